@@ -1,0 +1,131 @@
+//! The seam to a log: every decision, before it takes effect.
+//!
+//! The library knows no log format and no cryptography. It tells a [`Recorder`] what it is about to
+//! do and does it only if the recorder agrees; so a recorder is both the log and a last word.
+
+use std::fmt;
+use std::io;
+
+use crate::enforcement::Backend;
+use crate::error::ErrorKind;
+use crate::identity::Identity;
+use crate::metadata::{FileKind, Metadata};
+use crate::path::RelPath;
+use crate::verb::Verb;
+
+/// Where in an operation an event stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Hash)]
+pub enum Phase {
+    /// The only event of an operation that changes nothing.
+    Single,
+    /// Before a change.
+    Intent,
+    /// What a tree operation touched; any number of these, between intent and result.
+    Entries,
+    /// After a change, or after it failed.
+    Result,
+}
+
+impl Phase {
+    /// The name of the phase, as it stands in logs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Intent => "intent",
+            Self::Entries => "entries",
+            Self::Result => "result",
+        }
+    }
+}
+
+/// What was decided, or how it ended.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Decision {
+    /// It is allowed, or it was done.
+    Allowed,
+    /// It was refused, or it failed.
+    Refused {
+        /// The kind of the error that the caller gets.
+        kind: ErrorKind,
+        /// Why, in words.
+        why: String,
+    },
+}
+
+/// One entry that a tree operation touched.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TouchedEntry {
+    /// The path below the operation's own path, as bytes.
+    pub path: Vec<u8>,
+    /// What it was.
+    pub kind: FileKind,
+}
+
+/// One decision.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Event<'a> {
+    /// Joins the events of one operation; unique in this process.
+    pub op_id: u64,
+    /// Where in the operation this event stands.
+    pub phase: Phase,
+    /// On whose behalf, if the root was told.
+    pub actor: Option<&'a str>,
+    /// What was asked for.
+    pub verb: Verb,
+    /// The path that was asked for.
+    pub path: &'a RelPath,
+    /// The second path of a rename, link or copy.
+    pub destination: Option<&'a RelPath>,
+    /// The root it was asked of.
+    pub root: Identity,
+    /// The directory that holds the name, where one was pinned.
+    pub parent: Option<Identity>,
+    /// The object that was resolved, where there is one.
+    pub object: Option<&'a Metadata>,
+    /// What was decided.
+    pub decision: Decision,
+    /// What a tree operation touched.
+    pub entries: &'a [TouchedEntry],
+    /// Who walked the path.
+    pub backend: Backend,
+}
+
+/// Why a recorder did not take an event.
+#[derive(Debug)]
+pub enum RecordError {
+    /// The recorder's own policy says no: the operation is `Denied`.
+    Refused(String),
+    /// The event could not be stored: the operation is not done (`Io`).
+    Failed(io::Error),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(why) => write!(f, "refused by the recorder: {why}"),
+            Self::Failed(error) => write!(f, "the event could not be recorded: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Refused(_) => None,
+            Self::Failed(error) => Some(error),
+        }
+    }
+}
+
+/// Takes events. Called on the thread that does the operation, before it takes effect.
+pub trait Recorder: Send + Sync {
+    /// Takes one event.
+    ///
+    /// # Errors
+    /// If it cannot or will not: the operation is then not done. An error on a
+    /// [`Phase::Result`] event comes too late to stop anything; the caller then gets an error
+    /// with effect `visible`.
+    fn record(&self, event: &Event<'_>) -> Result<(), RecordError>;
+}

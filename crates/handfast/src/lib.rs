@@ -1,0 +1,99 @@
+//! Handfast gives untrusted code and untrusted path strings access to files without ever
+//! separating the check from the use.
+//!
+//! ```text
+//!  text ──parse──▶ RelPath ──resolve──▶ handle ──rules──▶ File / Dir / Slot ──verb──▶ effect
+//! ```
+//!
+//! * [`RelPath`] is the only way from text to something the library accepts.
+//! * [`Root`] is a directory pinned once. Its verbs resolve a path, look at the object that was
+//!   reached, decide, tell a [`Recorder`], and act, all on descriptors.
+//! * [`Error`] says which rule said no, and whether anything was changed.
+//!
+//! # Does
+//! Keeps every read, write, create, rename and delete beneath the root, whatever the string says
+//! and whatever another process does to the tree meanwhile. Refuses by default: links, writing to
+//! files with several names, other mounts, FIFOs, sockets and devices. Replaces files atomically.
+//!
+//! # Does not
+//! Restrict code that calls the system itself (see [`harden`] for that), take back a descriptor
+//! that was given out, or protect from root on the host. A directory that is moved out of the root
+//! after it was pinned stays usable for the rest of that one operation; [`harden`] closes that for
+//! names.
+//!
+//! # Platform
+//! Linux. Other Unix systems get the component walk and `Unsupported` where something cannot be
+//! done without a race. Everywhere else every root answers `Unsupported`.
+#![deny(unsafe_code)]
+
+mod enforcement;
+mod error;
+mod escape;
+mod event;
+mod filesystem;
+mod identity;
+mod metadata;
+mod options;
+mod path;
+mod verb;
+
+#[cfg(unix)]
+mod dir;
+#[cfg(unix)]
+mod durability;
+#[cfg(unix)]
+mod file;
+#[cfg(unix)]
+pub mod harden;
+#[cfg(unix)]
+mod op;
+#[cfg(unix)]
+mod resolve;
+#[cfg(unix)]
+mod root;
+#[cfg(unix)]
+mod rules;
+#[cfg(unix)]
+mod slot;
+#[cfg(unix)]
+mod staging;
+#[cfg(unix)]
+mod sys;
+#[cfg(unix)]
+mod tree;
+#[cfg(unix)]
+mod verbs;
+#[cfg(unix)]
+mod version;
+
+#[cfg(not(unix))]
+mod unsupported;
+
+pub use enforcement::{Backend, BackendReason, Enforcement, MountIdentity};
+pub use error::{Effect, Error, ErrorKind};
+pub use escape::escape;
+pub use event::{Decision, Event, Phase, RecordError, Recorder, TouchedEntry};
+pub use filesystem::FilesystemKind;
+pub use identity::Identity;
+pub use metadata::{FileKind, Metadata, Timestamp};
+pub use options::{BackendChoice, HardLinks, Links, Mounts, RootOptions, Specials};
+pub use path::{Limits, Name, NameRef, NameRules, RelPath, fold_case};
+pub use verb::Verb;
+
+#[cfg(unix)]
+pub use {
+    dir::Dir,
+    durability::Durability,
+    file::File,
+    root::Root,
+    slot::Slot,
+    verbs::{
+        DirEntry, LockGuard, LockKind, OpenOptions, ReadDir, Recovered, RecoveryOutcome,
+        RenameMode, Staged, SymlinkTarget, TempDir, TempFile, TreeLimits, Walk, WalkEntry,
+        WriteOptions, Written,
+    },
+    version::Version,
+};
+
+#[cfg(not(unix))]
+pub use unsupported::Root;

@@ -1,0 +1,206 @@
+//! One operation, from the request to the last event.
+//!
+//! Every public verb runs inside [`Root::act`]: it adds verb and path to faults, and sees to it
+//! that exactly one decision is recorded before anything is given out or changed, and one result
+//! after a change. A verb that forgets to decide fails its first test.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Effect, Error, ErrorKind, Fault};
+use crate::event::{Decision, Event, Phase, RecordError, Recorder, TouchedEntry};
+use crate::identity::Identity;
+use crate::metadata::Metadata;
+use crate::path::RelPath;
+use crate::root::Root;
+use crate::verb::Verb;
+
+/// Entries of a tree operation are told in lists of this length.
+const SPILL: usize = 256;
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// What an operation knows of itself.
+pub(crate) struct Op<'a> {
+    root: &'a Root,
+    verb: Verb,
+    path: &'a RelPath,
+    destination: Option<&'a RelPath>,
+    id: u64,
+    decided: bool,
+    touched: Vec<TouchedEntry>,
+}
+
+impl Root {
+    /// Runs a verb on one path.
+    pub(crate) fn act<T>(
+        &self,
+        verb: Verb,
+        path: &RelPath,
+        body: impl FnOnce(&mut Op<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        self.act_on_two(verb, path, None, body)
+    }
+
+    /// Runs a verb on a source and a destination.
+    pub(crate) fn act_on_two<T>(
+        &self,
+        verb: Verb,
+        path: &RelPath,
+        destination: Option<&RelPath>,
+        body: impl FnOnce(&mut Op<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        let mut op = Op {
+            root: self,
+            verb,
+            path,
+            destination,
+            id: if self.options.recorder.is_some() {
+                NEXT_ID.fetch_add(1, Ordering::Relaxed)
+            } else {
+                0
+            },
+            decided: false,
+            touched: Vec::new(),
+        };
+        let result = body(&mut op);
+        debug_assert!(
+            op.decided || result.is_err(),
+            "the verb {verb} gave something out without a decision"
+        );
+        op.finish(result)
+    }
+}
+
+impl Op<'_> {
+    /// Tells the recorder what is about to happen. Nothing is given out or changed before this.
+    pub(crate) fn allow(&mut self, object: Option<&Metadata>) -> Result<(), Fault> {
+        self.allow_in(None, object)
+    }
+
+    /// As [`Op::allow`], with the directory that holds the name.
+    pub(crate) fn allow_in(
+        &mut self,
+        parent: Option<Identity>,
+        object: Option<&Metadata>,
+    ) -> Result<(), Fault> {
+        debug_assert!(!self.decided, "one decision an operation");
+        self.decided = true;
+        let Some(recorder) = self.recorder() else {
+            return Ok(());
+        };
+        let phase = if self.verb.changes() {
+            Phase::Intent
+        } else {
+            Phase::Single
+        };
+        let event = Event {
+            parent,
+            object,
+            ..self.event(phase, Decision::Allowed)
+        };
+        recorder.record(&event).map_err(|error| {
+            // The recorder has its say on record already; it gets no second event from us.
+            self.decided = false;
+            record_fault(&error)
+        })
+    }
+
+    /// Whether anybody listens: what only events need is not collected otherwise.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.root.options.recorder.is_some()
+    }
+
+    /// Notes an entry that a tree operation touched.
+    pub(crate) fn touch(&mut self, entry: TouchedEntry) -> Result<(), Fault> {
+        self.touched.push(entry);
+        if self.touched.len() >= SPILL {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    fn spill(&mut self) -> Result<(), Fault> {
+        let entries = std::mem::take(&mut self.touched);
+        let Some(recorder) = self.recorder() else {
+            return Ok(());
+        };
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let event = Event {
+            entries: &entries,
+            ..self.event(Phase::Entries, Decision::Allowed)
+        };
+        recorder
+            .record(&event)
+            .map_err(|error| record_fault(&error).with_effect(Effect::Visible))
+    }
+
+    fn finish<T>(mut self, result: Result<T, Fault>) -> Result<T, Error> {
+        let result = match (self.spill(), result) {
+            (Err(fault), Ok(_)) => Err(fault),
+            (_, result) => result,
+        };
+        let result = match (self.tell_end(result.as_ref().err()), result) {
+            (Err(fault), Ok(_)) => Err(fault),
+            (_, result) => result,
+        };
+        result.map_err(|fault| {
+            Error::new(self.verb, self.path.to_string(), fault)
+                .with_destination(self.destination.map(ToString::to_string))
+        })
+    }
+
+    /// The result of a change, or the refusal of anything.
+    fn tell_end(&self, fault: Option<&Fault>) -> Result<(), Fault> {
+        let Some(recorder) = self.recorder() else {
+            return Ok(());
+        };
+        let phase = match (self.decided, self.verb.changes(), fault.is_some()) {
+            (true, true, _) => Phase::Result,
+            (false, true, true) => Phase::Intent,
+            (_, false, true) => Phase::Single,
+            _ => return Ok(()),
+        };
+        // A read that failed after it was allowed is not told twice.
+        if phase == Phase::Single && self.decided {
+            return Ok(());
+        }
+        let decision = fault.map_or(Decision::Allowed, |fault| Decision::Refused {
+            kind: fault.kind,
+            why: fault.to_string(),
+        });
+        recorder
+            .record(&self.event(phase, decision))
+            .map_err(|error| record_fault(&error).with_effect(Effect::Visible))
+    }
+
+    fn recorder(&self) -> Option<&dyn Recorder> {
+        self.root.options.recorder.as_deref()
+    }
+
+    fn event(&self, phase: Phase, decision: Decision) -> Event<'_> {
+        Event {
+            op_id: self.id,
+            phase,
+            actor: self.root.options.actor.as_deref(),
+            verb: self.verb,
+            path: self.path,
+            destination: self.destination,
+            root: self.root.pinned.identity,
+            parent: None,
+            object: None,
+            decision,
+            entries: &[],
+            backend: self.root.backend(),
+        }
+    }
+}
+
+fn record_fault(error: &RecordError) -> Fault {
+    let kind = match error {
+        RecordError::Refused(_) => ErrorKind::Denied,
+        RecordError::Failed(_) => ErrorKind::Io,
+    };
+    Fault::rule(kind, error.to_string())
+}

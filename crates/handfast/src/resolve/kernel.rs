@@ -1,0 +1,181 @@
+//! The kernel walks: one `openat2` for the whole path.
+
+use std::ffi::CStr;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use rustix::path::Arg;
+
+use super::{Last, probe, walk};
+use crate::error::{ErrorKind, Fault};
+use crate::options::{Links, Mounts};
+use crate::root::Root;
+use crate::sys;
+
+/// EAGAIN is answered by asking again, this often or this long, whichever ends first.
+const TRIES: u32 = 128;
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// What the kernel said, or that there is nobody to ask.
+pub(super) enum Answer {
+    Done(Result<OwnedFd, Fault>),
+    Absent,
+}
+
+/// Always on: nothing above the root, no magic links; other mounts by policy.
+fn base(root: &Root) -> ResolveFlags {
+    let base = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    match root.options.mounts {
+        Mounts::Refuse => base | ResolveFlags::NO_XDEV,
+        Mounts::Allow => base,
+    }
+}
+
+/// `path` is `bytes` in the form that costs the caller least.
+pub(super) fn open(
+    root: &Root,
+    bytes: &[u8],
+    path: impl Arg + Copy,
+    flags: OFlags,
+    mode: Mode,
+    last: Last,
+) -> Answer {
+    if bytes.is_empty() {
+        // openat2 wants `.` for the directory itself.
+        return open_named(root, bytes, c".", flags, mode, last);
+    }
+    open_named(root, bytes, path, flags, mode, last)
+}
+
+fn open_named(
+    root: &Root,
+    bytes: &[u8],
+    path: impl Arg + Copy,
+    flags: OFlags,
+    mode: Mode,
+    last: Last,
+) -> Answer {
+    let flags = match last {
+        Last::Follow => flags,
+        Last::Itself => flags | OFlags::NOFOLLOW,
+    };
+    // First without any link: if this succeeds, the components walked are those that were asked
+    // for. The path holds no `..`, so EXDEV can only be a mount and EAGAIN only a lease.
+    let strict = base(root) | ResolveFlags::NO_SYMLINKS;
+    let errno = match sys::open_beneath(&root.pinned.fd, path, flags, mode, strict) {
+        Ok(fd) => return Answer::Done(Ok(fd)),
+        Err(errno) => errno,
+    };
+    match errno {
+        Errno::NOSYS => return Answer::Absent,
+        // Genuine for append-only and immutable files; a filter answers so to everything.
+        Errno::PERM if probe::is_absent(&root.pinned.fd) => return Answer::Absent,
+        Errno::LOOP if root.options.links == Links::Beneath => {}
+        errno => return Answer::Done(Err(strict_fault(errno))),
+    }
+    if flags.contains(OFlags::CREATE) {
+        // Never create while links are followed; the caller finds the place first.
+        return Answer::Done(Err(link_fault(Errno::LOOP)));
+    }
+    follow(root, bytes, path, flags, mode, last)
+}
+
+/// Second, with links that stay beneath.
+fn follow(
+    root: &Root,
+    bytes: &[u8],
+    path: impl Arg + Copy,
+    flags: OFlags,
+    mode: Mode,
+    last: Last,
+) -> Answer {
+    let mut deadline = None;
+    for _ in 0..TRIES {
+        match sys::open_beneath(&root.pinned.fd, path, flags, mode, base(root)) {
+            Ok(fd) => return Answer::Done(Ok(fd)),
+            // Somebody renamed or mounted something, anywhere, while a `..` in a link was walked;
+            // or the file has a lease. Ask again, but not for ever and nobody else.
+            Err(Errno::AGAIN) => {
+                let now = Instant::now();
+                if now > *deadline.get_or_insert(now + PATIENCE) {
+                    break;
+                }
+            }
+            Err(Errno::NOSYS) => return Answer::Absent,
+            Err(Errno::PERM) if probe::is_absent(&root.pinned.fd) => return Answer::Absent,
+            Err(errno @ Errno::XDEV) => {
+                return Answer::Done(Err(name_exdev(root, bytes, flags, last, errno)));
+            }
+            Err(errno @ Errno::LOOP) => return Answer::Done(Err(link_fault(errno))),
+            Err(errno) => return Answer::Done(Err(Fault::sys("openat2", errno))),
+        }
+    }
+    Answer::Done(Err(name_eagain(root, path)))
+}
+
+fn strict_fault(errno: Errno) -> Fault {
+    match errno {
+        Errno::LOOP => link_fault(errno),
+        Errno::XDEV => Fault::sys("openat2", errno).with_kind(
+            ErrorKind::Mount,
+            "something is mounted there, and the root does not allow other mounts",
+        ),
+        Errno::AGAIN => lease_fault(),
+        errno => Fault::sys("openat2", errno),
+    }
+}
+
+fn link_fault(errno: Errno) -> Fault {
+    Fault::sys("openat2", errno)
+}
+
+fn lease_fault() -> Fault {
+    Fault::sys("openat2", Errno::AGAIN).with_kind(ErrorKind::Busy, "somebody holds a lease on it")
+}
+
+/// EXDEV is an escape or a mount. A second lookup names it; its success would only mean that the
+/// tree changed, and is never used.
+fn name_exdev(root: &Root, bytes: &[u8], flags: OFlags, last: Last, errno: Errno) -> Fault {
+    let fault = Fault::sys("openat2", errno);
+    let named = crate::path::RelPath::parse_with(bytes, &EVERYTHING)
+        .map_err(|_| ErrorKind::Escape)
+        .and_then(|path| {
+            let flags = sys::PIN | (flags & OFlags::DIRECTORY);
+            walk::open(root, &path, flags, Mode::empty(), last).map_err(|fault| fault.kind)
+        });
+    match named {
+        Err(ErrorKind::Mount) => fault.with_kind(
+            ErrorKind::Mount,
+            "something is mounted there, and the root does not allow other mounts",
+        ),
+        Ok(_) => fault.with_kind(ErrorKind::Raced, ""),
+        Err(_) => fault.with_kind(ErrorKind::Escape, "a link leads outside the root"),
+    }
+}
+
+const EVERYTHING: crate::path::Limits = crate::path::Limits::DEFAULT
+    .with_segment(usize::MAX)
+    .with_total(usize::MAX)
+    .with_depth(usize::MAX);
+
+/// EAGAIN that stayed is a lease or a race. Pinning breaks no lease, so its answer tells.
+fn name_eagain(root: &Root, path: impl Arg + Copy) -> Fault {
+    let pinned = sys::open_beneath(&root.pinned.fd, path, sys::PIN, Mode::empty(), base(root));
+    match pinned {
+        Err(Errno::AGAIN) => Fault::sys("openat2", Errno::AGAIN).with_kind(ErrorKind::Raced, ""),
+        _ => lease_fault(),
+    }
+}
+
+pub(super) fn open_child_dir(root: &Root, dir: BorrowedFd<'_>, name: &CStr) -> Answer {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | crate::root::CAUTIOUS;
+    let strict = base(root) | ResolveFlags::NO_SYMLINKS;
+    match sys::open_beneath(dir, name, flags, Mode::empty(), strict) {
+        Ok(fd) => Answer::Done(Ok(fd)),
+        Err(Errno::NOSYS) => Answer::Absent,
+        Err(Errno::PERM) if probe::is_absent(&root.pinned.fd) => Answer::Absent,
+        Err(errno) => Answer::Done(Err(strict_fault(errno))),
+    }
+}

@@ -1,0 +1,199 @@
+//! From a root and a path to a descriptor, or to a pinned parent and one name.
+//!
+//! Two backends give the same answers: [`kernel`] asks for the whole path in one `openat2` call,
+//! [`walk`] goes one component at a time. This file is the one place that decides between them.
+//! A backend is left for one reason only, that `openat2` is not there (any more); never because it
+//! said "try again", or whoever can rename could choose the resolver.
+
+mod kernel;
+mod probe;
+mod walk;
+
+pub(crate) use probe::{Probe, probe_in_place};
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::enforcement::Backend;
+use crate::error::{ErrorKind, Fault};
+use crate::options::Links;
+use crate::path::{Name, RelPath};
+use crate::root::Root;
+
+/// The kernel takes paths below this length in one call.
+const PATH_MAX: usize = 4096;
+
+/// What to do with a link as last component.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Last {
+    /// As the root's policy for links says.
+    Follow,
+    /// The link itself is meant.
+    Itself,
+}
+
+/// A pinned parent: the root itself, or a directory below it.
+pub(crate) enum ParentFd {
+    Root(Root),
+    Below(OwnedFd),
+}
+
+impl AsFd for ParentFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Root(root) => root.pinned.fd.as_fd(),
+            Self::Below(fd) => fd.as_fd(),
+        }
+    }
+}
+
+/// A pinned parent and one name in it.
+pub(crate) struct Place {
+    pub(crate) dir: ParentFd,
+    pub(crate) name: Name,
+    /// Whether the last component was a link that was followed to get here: then nothing may be
+    /// created under the name.
+    pub(crate) through_link: bool,
+}
+
+/// Opens what the path names.
+///
+/// `flags` must not create where links are followed: see [`create`].
+pub(crate) fn open(
+    root: &Root,
+    path: &RelPath,
+    flags: OFlags,
+    mode: Mode,
+    last: Last,
+) -> Result<OwnedFd, Fault> {
+    let flags = if path.must_be_dir() {
+        flags | OFlags::DIRECTORY
+    } else {
+        flags
+    };
+    if root.backend() == Backend::Kernel && path.as_bytes().len() < PATH_MAX {
+        match kernel::open(root, path.as_bytes(), path.as_c_str(), flags, mode, last) {
+            kernel::Answer::Done(result) => return result,
+            kernel::Answer::Absent => root.lose_kernel()?,
+        }
+    }
+    walk::open(root, path, flags, mode, last)
+}
+
+/// Opens a file that may have to be created. Nothing is ever created through a link.
+pub(crate) fn create(
+    root: &Root,
+    path: &RelPath,
+    flags: OFlags,
+    mode: Mode,
+) -> Result<OwnedFd, Fault> {
+    debug_assert!(flags.contains(OFlags::CREATE));
+    require_file_path(path)?;
+    match open(root, path, flags, mode, Last::Itself) {
+        Err(fault) if fault.kind == ErrorKind::Link && root.options.links == Links::Beneath => {}
+        done => return done,
+    }
+    // A link is on the way: find the place it leads to, and create only if the link was not the
+    // last component.
+    let place = place(root, path, Last::Follow)?;
+    let flags = if place.through_link {
+        flags - OFlags::CREATE
+    } else {
+        flags
+    };
+    crate::sys::open_at(
+        &place.dir,
+        place.name.as_c_str(),
+        flags | OFlags::NOFOLLOW,
+        mode,
+    )
+    .map_err(|fault| match fault.kind {
+        ErrorKind::NotFound if place.through_link => {
+            fault.with_kind(ErrorKind::Link, "the link leads to nothing")
+        }
+        _ => fault,
+    })
+}
+
+/// Pins the parent of what the path names.
+pub(crate) fn place(root: &Root, path: &RelPath, last: Last) -> Result<Place, Fault> {
+    let Some((parent, name)) = path.split() else {
+        return Err(Fault::rule(
+            ErrorKind::Invalid,
+            "the root itself cannot be used here; name something in it",
+        ));
+    };
+    if last == Last::Follow && root.options.links == Links::Beneath {
+        // The components after a followed link are only known to the walk.
+        return walk::place(root, path, last);
+    }
+    if parent.is_empty() {
+        return Ok(Place {
+            dir: ParentFd::Root(root.clone()),
+            name: name.to_name(),
+            through_link: false,
+        });
+    }
+    if root.backend() == Backend::Kernel && parent.len() < PATH_MAX {
+        let flags = pin_dir();
+        match kernel::open(root, parent, parent, flags, Mode::empty(), Last::Follow) {
+            kernel::Answer::Done(result) => {
+                return Ok(Place {
+                    dir: ParentFd::Below(result?),
+                    name: name.to_name(),
+                    through_link: false,
+                });
+            }
+            kernel::Answer::Absent => root.lose_kernel()?,
+        }
+    }
+    walk::place(root, path, last)
+}
+
+/// As [`place`] for the entry itself, with the number of directories between it and the root.
+pub(crate) fn place_with_depth(root: &Root, path: &RelPath) -> Result<(Place, usize), Fault> {
+    match root.options.links {
+        // Without links the depth is what was asked for.
+        Links::Refuse => Ok((place(root, path, Last::Itself)?, path.depth() - 1)),
+        Links::Beneath => walk::place_with_depth(root, path, Last::Itself),
+    }
+}
+
+/// Flags that pin a directory. The kind is asked by flag, and again of the descriptor.
+pub(crate) fn pin_dir() -> OFlags {
+    (crate::sys::PIN - OFlags::NOFOLLOW) | OFlags::DIRECTORY
+}
+
+/// A path that names a file cannot end in a slash.
+pub(crate) fn require_file_path(path: &RelPath) -> Result<(), Fault> {
+    if path.is_root() {
+        return Err(Fault::rule(
+            ErrorKind::Invalid,
+            "the root itself cannot be used here; name something in it",
+        ));
+    }
+    if path.must_be_dir() {
+        return Err(Fault::rule(
+            ErrorKind::NotADirectory,
+            "the path ends in `/` and must name a directory",
+        ));
+    }
+    Ok(())
+}
+
+/// Opens one directory of a tree below a held one, for listing: by name, never through a link,
+/// never into another mount unless the root allows it.
+pub(crate) fn open_child_dir(
+    root: &Root,
+    dir: BorrowedFd<'_>,
+    name: &std::ffi::CStr,
+) -> Result<OwnedFd, Fault> {
+    if root.backend() == Backend::Kernel {
+        match kernel::open_child_dir(root, dir, name) {
+            kernel::Answer::Done(result) => return result,
+            kernel::Answer::Absent => root.lose_kernel()?,
+        }
+    }
+    walk::open_child_dir(root, dir, name)
+}

@@ -1,0 +1,344 @@
+//! The library walks: one component a call, links interpreted here.
+//!
+//! Every step is made from a held descriptor with `O_PATH|O_NOFOLLOW`, and what was reached is
+//! asked of the descriptor. So a component can be swapped before or after its step, but never
+//! between "is it a link?" and "go on from it". `..` occurs only in link targets; it is answered
+//! from the stack of held directories and never asked of the kernel, so a directory that is moved
+//! away meanwhile leads nowhere new. No string with `/` is handed to the kernel.
+
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{Last, ParentFd, Place};
+use crate::error::{ErrorKind, Fault};
+use crate::filesystem::FilesystemKind;
+use crate::options::Links;
+use crate::path::{Limits, NameRef, RelPath};
+use crate::root::{CAUTIOUS, Root};
+use crate::rules;
+use crate::sys;
+
+/// As many links as the kernel follows.
+const MAX_LINKS: u32 = 40;
+
+/// How often a last component may turn from file to link and back while we look.
+const TRIES: u32 = 128;
+
+/// One thing still to be done.
+enum Step<'a> {
+    Name(Cow<'a, [u8]>),
+    /// `..` in a link's target.
+    Up,
+    /// `.` in a link's target: the directory must be searchable.
+    Stay,
+}
+
+/// Where a walk ended.
+enum End<'a> {
+    /// At a name in the current directory, not yet looked at.
+    Name(Cow<'a, [u8]>),
+    /// At the current directory itself (a link's target ended in `..` or `.`).
+    Here,
+}
+
+struct Walker<'a> {
+    root: &'a Root,
+    /// Directories below the root, held; the last is the current one. Where links are refused
+    /// only the current one is kept.
+    held: Vec<OwnedFd>,
+    /// Last step first.
+    pending: Vec<Step<'a>>,
+    links: u32,
+    /// A link's target ended in `/`.
+    must_be_dir: bool,
+    /// The last component was a link that was followed.
+    through_link: bool,
+}
+
+impl<'a> Walker<'a> {
+    fn new(root: &'a Root, path: &'a RelPath) -> Self {
+        Self {
+            root,
+            held: Vec::new(),
+            pending: path
+                .segments()
+                .rev()
+                .map(|name| Step::Name(Cow::Borrowed(name.as_bytes())))
+                .collect(),
+            links: 0,
+            must_be_dir: false,
+            through_link: false,
+        }
+    }
+
+    fn current(&self) -> BorrowedFd<'_> {
+        self.held
+            .last()
+            .map_or(self.root.pinned.fd.as_fd(), AsFd::as_fd)
+    }
+
+    /// Walks until one name is left, or none.
+    fn run(&mut self) -> Result<End<'a>, Fault> {
+        while let Some(step) = self.pending.pop() {
+            match step {
+                Step::Name(name) if self.pending.is_empty() => return Ok(End::Name(name)),
+                Step::Name(name) => self.enter(&name)?,
+                Step::Stay => self.require_search()?,
+                Step::Up => {
+                    self.require_search()?;
+                    if self.held.pop().is_none() {
+                        return Err(escape());
+                    }
+                }
+            }
+        }
+        Ok(End::Here)
+    }
+
+    /// One step down, or aside where a link says so.
+    fn enter(&mut self, name: &[u8]) -> Result<(), Fault> {
+        let fd = sys::open_at(self.current(), name, sys::PIN, Mode::empty())?;
+        let status = sys::status(&fd)?;
+        rules::check_passage(self.root, &status)?;
+        if status.is_dir() {
+            if self.root.options.links == Links::Refuse {
+                self.held.clear();
+            }
+            self.held.push(fd);
+            return Ok(());
+        }
+        if status.is_symlink() {
+            return self.splice(&fd);
+        }
+        Err(Fault::rule(
+            ErrorKind::NotADirectory,
+            "something on the way is not a directory",
+        ))
+    }
+
+    /// Puts a link's target before what is still to be done.
+    fn splice(&mut self, link: &OwnedFd) -> Result<(), Fault> {
+        if self.root.options.links == Links::Refuse {
+            return Err(Fault::rule(ErrorKind::Link, "a link is on the way"));
+        }
+        self.links += 1;
+        if self.links > MAX_LINKS {
+            return Err(Fault::rule(ErrorKind::Link, "too many links, or a loop"));
+        }
+        // Links of procfs may be magic: their text is not where they lead.
+        if matches!(sys::filesystem(link), Ok(FilesystemKind::Proc)) {
+            return Err(Fault::rule(
+                ErrorKind::Link,
+                "links of procfs are not followed",
+            ));
+        }
+        let target = sys::readlink_pinned(link)?;
+        if target.first() == Some(&b'/') {
+            return Err(escape());
+        }
+        if self.pending.is_empty() && target.ends_with(b"/") {
+            self.must_be_dir = true;
+        }
+        // The same rules as for a caller's path, except that `..` may occur: it pops.
+        for segment in target.split(|byte| *byte == b'/').rev() {
+            self.pending.push(match segment {
+                b"" => continue,
+                b"." => Step::Stay,
+                b".." => Step::Up,
+                name => {
+                    NameRef::check(name, &Limits::DEFAULT)?;
+                    Step::Name(Cow::Owned(name.to_vec()))
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// The kernel wants search permission on a directory even to leave it.
+    fn require_search(&self) -> Result<(), Fault> {
+        sys::status_at(self.current(), c".").map(drop)
+    }
+
+    /// Follows the last component if it is a link; otherwise says what it is.
+    fn splice_last(&mut self, name: &[u8]) -> Result<bool, Fault> {
+        let fd = sys::open_at(self.current(), name, sys::PIN, Mode::empty())?;
+        let status = sys::status(&fd)?;
+        rules::check_passage(self.root, &status)?;
+        if !status.is_symlink() {
+            return Ok(false);
+        }
+        self.splice(&fd)?;
+        self.through_link = true;
+        Ok(true)
+    }
+
+    fn into_dir(mut self) -> ParentFd {
+        match self.held.pop() {
+            Some(fd) => ParentFd::Below(fd),
+            None => ParentFd::Root(self.root.clone()),
+        }
+    }
+}
+
+fn escape() -> Fault {
+    Fault::rule(ErrorKind::Escape, "a link leads outside the root")
+}
+
+fn raced() -> Fault {
+    Fault::rule(ErrorKind::Raced, "")
+}
+
+pub(super) fn open(
+    root: &Root,
+    path: &RelPath,
+    flags: OFlags,
+    mode: Mode,
+    last: Last,
+) -> Result<OwnedFd, Fault> {
+    let mut walker = Walker::new(root, path);
+    for _ in 0..TRIES {
+        let End::Name(name) = walker.run()? else {
+            // The directory itself: `.` from its own descriptor cannot be anything else.
+            let flags = flags - OFlags::NOFOLLOW;
+            return sys::open_at(walker.current(), c".", flags, mode);
+        };
+        let flags = if walker.must_be_dir {
+            flags | OFlags::DIRECTORY
+        } else {
+            flags
+        };
+        match open_last(&walker, &name, flags, mode, last)? {
+            Some(fd) => return Ok(fd),
+            None => {
+                if !walker.splice_last(&name)? {
+                    // It was a link a moment ago. Look again.
+                    walker.pending.push(Step::Name(name));
+                }
+            }
+        }
+    }
+    Err(raced())
+}
+
+/// Opens the last component. `None` if it is a link that has to be followed.
+fn open_last(
+    walker: &Walker<'_>,
+    name: &[u8],
+    flags: OFlags,
+    mode: Mode,
+    last: Last,
+) -> Result<Option<OwnedFd>, Fault> {
+    let root = walker.root;
+    let pinning = flags.contains(OFlags::PATH);
+    if pinning || flags.contains(OFlags::DIRECTORY) {
+        return open_last_pinned(walker, name, flags, mode, last);
+    }
+    match sys::open_at(walker.current(), name, flags | OFlags::NOFOLLOW, mode) {
+        Ok(fd) => Ok(Some(fd)),
+        Err(fault) if fault.is(Errno::LOOP) => match (last, root.options.links) {
+            (Last::Follow, Links::Beneath) => Ok(None),
+            _ => Err(fault.with_kind(ErrorKind::Link, "")),
+        },
+        Err(fault) if fault.is(Errno::AGAIN) => {
+            Err(fault.with_kind(ErrorKind::Busy, "somebody holds a lease on it"))
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Pins the last component, decides on its kind, and only then opens a directory: `O_DIRECTORY`
+/// together with `O_NOFOLLOW` follows links on some kernels.
+fn open_last_pinned(
+    walker: &Walker<'_>,
+    name: &[u8],
+    flags: OFlags,
+    mode: Mode,
+    last: Last,
+) -> Result<Option<OwnedFd>, Fault> {
+    let root = walker.root;
+    let fd = sys::open_at(walker.current(), name, sys::PIN, Mode::empty())?;
+    let status = sys::status(&fd)?;
+    rules::check_passage(root, &status)?;
+    let wants_dir = flags.contains(OFlags::DIRECTORY);
+    if status.is_symlink() {
+        match (last, root.options.links) {
+            (Last::Follow, Links::Beneath) => return Ok(None),
+            (Last::Follow, Links::Refuse) => return Err(Fault::rule(ErrorKind::Link, "")),
+            (Last::Itself, _) if wants_dir => return Err(not_a_directory()),
+            (Last::Itself, _) => return Ok(Some(fd)),
+        }
+    }
+    if wants_dir && !status.is_dir() {
+        return Err(not_a_directory());
+    }
+    if flags.contains(OFlags::PATH) {
+        return Ok(Some(fd));
+    }
+    sys::open_at(&fd, c".", flags - OFlags::NOFOLLOW, mode).map(Some)
+}
+
+fn not_a_directory() -> Fault {
+    Fault::rule(ErrorKind::NotADirectory, "")
+}
+
+pub(super) fn place(root: &Root, path: &RelPath, last: Last) -> Result<Place, Fault> {
+    place_with_depth(root, path, last).map(|(place, _)| place)
+}
+
+/// The place, and how many directories lie between it and the root (where links are followed).
+pub(super) fn place_with_depth(
+    root: &Root,
+    path: &RelPath,
+    last: Last,
+) -> Result<(Place, usize), Fault> {
+    let mut walker = Walker::new(root, path);
+    for _ in 0..TRIES {
+        let End::Name(name) = walker.run()? else {
+            return Err(Fault::rule(ErrorKind::IsADirectory, ""));
+        };
+        if last == Last::Follow && root.options.links == Links::Beneath {
+            match walker.splice_last(&name) {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(fault) if fault.is(Errno::NOENT) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        if walker.must_be_dir {
+            // Only a directory may stand there, and no verb that asks for a place wants one.
+            return Err(Fault::rule(ErrorKind::IsADirectory, ""));
+        }
+        let name = NameRef::check(&name, &Limits::DEFAULT)?.to_name();
+        let through_link = walker.through_link;
+        let depth = walker.held.len();
+        let place = Place {
+            dir: walker.into_dir(),
+            name,
+            through_link,
+        };
+        return Ok((place, depth));
+    }
+    Err(raced())
+}
+
+pub(super) fn open_child_dir(
+    root: &Root,
+    dir: BorrowedFd<'_>,
+    name: &CStr,
+) -> Result<OwnedFd, Fault> {
+    let fd = sys::open_at(dir, name, sys::PIN, Mode::empty())?;
+    let status = sys::status(&fd)?;
+    rules::check_passage(root, &status)?;
+    if status.is_symlink() {
+        return Err(Fault::rule(ErrorKind::Link, ""));
+    }
+    if !status.is_dir() {
+        return Err(not_a_directory());
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | CAUTIOUS;
+    sys::open_at(&fd, c".", flags, Mode::empty())
+}

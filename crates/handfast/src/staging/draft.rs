@@ -1,0 +1,260 @@
+//! A file that is being written and has no public name yet.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::name::{Expected, Role, StagingName};
+use crate::error::{ErrorKind, Fault};
+use crate::identity::Identity;
+use crate::path::Name;
+use crate::root::Root;
+use crate::sys;
+
+/// A file without a public name. Dropping it removes whatever name it had.
+pub(crate) struct Draft<D: AsFd> {
+    dir: D,
+    /// Taken when the file is given out.
+    fd: Option<OwnedFd>,
+    /// Its staging name, while it has one.
+    name: Option<Name>,
+    identity: Option<Identity>,
+}
+
+impl<D: AsFd> Draft<D> {
+    /// Makes an empty file that nobody else can find, in a held directory.
+    ///
+    /// The mode is subject to the umask; give the exact one with `fchmod` where it matters.
+    pub(crate) fn create(root: &Root, dir: D, mode: u32) -> Result<Self, Fault> {
+        if !root.pinned.no_unnamed_files.load(Ordering::Relaxed) {
+            let flags = OFlags::RDWR | sys::UNNAMED;
+            match sys::open_at(&dir, c".", flags, Mode::from_raw_mode(mode)) {
+                Ok(fd) => {
+                    lock(&fd)?;
+                    return Ok(Self::new(dir, fd, None));
+                }
+                // The filesystem has none (overlayfs, NFS, FUSE, …): remember and use a name.
+                Err(fault) if means_no_unnamed_files(&fault) => {
+                    root.pinned.no_unnamed_files.store(true, Ordering::Relaxed);
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        Self::create_named(dir, mode)
+    }
+
+    fn new(dir: D, fd: OwnedFd, name: Option<Name>) -> Self {
+        Self {
+            dir,
+            fd: Some(fd),
+            name,
+            identity: None,
+        }
+    }
+
+    /// As [`Draft::create`], under a staging name from the start.
+    fn create_named(dir: D, mode: u32) -> Result<Self, Fault> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let first = StagingName::nameless(Role::File, sys::random()?).to_name();
+        let fd = sys::open_at(&dir, first.as_c_str(), flags, Mode::from_raw_mode(mode))?;
+        let mut draft = Self::new(dir, fd, Some(first));
+        lock(draft.fd())?;
+        draft.rename_to_proof(None)?;
+        Ok(draft)
+    }
+
+    /// Gives a named draft the name that tells what it is.
+    fn rename_to_proof(&mut self, expected: Option<Expected>) -> Result<(), Fault> {
+        let identity = self.identity()?;
+        let proof = StagingName::new(Role::File, &identity, sys::random()?, expected).to_name();
+        if let Some(old) = &self.name {
+            sys::rename_noreplace(&self.dir, old.as_c_str(), &self.dir, proof.as_c_str())?;
+            self.name = Some(proof);
+        }
+        Ok(())
+    }
+
+    /// Which file the draft is.
+    pub(crate) fn identity(&mut self) -> Result<Identity, Fault> {
+        if self.identity.is_none() {
+            self.identity = Some(sys::status(self.fd())?.identity);
+        }
+        Ok(self.identity.expect("just set"))
+    }
+
+    /// Sees to it that the draft has a staging name.
+    pub(crate) fn named(
+        &mut self,
+        root: &Root,
+        expected: Option<Expected>,
+    ) -> Result<&Name, Fault> {
+        if self.name.is_some() {
+            if expected.is_some() {
+                self.rename_to_proof(expected)?;
+            }
+        } else {
+            self.give_name(root, expected)?;
+        }
+        Ok(self.name.as_ref().expect("a name was just given"))
+    }
+
+    fn give_name(&mut self, root: &Root, expected: Option<Expected>) -> Result<(), Fault> {
+        let identity = self.identity()?;
+        let proof = StagingName::new(Role::File, &identity, sys::random()?, expected).to_name();
+        match sys::link_pinned(self.fd(), &self.dir, proof.as_c_str()) {
+            Ok(()) => {
+                self.name = Some(proof);
+                Ok(())
+            }
+            // Kernels before 6.10 want a capability to link by descriptor and answer ENOENT.
+            // Copy into a named draft once, and use names from now on.
+            Err(fault) if fault.is(Errno::NOENT) || fault.is(Errno::OPNOTSUPP) => {
+                root.pinned.no_unnamed_files.store(true, Ordering::Relaxed);
+                self.become_named(expected)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn become_named(&mut self, expected: Option<Expected>) -> Result<(), Fault> {
+        let status = sys::status(self.fd())?;
+        let mut named = Draft::create_named(self.dir.as_fd(), 0o600)?;
+        let mut buffer = vec![0; 64 * 1024];
+        let mut offset = 0;
+        loop {
+            let got = sys::pread(self.fd(), &mut buffer, offset)?;
+            if got == 0 {
+                break;
+            }
+            sys::write_all(named.fd(), &buffer[..got])?;
+            offset += got as u64;
+        }
+        sys::chown_open(named.fd(), Some(status.uid), Some(status.gid))?;
+        sys::chmod_open(named.fd(), status.mode)?;
+        // A sync of the first file said nothing about this one.
+        sys::sync_all(named.fd())?;
+        if expected.is_some() {
+            named.rename_to_proof(expected)?;
+        }
+        let (fd, name, identity) = (named.fd.take(), named.name.take(), named.identity);
+        drop(named);
+        (self.fd, self.name, self.identity) = (fd, name, identity);
+        Ok(())
+    }
+
+    /// The same file, to be published in another directory of the same filesystem.
+    pub(crate) fn moved_to<E: AsFd>(mut self, dir: E) -> Result<Draft<E>, Fault> {
+        if let Some(name) = &self.name {
+            sys::rename_noreplace(&self.dir, name.as_c_str(), &dir, name.as_c_str())?;
+        }
+        Ok(Draft {
+            dir,
+            name: self.name.take(),
+            fd: self.fd.take(),
+            identity: self.identity,
+        })
+    }
+
+    /// Publishes under a name that must be free.
+    pub(crate) fn publish_new(mut self, root: &Root, name: &Name) -> Result<OwnedFd, Fault> {
+        if self.name.is_none() {
+            match sys::link_pinned(self.fd(), &self.dir, name.as_c_str()) {
+                Ok(()) => return Ok(self.release()),
+                Err(fault) if fault.is(Errno::NOENT) || fault.is(Errno::OPNOTSUPP) => {
+                    root.pinned.no_unnamed_files.store(true, Ordering::Relaxed);
+                    self.become_named(None)?;
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        let staging = self.name.as_ref().expect("named by now");
+        sys::rename_noreplace(&self.dir, staging.as_c_str(), &self.dir, name.as_c_str())?;
+        Ok(self.release())
+    }
+
+    /// Publishes under a name, replacing what is there.
+    pub(crate) fn publish(mut self, root: &Root, name: &Name) -> Result<OwnedFd, Fault> {
+        self.named(root, None)?;
+        let staging = self.name.as_ref().expect("just named");
+        sys::rename_at(&self.dir, staging.as_c_str(), &self.dir, name.as_c_str())?;
+        Ok(self.release())
+    }
+
+    /// The staging name now belongs to something else, or to nothing.
+    pub(crate) fn forget_name(&mut self) {
+        self.name = None;
+    }
+
+    /// Gives the descriptor out, unlocked; from here on the file is not ours to remove.
+    pub(crate) fn release(mut self) -> OwnedFd {
+        self.name = None;
+        let fd = self.fd.take().expect("held until released");
+        // What cannot be unlocked is unlocked when it is closed.
+        drop(sys::unlock(&fd));
+        fd
+    }
+
+    pub(crate) fn fd(&self) -> &OwnedFd {
+        self.fd.as_ref().expect("held until released")
+    }
+}
+
+impl<D: AsFd> Drop for Draft<D> {
+    fn drop(&mut self) {
+        if let Some(name) = self.name.take()
+            && let Ok(identity) = self.identity()
+        {
+            // Best effort: what cannot be removed now is found by `recover`.
+            drop(remove_if_same(self.dir.as_fd(), &name, &identity));
+        }
+    }
+}
+
+impl<D: AsFd> AsFd for Draft<D> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd().as_fd()
+    }
+}
+
+/// Held until the draft is published or its writer dies.
+fn lock(fd: &OwnedFd) -> Result<(), Fault> {
+    match sys::try_lock(fd, true) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Fault::rule(
+            ErrorKind::Raced,
+            "somebody locked a file that nobody else should have found",
+        )),
+        // Filesystems without locks: `recover` then cannot prove that a writer is dead, and keeps
+        // what it finds.
+        Err(fault) if fault.kind == ErrorKind::Unsupported || fault.is(Errno::NOLCK) => Ok(()),
+        Err(fault) => Err(fault),
+    }
+}
+
+fn means_no_unnamed_files(fault: &Fault) -> bool {
+    // EISDIR: kernels that do not know the flag; EOPNOTSUPP, EINVAL: filesystems without it.
+    fault.is(Errno::OPNOTSUPP) || fault.is(Errno::ISDIR) || fault.is(Errno::INVAL)
+}
+
+/// Unlinks a name of ours if it still stands for the given object.
+///
+/// Between the look and the unlink somebody who can write the directory may put another object
+/// there; he could have unlinked that object himself.
+pub(crate) fn remove_if_same(
+    dir: BorrowedFd<'_>,
+    name: &Name,
+    identity: &Identity,
+) -> Result<bool, Fault> {
+    let status = sys::status_at(dir, name.as_c_str())?;
+    if !status.identity.same_object(identity) {
+        return Ok(false);
+    }
+    if status.is_dir() {
+        sys::rmdir_at(dir, name.as_c_str())?;
+    } else {
+        sys::unlink_at(dir, name.as_c_str())?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,259 @@
+//! Linux: `O_PATH`, `openat2`, `statx`, `renameat2` and what works on a pinned descriptor.
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use rustix::fs::{
+    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Statx, StatxAttributes,
+    StatxFlags, StatxTimestamp, Timestamps, Uid,
+};
+use rustix::io::Errno;
+use rustix::path::Arg;
+
+use super::retry;
+use crate::error::{ErrorKind, Fault};
+use crate::filesystem::FilesystemKind;
+use crate::identity::Identity;
+use crate::metadata::{FileKind, Metadata, Timestamp};
+
+/// Flags that pin an object without opening it: no permission on the object is needed, nothing
+/// happens to it, and a FIFO or device does not wake up.
+pub(crate) const PIN: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW);
+
+/// An unnamed file in a directory.
+pub(crate) const UNNAMED: OFlags = OFlags::TMPFILE;
+
+const EMPTY: &CStr = c"";
+
+/// Asked of every object: all that the rules, identities and versions need, in one call.
+fn status_mask() -> StatxFlags {
+    // Kernels before 6.8 ignore the unique-id bit and answer with the plain mount id asked for
+    // beside it.
+    StatxFlags::BASIC_STATS
+        | StatxFlags::BTIME
+        | StatxFlags::MNT_ID
+        | StatxFlags::from_bits_retain(libc::STATX_MNT_ID_UNIQUE)
+}
+
+/// What the descriptor refers to; works on a pinned one.
+pub(crate) fn status(fd: impl AsFd) -> Result<Metadata, Fault> {
+    retry(|| rustix::fs::statx(&fd, EMPTY, AtFlags::EMPTY_PATH, status_mask()))
+        .map(|status| metadata(&status))
+        .map_err(|errno| Fault::sys("statx", errno))
+}
+
+/// What stands under a name of a held directory; a link is itself.
+pub(crate) fn status_at(dir: impl AsFd, name: impl Arg + Copy) -> Result<Metadata, Fault> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    retry(|| rustix::fs::statx(&dir, name, flags, status_mask()))
+        .map(|status| metadata(&status))
+        .map_err(|errno| Fault::sys("statx", errno))
+}
+
+fn metadata(status: &Statx) -> Metadata {
+    let has = |flag: StatxFlags| status.stx_mask & flag.bits() == flag.bits();
+    let unique = StatxFlags::from_bits_retain(libc::STATX_MNT_ID_UNIQUE);
+    let mode = u32::from(status.stx_mode);
+    Metadata {
+        identity: Identity {
+            device: rustix::fs::makedev(status.stx_dev_major, status.stx_dev_minor),
+            inode: status.stx_ino,
+            mount: (has(unique) || has(StatxFlags::MNT_ID)).then_some(status.stx_mnt_id),
+            born: has(StatxFlags::BTIME).then(|| timestamp(status.stx_btime)),
+        },
+        kind: kind(FileType::from_raw_mode(mode)),
+        mode: mode & 0o7777,
+        nlink: u64::from(status.stx_nlink),
+        uid: status.stx_uid,
+        gid: status.stx_gid,
+        len: status.stx_size,
+        blocks: status.stx_blocks,
+        accessed: timestamp(status.stx_atime),
+        modified: timestamp(status.stx_mtime),
+        changed: timestamp(status.stx_ctime),
+        mount_root: status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT),
+    }
+}
+
+fn timestamp(time: StatxTimestamp) -> Timestamp {
+    Timestamp {
+        seconds: time.tv_sec,
+        nanoseconds: time.tv_nsec,
+    }
+}
+
+pub(crate) fn kind(kind: FileType) -> FileKind {
+    match kind {
+        FileType::RegularFile => FileKind::File,
+        FileType::Directory => FileKind::Dir,
+        FileType::Symlink => FileKind::Symlink,
+        FileType::Fifo => FileKind::Fifo,
+        FileType::Socket => FileKind::Socket,
+        FileType::BlockDevice => FileKind::Block,
+        FileType::CharacterDevice => FileKind::Char,
+        FileType::Unknown => FileKind::Unknown,
+    }
+}
+
+/// `openat2`: the one call that takes a whole path. Returns the bare number, since the resolver
+/// decides what it means.
+pub(crate) fn open_beneath(
+    root: impl AsFd,
+    path: impl Arg + Copy,
+    flags: OFlags,
+    mode: Mode,
+    resolve: ResolveFlags,
+) -> Result<OwnedFd, Errno> {
+    // openat2 refuses a mode where nothing is created.
+    let mode = if flags.intersects(OFlags::CREATE | OFlags::TMPFILE & !OFlags::DIRECTORY) {
+        mode
+    } else {
+        Mode::empty()
+    };
+    retry(|| rustix::fs::openat2(&root, path, flags | OFlags::CLOEXEC, mode, resolve))
+}
+
+/// The text of the link that a pinned descriptor refers to.
+pub(crate) fn readlink_pinned(fd: impl AsFd) -> Result<Vec<u8>, Fault> {
+    super::readlink_at(fd, EMPTY)
+}
+
+pub(crate) fn rename_noreplace(
+    from: impl AsFd,
+    old: impl Arg + Copy,
+    to: impl AsFd,
+    new: impl Arg + Copy,
+) -> Result<(), Fault> {
+    rename_with(from, old, to, new, RenameFlags::NOREPLACE)
+}
+
+pub(crate) fn rename_exchange(
+    from: impl AsFd,
+    old: impl Arg + Copy,
+    to: impl AsFd,
+    new: impl Arg + Copy,
+) -> Result<(), Fault> {
+    rename_with(from, old, to, new, RenameFlags::EXCHANGE)
+}
+
+fn rename_with(
+    from: impl AsFd,
+    old: impl Arg + Copy,
+    to: impl AsFd,
+    new: impl Arg + Copy,
+    flags: RenameFlags,
+) -> Result<(), Fault> {
+    retry(|| rustix::fs::renameat_with(&from, old, &to, new, flags))
+        .map_err(|errno| Fault::sys("renameat2", errno))
+}
+
+/// Gives a name to the object behind a descriptor. Needs no procfs; kernels before 6.10 want a
+/// capability for it and answer ENOENT.
+pub(crate) fn link_pinned(
+    fd: impl AsFd,
+    dir: impl AsFd,
+    name: impl Arg + Copy,
+) -> Result<(), Fault> {
+    retry(|| rustix::fs::linkat(&fd, EMPTY, &dir, name, AtFlags::EMPTY_PATH))
+        .map_err(|errno| Fault::sys("linkat", errno))
+}
+
+/// Changes the mode of the object behind a pinned descriptor (Linux 6.6). On older kernels the
+/// object is opened through the same descriptor's directory by the caller instead.
+pub(crate) fn chmod_pinned(fd: impl AsFd, mode: u32) -> Result<(), Fault> {
+    retry(|| {
+        // SAFETY: fchmodat2(int, const char *, mode_t, int) reads a NUL-terminated path that
+        // outlives the call and touches no memory of ours; the descriptor is borrowed for its
+        // duration.
+        let result = unsafe {
+            libc::syscall(
+                libc::SYS_fchmodat2,
+                fd.as_fd().as_raw_fd(),
+                EMPTY.as_ptr(),
+                mode,
+                libc::AT_EMPTY_PATH,
+            )
+        };
+        number(result)
+    })
+    .map_err(|errno| Fault::sys("fchmodat2", errno))
+}
+
+pub(crate) fn chown_pinned(fd: impl AsFd, uid: Option<u32>, gid: Option<u32>) -> Result<(), Fault> {
+    let (uid, gid) = (uid.map(Uid::from_raw), gid.map(Gid::from_raw));
+    retry(|| rustix::fs::chownat(&fd, EMPTY, uid, gid, AtFlags::EMPTY_PATH))
+        .map_err(|errno| Fault::sys("fchownat", errno))
+}
+
+pub(crate) fn set_times_pinned(fd: impl AsFd, times: &Timestamps) -> Result<(), Fault> {
+    retry(|| rustix::fs::utimensat(&fd, EMPTY, times, AtFlags::EMPTY_PATH))
+        .map_err(|errno| Fault::sys("utimensat", errno))
+}
+
+/// Whether the caller's effective user may write the object behind a pinned descriptor.
+pub(crate) fn may_write_pinned(fd: impl AsFd) -> Result<(), Fault> {
+    retry(|| {
+        // SAFETY: faccessat2(int, const char *, int, int) reads a NUL-terminated path that
+        // outlives the call and touches no memory of ours; the descriptor is borrowed for its
+        // duration.
+        let result = unsafe {
+            libc::syscall(
+                libc::SYS_faccessat2,
+                fd.as_fd().as_raw_fd(),
+                EMPTY.as_ptr(),
+                libc::W_OK,
+                libc::AT_EMPTY_PATH | libc::AT_EACCESS,
+            )
+        };
+        number(result)
+    })
+    .map_err(|errno| Fault::sys("faccessat2", errno))
+}
+
+fn number(result: libc::c_long) -> Result<(), Errno> {
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+    }
+}
+
+/// Shares the blocks of one file with another where the filesystem can.
+pub(crate) fn clone_file(from: impl AsFd, to: impl AsFd) -> Result<(), Fault> {
+    rustix::fs::ioctl_ficlone(to, from).map_err(|errno| Fault::sys("ioctl_ficlone", errno))
+}
+
+/// Copies a range without passing it through user space.
+pub(crate) fn copy_range(from: impl AsFd, to: impl AsFd, len: usize) -> Result<usize, Fault> {
+    retry(|| rustix::fs::copy_file_range(&from, None, &to, None, len))
+        .map_err(|errno| Fault::sys("copy_file_range", errno))
+}
+
+/// Which filesystem a descriptor lies on.
+pub(crate) fn filesystem(fd: impl AsFd) -> Result<FilesystemKind, Fault> {
+    retry(|| rustix::fs::fstatfs(&fd))
+        .map(|status| FilesystemKind::from_magic(magic(status.f_type)))
+        .map_err(|errno| Fault::sys("fstatfs", errno))
+}
+
+#[expect(
+    clippy::cast_sign_loss,
+    clippy::cast_possible_truncation,
+    reason = "magic numbers are 32 bits wide whatever the platform's type"
+)]
+fn magic(number: rustix::fs::FsWord) -> u32 {
+    number as u32
+}
+
+/// How many threads this process has.
+pub(crate) fn thread_count() -> Result<u64, Fault> {
+    let stat = rustix::fs::stat(c"/proc/self/task").map_err(|errno| Fault::sys("stat", errno))?;
+    match stat.st_nlink.checked_sub(2) {
+        Some(threads) if threads > 0 => Ok(threads),
+        _ => Err(Fault::rule(
+            ErrorKind::Unsupported,
+            "the number of threads cannot be told without procfs",
+        )),
+    }
+}

@@ -1,0 +1,34 @@
+//! System calls: the only place with `unsafe`, and the only one that knows the platform.
+//!
+//! The rest of the crate calls these names. Each returns a [`Fault`](crate::error::Fault) that
+//! carries the call's name and number, retries EINTR within a bound, and never takes a name that
+//! could hold `/` except where a comment says why that is sound.
+
+mod calls;
+#[cfg(all(target_os = "linux", not(handfast_portable)))]
+mod linux;
+#[cfg(not(all(target_os = "linux", not(handfast_portable))))]
+mod portable;
+
+pub(crate) use calls::*;
+#[cfg(all(target_os = "linux", not(handfast_portable)))]
+pub(crate) use linux::*;
+#[cfg(not(all(target_os = "linux", not(handfast_portable))))]
+pub(crate) use portable::*;
+
+use rustix::io::Errno;
+
+/// How often a call that a signal interrupted is made again. A storm of signals then shows as
+/// `Busy` and not as a hang.
+const INTERRUPTIONS: usize = 10_000;
+
+/// Makes a call again while signals interrupt it.
+pub(crate) fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    for _ in 0..INTERRUPTIONS {
+        match call() {
+            Err(Errno::INTR) => {}
+            done => return done,
+        }
+    }
+    Err(Errno::BUSY)
+}

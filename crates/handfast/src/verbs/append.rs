@@ -1,0 +1,77 @@
+//! Append to a file, creating it if it is missing.
+
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+
+use super::open::{OpenOptions, open_ruled};
+use super::write::{WriteOptions, Written};
+use crate::error::{Effect, Error, Fault};
+use crate::path::RelPath;
+use crate::root::Root;
+use crate::sys;
+use crate::verb::Verb;
+
+impl Root {
+    /// Appends to a file, creating it if it is missing.
+    ///
+    /// # Errors
+    /// `HardLink` if the file has other names; `Quota` before anything is written where the
+    /// filesystem can reserve space; an error with effect `visible` if only a part could be
+    /// written. Otherwise as [`Root::open_with`].
+    pub fn append(&self, path: &RelPath, data: impl AsRef<[u8]>) -> Result<Written, Error> {
+        self.append_with(
+            path,
+            data,
+            WriteOptions::new().durability(crate::Durability::None),
+        )
+    }
+
+    /// As [`Root::append`], with options: by default nothing is synced.
+    ///
+    /// # Errors
+    /// As [`Root::append`].
+    pub fn append_with(
+        &self,
+        path: &RelPath,
+        data: impl AsRef<[u8]>,
+        options: WriteOptions,
+    ) -> Result<Written, Error> {
+        let data = data.as_ref();
+        self.act(Verb::Append, path, |op| {
+            let how = OpenOptions::new()
+                .append(true)
+                .create(true)
+                .mode(options.mode.unwrap_or(0o666));
+            op.allow(None)?;
+            // Readable as well where possible, so that the version can be told afterwards.
+            let (fd, status) = match open_ruled(self, path, how) {
+                Err(fault) if fault.is(Errno::ACCESS) => open_ruled(self, path, how.read(false))?,
+                opened => opened?,
+            };
+            reserve(&fd, status.len, data.len())?;
+            sys::write_all(&fd, data).map_err(|fault| match sys::status(&fd) {
+                Ok(now) if now.len == status.len => fault,
+                _ => fault.with_effect(Effect::Visible),
+            })?;
+            if options.durability.syncs_file() {
+                sys::sync_all(&fd).map_err(|fault| fault.with_effect(Effect::Visible))?;
+            }
+            Ok(Written::new(fd, path, status.identity))
+        })
+    }
+}
+
+/// A full disk is found out before the file is changed, where the filesystem can tell.
+fn reserve(fd: impl std::os::fd::AsFd, offset: u64, len: usize) -> Result<(), Fault> {
+    if len == 0 {
+        return Ok(());
+    }
+    let mode = FallocateFlags::KEEP_SIZE;
+    match sys::retry(|| rustix::fs::fallocate(&fd, mode, offset, len as u64)) {
+        Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::ROFS | Errno::IO)) => {
+            Err(Fault::sys("fallocate", errno))
+        }
+        // Filesystems that cannot reserve say so; the write itself will tell.
+        _ => Ok(()),
+    }
+}

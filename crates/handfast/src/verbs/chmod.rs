@@ -1,0 +1,90 @@
+//! Change permission bits.
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::error::{Error, ErrorKind, Fault};
+use crate::metadata::{FileKind, Metadata};
+use crate::op::Op;
+use crate::path::RelPath;
+use crate::resolve::{self, Last};
+use crate::root::{CAUTIOUS, Root};
+use crate::rules::{self, Want};
+use crate::sys;
+use crate::verb::Verb;
+use std::os::fd::OwnedFd;
+
+impl Root {
+    /// Changes the permission bits of a file or directory. A final link is followed only where
+    /// links may be.
+    ///
+    /// # Errors
+    /// `HardLink` if the file has other names; `Kind` for special files; `Invalid` for bits beyond
+    /// `0o7777`; `Unsupported` on old kernels for objects that can be neither read nor written.
+    ///
+    /// # Security
+    /// The mode is changed through the descriptor of the object that was judged.
+    pub fn chmod(&self, path: &RelPath, mode: u32) -> Result<(), Error> {
+        self.act(Verb::Chmod, path, |op| {
+            if mode & !0o7777 != 0 {
+                return Err(Fault::rule(ErrorKind::Invalid, "not a mode"));
+            }
+            let (pin, status) = pin_for_change(self, path, op)?;
+            match sys::chmod_pinned(&pin, mode) {
+                Err(fault) if fault.is(Errno::NOSYS) || fault.is(Errno::OPNOTSUPP) => {
+                    let fd = reopen(self, path, &status)?;
+                    sys::chmod_open(&fd, mode)
+                }
+                done => done,
+            }
+        })
+    }
+}
+
+/// Pins a file or directory that is about to be changed in place, judges it, and records.
+pub(super) fn pin_for_change(
+    root: &Root,
+    path: &RelPath,
+    op: &mut Op<'_>,
+) -> Result<(OwnedFd, Metadata), Fault> {
+    if path.is_root() {
+        return Err(Fault::rule(
+            ErrorKind::Invalid,
+            "the root itself is not changed through itself",
+        ));
+    }
+    let flags = sys::PIN - OFlags::NOFOLLOW;
+    let pin = resolve::open(root, path, flags, Mode::empty(), Last::Follow)?;
+    let status = sys::status(&pin)?;
+    judge(root, &status)?;
+    op.allow(Some(&status))?;
+    Ok((pin, status))
+}
+
+fn judge(root: &Root, status: &Metadata) -> Result<(), Fault> {
+    match status.kind {
+        FileKind::Dir => rules::check_passage(root, status),
+        _ => rules::check_file(root, status, Want::Change),
+    }
+}
+
+/// Opens what was pinned, for calls that need a real descriptor; the object must be the same.
+pub(super) fn reopen(root: &Root, path: &RelPath, pinned: &Metadata) -> Result<OwnedFd, Fault> {
+    let open = |access| resolve::open(root, path, access | CAUTIOUS, Mode::empty(), Last::Follow);
+    let fd = match open(OFlags::RDONLY) {
+        Err(fault) if fault.is(Errno::ACCESS) && pinned.is_file() => {
+            open(OFlags::WRONLY).map_err(|fault| {
+                fault.with_kind(
+                    ErrorKind::Unsupported,
+                    "this kernel can only do it to objects that can be opened",
+                )
+            })?
+        }
+        opened => opened?,
+    };
+    if sys::status(&fd)?.identity.same_object(&pinned.identity) {
+        Ok(fd)
+    } else {
+        Err(Fault::rule(ErrorKind::Raced, ""))
+    }
+}

@@ -1,0 +1,218 @@
+//! Copy a whole tree.
+//!
+//! The copy is built in a staging directory beside the destination and renamed into place at the
+//! end, so the destination appears whole or not at all.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::copy::copy_content;
+use super::read_dir::open_listed;
+use super::symlink::check_target;
+use super::temp::StagingDir;
+use crate::error::{Error, ErrorKind, Fault};
+use crate::event::TouchedEntry;
+use crate::metadata::FileKind;
+use crate::op::Op;
+use crate::options::Links;
+use crate::path::RelPath;
+use crate::resolve;
+use crate::root::{CAUTIOUS, Root};
+use crate::rules::{self, Want};
+use crate::sys;
+use crate::tree::{Budget, DirStack, Listing, Pending, TreeLimits};
+use crate::verb::Verb;
+
+impl Root {
+    /// Copies a directory with everything in it to a name that must be free.
+    ///
+    /// Permission bits are copied (without set-id bits); owners, times, extended attributes and
+    /// hard links between files are not. Links inside are copied where links may be followed and
+    /// they stay beneath, and are `Link` otherwise. Special files are `Kind`.
+    ///
+    /// # Errors
+    /// `Exists` if the destination is taken; `Invalid` if it lies inside the source; otherwise as
+    /// [`Root::walk`] and [`Root::copy`]. Nothing is left behind then.
+    pub fn copy_tree(&self, from: &RelPath, to: &RelPath) -> Result<(), Error> {
+        self.copy_tree_with(from, to, TreeLimits::new())
+    }
+
+    /// As [`Root::copy_tree`], with limits.
+    ///
+    /// # Errors
+    /// As [`Root::copy_tree`]; `Limit`.
+    pub fn copy_tree_with(
+        &self,
+        from: &RelPath,
+        to: &RelPath,
+        limits: TreeLimits,
+    ) -> Result<(), Error> {
+        self.act_on_two(Verb::CopyTree, from, Some(to), |op| {
+            if is_inside(to, from) {
+                return Err(Fault::rule(
+                    ErrorKind::Invalid,
+                    "a tree cannot be copied into itself",
+                ));
+            }
+            let source = open_listed(self, from)?;
+            let status = sys::status(&source)?;
+            rules::check_passage(self, &status)?;
+            let (place, depth) = resolve::place_with_depth(self, to)?;
+            op.allow_in(place.recorded_parent(self)?, Some(&status))?;
+            let staging = StagingDir::create(self, place.dir.as_fd())?;
+            let top = sys::open_at(
+                staging.fd(),
+                c".",
+                OFlags::RDONLY | OFlags::DIRECTORY | CAUTIOUS,
+                Mode::empty(),
+            )?;
+            let mut copier = Copier {
+                root: self,
+                op,
+                source: DirStack::new(source),
+                copy: DirStack::new(top),
+                modes: vec![status.mode & 0o777],
+                depth: depth + 1,
+                budget: Budget::new(limits),
+                staging: staging.identity().inode,
+            };
+            copier.run()?;
+            staging.publish_new(&place)
+        })
+    }
+}
+
+/// Whether one path lies at or below another, as they are spelled. A destination that gets inside
+/// by a link meets its own staging directory and is stopped there.
+fn is_inside(inner: &RelPath, outer: &RelPath) -> bool {
+    let mut segments = inner.segments();
+    outer.segments().all(|name| segments.next() == Some(name))
+}
+
+struct Copier<'a, 'op> {
+    root: &'a Root,
+    op: &'a mut Op<'op>,
+    source: DirStack,
+    copy: DirStack,
+    /// Modes of the directories under way; given to them when they are full, so that a read-only
+    /// one can be filled.
+    modes: Vec<u32>,
+    /// Directories between the root and the top of the copy.
+    depth: usize,
+    budget: Budget,
+    /// The staging directory itself, which must not be copied into itself.
+    staging: u64,
+}
+
+impl Copier<'_, '_> {
+    fn run(&mut self) -> Result<(), Fault> {
+        let mut pending = Pending::new();
+        let mut listing = Listing::new();
+        self.copy_entries(&mut listing, &mut pending)?;
+        loop {
+            if let Some(name) = pending.pop() {
+                self.budget.check_depth(self.source.depth() + 1)?;
+                self.enter(&name)?;
+                pending.enter_level();
+                self.copy_entries(&mut listing, &mut pending)?;
+                continue;
+            }
+            let mode = self.modes.pop().unwrap_or(0o700);
+            sys::chmod_open(self.copy.current(), mode)?;
+            if self.source.is_top() {
+                return Ok(());
+            }
+            // `..` needs the directory to be searchable: the mode was set through a descriptor
+            // that stays open until after the step up.
+            drop(self.source.pop()?);
+            drop(self.copy.pop()?);
+            pending.leave_level();
+        }
+    }
+
+    fn copy_entries(&mut self, listing: &mut Listing, pending: &mut Pending) -> Result<(), Fault> {
+        listing.restart();
+        while let Some(listed) = listing.next(self.source.current())? {
+            self.budget.spend_entry()?;
+            if listed.inode == self.staging {
+                return Err(Fault::rule(
+                    ErrorKind::Invalid,
+                    "a tree cannot be copied into itself",
+                ));
+            }
+            let mut kind = listed.kind;
+            if kind == FileKind::Unknown {
+                kind = sys::status_at(self.source.current(), listed.name)?.kind;
+            }
+            match kind {
+                FileKind::Dir => pending.push(listed.name),
+                FileKind::File => self.copy_file(listed.name)?,
+                FileKind::Symlink => self.copy_link(listed.name)?,
+                special => return Err(rules::special_fault(special)),
+            }
+            self.touch(listed.name, kind)?;
+        }
+        Ok(())
+    }
+
+    fn copy_file(&self, name: &CStr) -> Result<(), Fault> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | CAUTIOUS;
+        let from = sys::open_at(self.source.current(), name, flags, Mode::empty())?;
+        let status = sys::status(&from)?;
+        rules::check_file(self.root, &status, Want::Read)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let mode = Mode::from_raw_mode(status.mode & 0o777);
+        let to = sys::open_at(self.copy.current(), name, flags, mode)?;
+        copy_content(&from, &to)
+    }
+
+    fn copy_link(&self, name: &CStr) -> Result<(), Fault> {
+        if self.root.options.links == Links::Refuse {
+            return Err(Fault::rule(ErrorKind::Link, "a link is in the tree"));
+        }
+        let target = sys::readlink_at(self.source.current(), name)?;
+        check_target(&target, self.depth + self.copy.depth())?;
+        sys::symlink_at(&target[..], self.copy.current(), name)
+    }
+
+    fn enter(&mut self, name: &CString) -> Result<(), Fault> {
+        let from = resolve::open_child_dir(self.root, self.source.current(), name)?;
+        let status = sys::status(&from)?;
+        rules::check_passage(self.root, &status)?;
+        sys::mkdir_at(
+            self.copy.current(),
+            name.as_c_str(),
+            Mode::from_raw_mode(0o700),
+        )?;
+        let to = self.open_made(name)?;
+        self.source.push(name.to_bytes(), from)?;
+        self.copy.push(name.to_bytes(), to)?;
+        self.modes.push(status.mode & 0o777);
+        Ok(())
+    }
+
+    fn open_made(&self, name: &CString) -> Result<OwnedFd, Fault> {
+        resolve::open_child_dir(self.root, self.copy.current(), name).map_err(|fault| {
+            match fault.kind {
+                ErrorKind::Link | ErrorKind::NotADirectory | ErrorKind::NotFound => {
+                    fault.with_kind(ErrorKind::Raced, "")
+                }
+                _ => fault,
+            }
+        })
+    }
+
+    fn touch(&mut self, name: &CStr, kind: FileKind) -> Result<(), Fault> {
+        if !self.op.is_recorded() {
+            return Ok(());
+        }
+        let mut path = self.source.path().to_vec();
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name.to_bytes());
+        self.op.touch(TouchedEntry { path, kind })
+    }
+}

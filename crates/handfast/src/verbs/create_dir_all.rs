@@ -1,0 +1,188 @@
+//! Create a directory and its missing parents.
+//!
+//! One lookup answers the common case that everything is there. Otherwise each level is made from
+//! the held descriptor of the level above; nothing is looked up twice. What was made is removed
+//! again, checked by identity, if a later level fails.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::Mode;
+use rustix::io::Errno;
+
+use crate::dir::Dir;
+use crate::error::{Error, ErrorKind, Fault};
+use crate::identity::Identity;
+use crate::metadata::Metadata;
+use crate::options::Links;
+use crate::path::{Name, RelPath};
+use crate::resolve::{self, Last};
+use crate::root::Root;
+use crate::rules;
+use crate::staging::remove_if_same;
+use crate::sys;
+use crate::verb::Verb;
+
+/// How often to begin again when directories vanish under our feet.
+const TRIES: u32 = 16;
+
+impl Root {
+    /// Creates a directory and its missing parents, and returns the handle of the last one.
+    ///
+    /// # Errors
+    /// `NotADirectory` or `Link` if something else stands where a directory is needed (a link to
+    /// a directory is fine where links may be followed); `Raced` if directories keep vanishing.
+    ///
+    /// # Security
+    /// Every level is made in the held directory above it: a link that appears on the way is met,
+    /// and never passed through unseen.
+    pub fn create_dir_all(&self, path: &RelPath) -> Result<Dir, Error> {
+        self.create_dir_all_with(path, 0o777)
+    }
+
+    /// As [`Root::create_dir_all`], with a mode for what is created.
+    ///
+    /// # Errors
+    /// As [`Root::create_dir_all`].
+    pub fn create_dir_all_with(&self, path: &RelPath, mode: u32) -> Result<Dir, Error> {
+        self.act(Verb::CreateDirAll, path, |op| {
+            op.allow(None)?;
+            let mode = Mode::from_raw_mode(mode & 0o777);
+            for _ in 0..TRIES {
+                match self.existing_dir(path) {
+                    Err(fault) if fault.kind == ErrorKind::NotFound => {}
+                    found => return found,
+                }
+                match Descent::new(self, path).run(mode) {
+                    Err(fault) if fault.is(Errno::NOENT) => {}
+                    made => return made,
+                }
+            }
+            Err(Fault::rule(
+                ErrorKind::Raced,
+                "directories on the way keep vanishing",
+            ))
+        })
+    }
+
+    fn existing_dir(&self, path: &RelPath) -> Result<Dir, Fault> {
+        let fd = resolve::open(self, path, resolve::pin_dir(), Mode::empty(), Last::Follow)?;
+        let metadata = sys::status(&fd)?;
+        rules::check_passage(self, &metadata)?;
+        Ok(Dir {
+            root: self.clone(),
+            fd,
+            metadata,
+        })
+    }
+}
+
+/// A directory that this call made, remembered so that it can be taken back.
+struct Made {
+    level: usize,
+    name: Name,
+    identity: Identity,
+}
+
+struct Descent<'a> {
+    root: &'a Root,
+    path: &'a RelPath,
+    /// The directories entered so far, below the root.
+    levels: Vec<(OwnedFd, Metadata)>,
+    made: Vec<Made>,
+}
+
+impl<'a> Descent<'a> {
+    fn new(root: &'a Root, path: &'a RelPath) -> Self {
+        Self {
+            root,
+            path,
+            levels: Vec::with_capacity(path.depth()),
+            made: Vec::new(),
+        }
+    }
+
+    fn run(mut self, mode: Mode) -> Result<Dir, Fault> {
+        let mut prefix = RelPath::root();
+        for name in self.path.segments() {
+            prefix = prefix.join(name);
+            if let Err(fault) = self.enter(&name.to_name(), &prefix, mode) {
+                self.take_back();
+                return Err(fault);
+            }
+        }
+        let (fd, metadata) = self
+            .levels
+            .pop()
+            .ok_or_else(|| Fault::rule(ErrorKind::Exists, "the root itself is always there"))?;
+        Ok(Dir {
+            root: self.root.clone(),
+            fd,
+            metadata,
+        })
+    }
+
+    fn level(&self, index: usize) -> BorrowedFd<'_> {
+        match index
+            .checked_sub(1)
+            .and_then(|index| self.levels.get(index))
+        {
+            Some((fd, _)) => fd.as_fd(),
+            None => self.root.pinned.fd.as_fd(),
+        }
+    }
+
+    fn enter(&mut self, name: &Name, prefix: &RelPath, mode: Mode) -> Result<(), Fault> {
+        let level = self.levels.len();
+        let made = match sys::mkdir_at(self.level(level), name.as_c_str(), mode) {
+            Ok(()) => true,
+            // Fine, if it then opens as a directory.
+            Err(fault) if fault.kind == ErrorKind::Exists => false,
+            Err(fault) => return Err(fault),
+        };
+        let fd = sys::open_at(self.level(level), name.as_c_str(), sys::PIN, Mode::empty())?;
+        let status = sys::status(&fd)?;
+        if made && status.is_dir() {
+            self.made.push(Made {
+                level,
+                name: name.clone(),
+                identity: status.identity,
+            });
+        }
+        rules::check_passage(self.root, &status)?;
+        if status.is_dir() {
+            self.levels.push((fd, status));
+            return Ok(());
+        }
+        if !status.is_symlink() {
+            return Err(Fault::rule(ErrorKind::NotADirectory, ""));
+        }
+        if self.root.options.links == Links::Refuse {
+            return Err(Fault::rule(ErrorKind::Link, "a link is on the way"));
+        }
+        // A link that stays beneath: one confined lookup of the prefix finds where it leads. A link
+        // to nothing is a link: nothing is created through it.
+        let flags = resolve::pin_dir();
+        let fd = resolve::open(self.root, prefix, flags, Mode::empty(), Last::Follow).map_err(
+            |fault| match fault.kind {
+                ErrorKind::NotFound => Fault::rule(ErrorKind::Link, "the link leads to nothing"),
+                _ => fault,
+            },
+        )?;
+        let status = sys::status(&fd)?;
+        rules::check_passage(self.root, &status)?;
+        self.levels.push((fd, status));
+        Ok(())
+    }
+
+    /// Removes, in reverse, the empty directories that this call made.
+    fn take_back(&mut self) {
+        for made in std::mem::take(&mut self.made).iter().rev() {
+            // Best effort: what is not empty or not ours any more stays.
+            drop(remove_if_same(
+                self.level(made.level),
+                &made.name,
+                &made.identity,
+            ));
+        }
+    }
+}

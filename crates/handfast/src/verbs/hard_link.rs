@@ -1,0 +1,89 @@
+//! Give a file another name.
+
+use rustix::fs::{AtFlags, Mode};
+use rustix::io::Errno;
+
+use crate::error::{Error, ErrorKind, Fault};
+use crate::identity::Identity;
+use crate::metadata::FileKind;
+use crate::options::HardLinks;
+use crate::path::RelPath;
+use crate::resolve::{self, Last, Place};
+use crate::root::Root;
+use crate::rules;
+use crate::staging::remove_if_same;
+use crate::sys;
+use crate::verb::Verb;
+use std::os::fd::AsFd;
+
+impl Root {
+    /// Gives a regular file another name.
+    ///
+    /// # Errors
+    /// `Link` if the source is a symbolic link, `IsADirectory`, `Kind`; `HardLink` where hard links
+    /// are refused; `Exists` if the new name is taken; `Mount` across mounts.
+    ///
+    /// # Security
+    /// The source is pinned and judged, and the pinned object is what gets the name.
+    pub fn hard_link(&self, source: &RelPath, new: &RelPath) -> Result<(), Error> {
+        self.act_on_two(Verb::HardLink, source, Some(new), |op| {
+            resolve::require_file_path(source)?;
+            resolve::require_file_path(new)?;
+            let pin = resolve::open(self, source, sys::PIN, Mode::empty(), Last::Itself)?;
+            let status = sys::status(&pin)?;
+            rules::check_passage(self, &status)?;
+            match status.kind {
+                FileKind::File => {}
+                FileKind::Symlink => return Err(Fault::rule(ErrorKind::Link, "")),
+                FileKind::Dir => return Err(Fault::rule(ErrorKind::IsADirectory, "")),
+                special => return Err(rules::special_fault(special)),
+            }
+            if self.options.hard_links == HardLinks::Refuse {
+                return Err(Fault::rule(
+                    ErrorKind::HardLink,
+                    "the root does not allow files with several names",
+                ));
+            }
+            let place = resolve::place(self, new, Last::Itself)?;
+            op.allow_in(place.recorded_parent(self)?, Some(&status))?;
+            match sys::link_pinned(&pin, &place.dir, place.name.as_c_str()) {
+                // Kernels before 6.10 want a capability to link by descriptor.
+                Err(fault) if fault.is(Errno::NOENT) || fault.kind == ErrorKind::Unsupported => {
+                    self.link_by_name(source, &place, &status.identity)
+                }
+                linked => linked,
+            }
+        })
+    }
+
+    /// Links by name in the pinned parent, then makes sure that it was the pinned object.
+    fn link_by_name(
+        &self,
+        source: &RelPath,
+        place: &Place,
+        identity: &Identity,
+    ) -> Result<(), Fault> {
+        let from = resolve::place(self, source, Last::Itself)?;
+        sys::retry(|| {
+            rustix::fs::linkat(
+                &from.dir,
+                from.name.as_c_str(),
+                &place.dir,
+                place.name.as_c_str(),
+                AtFlags::empty(),
+            )
+        })
+        .map_err(|errno| Fault::sys("linkat", errno))?;
+        let linked = place.status()?;
+        if linked.identity.same_object(identity) {
+            return Ok(());
+        }
+        // Another object slipped in. It only got one more name, and that is taken away again.
+        drop(remove_if_same(
+            place.dir.as_fd(),
+            &place.name,
+            &linked.identity,
+        ));
+        Err(Fault::rule(ErrorKind::Raced, ""))
+    }
+}

@@ -1,0 +1,46 @@
+//! Look at an object.
+
+use rustix::fs::Mode;
+
+use crate::error::Error;
+use crate::metadata::Metadata;
+use crate::path::RelPath;
+use crate::resolve::{self, Last};
+use crate::root::Root;
+use crate::rules;
+use crate::sys;
+use crate::verb::Verb;
+
+impl Root {
+    /// Looks at what a path names, following a final link if the root's policy allows it.
+    ///
+    /// The object is pinned, not opened: no permission on it is needed, and nothing happens to it.
+    ///
+    /// # Errors
+    /// `Link`, `Escape`, `Mount`, `NotFound`, `NotADirectory`, `Denied` for what is on the way.
+    pub fn metadata(&self, path: &RelPath) -> Result<Metadata, Error> {
+        self.look(path, Last::Follow)
+    }
+
+    /// Looks at the entry itself: a link is a link.
+    ///
+    /// # Errors
+    /// As [`Root::metadata`].
+    pub fn symlink_metadata(&self, path: &RelPath) -> Result<Metadata, Error> {
+        self.look(path, Last::Itself)
+    }
+
+    fn look(&self, path: &RelPath, last: Last) -> Result<Metadata, Error> {
+        self.act(Verb::Metadata, path, |op| {
+            let flags = match last {
+                Last::Itself => sys::PIN,
+                Last::Follow => sys::PIN - rustix::fs::OFlags::NOFOLLOW,
+            };
+            let fd = resolve::open(self, path, flags, Mode::empty(), last)?;
+            let status = sys::status(&fd)?;
+            rules::check_passage(self, &status)?;
+            op.allow(Some(&status))?;
+            Ok(status)
+        })
+    }
+}

@@ -1,0 +1,234 @@
+//! Open a file: for reading, for writing in place, for appending, creating it or not.
+
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::error::{Error, ErrorKind, Fault};
+use crate::file::File;
+use crate::metadata::Metadata;
+use crate::op::Op;
+use crate::path::RelPath;
+use crate::resolve::{self, Last};
+use crate::root::{CAUTIOUS, Root};
+use crate::rules::{self, Want};
+use crate::sys;
+use crate::verb::Verb;
+
+/// How a file is opened. [`OpenOptions::new`] reads.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct OpenOptions {
+    read: bool,
+    write: bool,
+    append: bool,
+    truncate: bool,
+    create: Create,
+    mode: u32,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Create {
+    Never,
+    IfMissing,
+    New,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl OpenOptions {
+    /// Reading.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            read: true,
+            write: false,
+            append: false,
+            truncate: false,
+            create: Create::Never,
+            mode: 0o666,
+        }
+    }
+
+    /// Whether the file is read.
+    #[must_use]
+    pub const fn read(mut self, yes: bool) -> Self {
+        self.read = yes;
+        self
+    }
+
+    /// Whether the file is written in place.
+    #[must_use]
+    pub const fn write(mut self, yes: bool) -> Self {
+        self.write = yes;
+        self
+    }
+
+    /// Whether everything written goes to the end.
+    #[must_use]
+    pub const fn append(mut self, yes: bool) -> Self {
+        self.append = yes;
+        self
+    }
+
+    /// Whether the file is emptied: after it passed the rules, never before.
+    #[must_use]
+    pub const fn truncate(mut self, yes: bool) -> Self {
+        self.truncate = yes;
+        self
+    }
+
+    /// Creates the file if it is missing.
+    #[must_use]
+    pub const fn create(mut self, yes: bool) -> Self {
+        self.create = if yes {
+            Create::IfMissing
+        } else {
+            Create::Never
+        };
+        self
+    }
+
+    /// Creates the file; it is an error if the name exists, even as a dangling link.
+    #[must_use]
+    pub const fn create_new(mut self, yes: bool) -> Self {
+        self.create = if yes { Create::New } else { Create::Never };
+        self
+    }
+
+    /// The mode of a file that is created, subject to the umask. The default is `0o666`.
+    #[must_use]
+    pub const fn mode(mut self, mode: u32) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    fn changes(self) -> bool {
+        self.write || self.append || self.truncate || self.create != Create::Never
+    }
+
+    fn flags(self) -> Result<OFlags, Fault> {
+        let writes = self.write || self.append;
+        if !writes && (self.truncate || self.create != Create::Never) {
+            return Err(Fault::rule(
+                ErrorKind::Invalid,
+                "truncating and creating need writing or appending",
+            ));
+        }
+        if self.append && self.truncate {
+            return Err(Fault::rule(
+                ErrorKind::Invalid,
+                "appending and truncating exclude each other",
+            ));
+        }
+        let access = match (self.read, writes) {
+            (true, true) => OFlags::RDWR,
+            (false, true) => OFlags::WRONLY,
+            (true, false) => OFlags::RDONLY,
+            (false, false) => {
+                return Err(Fault::rule(
+                    ErrorKind::Invalid,
+                    "neither reading nor writing was asked for",
+                ));
+            }
+        };
+        let append = if self.append {
+            OFlags::APPEND
+        } else {
+            OFlags::empty()
+        };
+        let create = match self.create {
+            Create::Never => OFlags::empty(),
+            Create::IfMissing => OFlags::CREATE,
+            Create::New => OFlags::CREATE | OFlags::EXCL,
+        };
+        Ok(access | append | create | CAUTIOUS)
+    }
+}
+
+impl Root {
+    /// Opens a file for reading.
+    ///
+    /// On return the file is the object that was resolved; a later rename does not change it.
+    ///
+    /// # Errors
+    /// `Escape`, `Link`, `Mount` if the path leads where it may not; `Kind`, `HardLink`,
+    /// `IsADirectory` if the object is not one that may be read; `Busy` if it has a lease;
+    /// `NotFound`, `NotADirectory`, `Denied`.
+    ///
+    /// # Security
+    /// Someone who can write inside the root may choose which inside file this is, never one
+    /// outside. A FIFO or a leased file is refused, and never waited for.
+    pub fn open(&self, path: &RelPath) -> Result<File, Error> {
+        self.open_with(path, OpenOptions::new())
+    }
+
+    /// Opens a file with options.
+    ///
+    /// # Errors
+    /// As [`Root::open`]; `Exists` if a new file was asked for; `HardLink` if writing in place
+    /// would reach other names; `Invalid` if the options make no sense together.
+    ///
+    /// # Security
+    /// Nothing is ever created through a link, and nothing is truncated before the opened object
+    /// passed the rules.
+    pub fn open_with(&self, path: &RelPath, options: OpenOptions) -> Result<File, Error> {
+        let verb = if options.changes() {
+            Verb::OpenWrite
+        } else {
+            Verb::Open
+        };
+        self.act(verb, path, |op| {
+            let (fd, status) = open_checked(self, path, options, op)?;
+            if options.truncate && status.is_file() {
+                sys::truncate(&fd, 0)?;
+            }
+            Ok(File::new(fd, status, path))
+        })
+    }
+}
+
+/// Opens, applies the rules to what was opened, and records.
+pub(super) fn open_checked(
+    root: &Root,
+    path: &RelPath,
+    options: OpenOptions,
+    op: &mut Op<'_>,
+) -> Result<(OwnedFd, Metadata), Fault> {
+    if options.create != Create::Never {
+        // Creating is a change of its own: it is told before it happens.
+        op.allow(None)?;
+        return open_ruled(root, path, options);
+    }
+    let (fd, status) = open_ruled(root, path, options)?;
+    op.allow(Some(&status))?;
+    Ok((fd, status))
+}
+
+/// Opens, applies the rules to what was opened, and makes it an ordinary descriptor.
+pub(super) fn open_ruled(
+    root: &Root,
+    path: &RelPath,
+    options: OpenOptions,
+) -> Result<(OwnedFd, Metadata), Fault> {
+    let flags = options.flags()?;
+    let mode = Mode::from_raw_mode(options.mode & 0o777);
+    resolve::require_file_path(path)?;
+    let fd = if flags.contains(OFlags::CREATE) {
+        resolve::create(root, path, flags, mode)?
+    } else {
+        resolve::open(root, path, flags, mode, Last::Follow)?
+    };
+    let status = sys::status(&fd)?;
+    let want = if options.changes() {
+        Want::Change
+    } else {
+        Want::Read
+    };
+    rules::check_file(root, &status, want)?;
+    sys::set_blocking(&fd, flags)?;
+    Ok((fd, status))
+}

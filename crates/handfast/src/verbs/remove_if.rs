@@ -1,0 +1,57 @@
+//! Remove a file only if it is still the version that was seen.
+
+use std::os::fd::AsFd;
+
+use super::write_if::{Pinned, lock_parent};
+use crate::error::{Effect, Error, ErrorKind, Fault};
+use crate::path::RelPath;
+use crate::resolve::{self, Last};
+use crate::root::Root;
+use crate::rules;
+use crate::staging::{Expected, Role, StagingName};
+use crate::sys;
+use crate::verb::Verb;
+use crate::version::Version;
+
+impl Root {
+    /// Removes a file only if it is still the version that was seen.
+    ///
+    /// The file is moved to a private name first, compared there, and then removed or moved back.
+    ///
+    /// # Errors
+    /// `Stale` if it is not that version, with what differs; `Raced` with effect `visible` if it
+    /// had to be moved back and the name was taken meanwhile (the file is then kept, and
+    /// [`Root::recover`] reports it); `Busy` if the directory stays locked.
+    pub fn remove_if(&self, path: &RelPath, version: &Version) -> Result<(), Error> {
+        self.act(Verb::RemoveIf, path, |op| {
+            resolve::require_file_path(path)?;
+            let place = resolve::place(self, path, Last::Itself)?;
+            let _turn = lock_parent(&place)?;
+            let old = Pinned::take(&place, version)?;
+            rules::check_passage(self, &old.status)?;
+            op.allow_in(place.recorded_parent(self)?, Some(&old.status))?;
+            old.compare(version)?;
+
+            let expected = Some(Expected::of(version));
+            let identity = &old.status.identity;
+            let private =
+                StagingName::new(Role::Removed, identity, sys::random()?, expected).to_name();
+            let (dir, name) = (&place.dir, &place.name);
+            sys::rename_noreplace(dir, name.as_c_str(), dir, private.as_c_str())?;
+            if let Err(fault) = old.compare_displaced(dir.as_fd(), &private, version) {
+                sys::rename_noreplace(dir, private.as_c_str(), dir, name.as_c_str()).map_err(
+                    |back| {
+                        back.with_kind(
+                            ErrorKind::Raced,
+                            "the name was taken meanwhile; the file is kept for `recover`",
+                        )
+                        .with_effect(Effect::Visible)
+                    },
+                )?;
+                return Err(fault);
+            }
+            sys::unlink_at(dir, private.as_c_str())
+                .map_err(|fault: Fault| fault.with_effect(Effect::Visible))
+        })
+    }
+}

@@ -1,0 +1,284 @@
+//! Remove a whole tree.
+//!
+//! Iterative, with a constant number of descriptors. An entry is unlinked by name in a held
+//! directory; only what turns out to be a directory is entered, by a lookup that follows nothing.
+//! So an entry that is swapped for a link is unlinked as a link, and nothing outside is reached.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+
+use super::remove_file::{check_denied, name_busy};
+use crate::error::{Effect, Error, ErrorKind, Fault};
+use crate::event::TouchedEntry;
+use crate::metadata::FileKind;
+use crate::op::Op;
+use crate::path::RelPath;
+use crate::resolve::{self, Last};
+use crate::root::Root;
+use crate::sys;
+use crate::tree::{Budget, DirStack, Listing, Pending, TreeLimits};
+use crate::verb::Verb;
+
+/// How often a directory that somebody keeps filling is emptied again.
+const PASSES: u32 = 32;
+
+/// How often one entry may change between directory and something else while it is removed.
+const TURNS: u32 = 128;
+
+impl Root {
+    /// Removes a directory with everything in it, or any other entry itself.
+    ///
+    /// # Errors
+    /// `NotFound` if nothing is there; `Busy` if somebody keeps adding entries; `Mount` if
+    /// something is mounted inside; `Denied` if an entry may not be removed. What was removed
+    /// before an error stays removed, and the error's effect says so.
+    ///
+    /// # Security
+    /// Links are removed and never followed, whatever another process does meanwhile.
+    pub fn remove_tree(&self, path: &RelPath) -> Result<(), Error> {
+        self.remove_tree_with(path, TreeLimits::new())
+    }
+
+    /// As [`Root::remove_tree`], with limits.
+    ///
+    /// # Errors
+    /// As [`Root::remove_tree`]; `Limit`.
+    pub fn remove_tree_with(&self, path: &RelPath, limits: TreeLimits) -> Result<(), Error> {
+        self.act(Verb::RemoveTree, path, |op| {
+            let place = resolve::place(self, path, Last::Itself)?;
+            check_denied(self, &place)?;
+            if path.must_be_dir() && !place.status()?.is_dir() {
+                return Err(Fault::rule(ErrorKind::NotADirectory, ""));
+            }
+            op.allow_in(place.recorded_parent(self)?, None)?;
+            let mut removal = Removal::new(self, limits, Some(op));
+            removal
+                .remove(place.dir.as_fd(), place.name.as_c_str())
+                .map_err(|fault| name_busy(&place, fault))
+                .map_err(|fault| removal.with_effect(fault))
+        })
+    }
+}
+
+/// A removal under way.
+pub(super) struct Removal<'a, 'op> {
+    root: &'a Root,
+    budget: Budget,
+    removed: u64,
+    op: Option<&'a mut Op<'op>>,
+}
+
+/// What became of an attempt to enter a directory.
+enum Entered {
+    Dir(OwnedFd),
+    /// It was unlinked as something else, or was gone.
+    Gone,
+}
+
+impl<'a, 'op> Removal<'a, 'op> {
+    pub(super) fn new(root: &'a Root, limits: TreeLimits, op: Option<&'a mut Op<'op>>) -> Self {
+        Self {
+            root,
+            budget: Budget::new(limits),
+            removed: 0,
+            op,
+        }
+    }
+
+    fn with_effect(&self, fault: Fault) -> Fault {
+        match (fault.effect, self.removed) {
+            (Effect::None, 1..) => fault.with_effect(Effect::Visible),
+            _ => fault,
+        }
+    }
+
+    /// Removes one entry of a held directory, with all that is below it.
+    pub(super) fn remove(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), Fault> {
+        // Unlink first: whatever is not a directory is gone then, and nothing was looked at.
+        match sys::unlink_at(dir, name) {
+            Ok(()) => return Ok(()),
+            Err(fault) if is_directory(&fault) => {}
+            Err(fault) => return Err(fault),
+        }
+        for _ in 0..PASSES {
+            match self.enter(dir, name)? {
+                Entered::Gone => return Ok(()),
+                Entered::Dir(fd) => self.empty(fd)?,
+            }
+            if self.remove_dir(dir, name)? {
+                return Ok(());
+            }
+        }
+        Err(self.keeps_growing())
+    }
+
+    /// Removes everything below a directory.
+    fn empty(&mut self, top: OwnedFd) -> Result<(), Fault> {
+        let mut stack = DirStack::new(top);
+        let mut pending = Pending::new();
+        let mut listing = Listing::new();
+        // Passes over the directories that are not empty yet, one count for each level.
+        let mut passes = vec![0_u32];
+        self.clear_files(&stack, &mut listing, &mut pending)?;
+        loop {
+            if let Some(name) = pending.pop() {
+                self.budget.check_depth(stack.depth() + 1)?;
+                if let Entered::Dir(fd) = self.enter(stack.current(), &name)? {
+                    stack.push(name.to_bytes(), fd)?;
+                    pending.enter_level();
+                    passes.push(0);
+                    self.clear_files(&stack, &mut listing, &mut pending)?;
+                }
+                continue;
+            }
+            if stack.is_top() {
+                return Ok(());
+            }
+            let name = CString::new(stack.name()).map_err(|_| Fault::rule(ErrorKind::Io, ""))?;
+            let path = self.op.is_some().then(|| stack.path().to_vec());
+            drop(stack.pop()?);
+            pending.leave_level();
+            let pass = passes.pop().unwrap_or(0);
+            if self.remove_dir(stack.current(), &name)? {
+                self.touch(path, FileKind::Dir)?;
+                continue;
+            }
+            // Somebody added entries meanwhile: enter it once more.
+            if pass >= PASSES {
+                return Err(self.keeps_growing());
+            }
+            if let Entered::Dir(fd) = self.enter(stack.current(), &name)? {
+                stack.push(name.to_bytes(), fd)?;
+                pending.enter_level();
+                passes.push(pass + 1);
+                self.clear_files(&stack, &mut listing, &mut pending)?;
+            }
+        }
+    }
+
+    /// Unlinks what is not a directory in the current one, and notes what is.
+    fn clear_files(
+        &mut self,
+        stack: &DirStack,
+        listing: &mut Listing,
+        pending: &mut Pending,
+    ) -> Result<(), Fault> {
+        listing.restart();
+        while let Some(listed) = listing.next(stack.current())? {
+            self.budget.spend_entry()?;
+            self.check_denied(stack.current(), listed.name)?;
+            if listed.kind == FileKind::Dir {
+                pending.push(listed.name);
+                continue;
+            }
+            match sys::unlink_at(stack.current(), listed.name) {
+                Ok(()) => {
+                    self.removed += 1;
+                    if self.op.is_some() {
+                        let mut path = stack.path().to_vec();
+                        if !path.is_empty() {
+                            path.push(b'/');
+                        }
+                        path.extend_from_slice(listed.name.to_bytes());
+                        self.touch(Some(path), listed.kind)?;
+                    }
+                }
+                Err(fault) if fault.is(Errno::NOENT) => {}
+                Err(fault) if is_directory(&fault) => pending.push(listed.name),
+                Err(fault) => return Err(self.name_fault(stack.current(), listed.name, fault)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a directory for emptying; what is something else by now is unlinked.
+    fn enter(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<Entered, Fault> {
+        for _ in 0..TURNS {
+            match resolve::open_child_dir(self.root, dir, name) {
+                Ok(fd) => return Ok(Entered::Dir(fd)),
+                Err(fault) if fault.kind == ErrorKind::NotFound => return Ok(Entered::Gone),
+                Err(fault) if matches!(fault.kind, ErrorKind::Link | ErrorKind::NotADirectory) => {}
+                // A directory that cannot be listed can still be removed if it is empty.
+                Err(fault) if fault.kind == ErrorKind::Denied => {
+                    return match sys::rmdir_at(dir, name) {
+                        Ok(()) => Ok(Entered::Gone),
+                        Err(_) => Err(fault),
+                    };
+                }
+                Err(fault) => return Err(fault),
+            }
+            match sys::unlink_at(dir, name) {
+                Ok(()) => {
+                    self.removed += 1;
+                    return Ok(Entered::Gone);
+                }
+                Err(fault) if fault.is(Errno::NOENT) => return Ok(Entered::Gone),
+                // It is a directory again. Look again.
+                Err(fault) if is_directory(&fault) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        Err(Fault::rule(ErrorKind::Raced, ""))
+    }
+
+    /// Removes a directory that should be empty by now; `false` if it is not.
+    fn remove_dir(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<bool, Fault> {
+        match sys::rmdir_at(dir, name) {
+            Ok(()) => {
+                self.removed += 1;
+                Ok(true)
+            }
+            Err(fault) if fault.is(Errno::NOENT) => Ok(true),
+            Err(fault) if fault.is(Errno::NOTEMPTY) => Ok(false),
+            // It was swapped for something else, which the next pass unlinks.
+            Err(fault) if fault.is(Errno::NOTDIR) => Ok(false),
+            Err(fault) => Err(self.name_fault(dir, name, fault)),
+        }
+    }
+
+    fn check_denied(&self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), Fault> {
+        if self.root.options.denied.is_empty() {
+            return Ok(());
+        }
+        match sys::status_at(dir, name) {
+            Ok(status) if self.root.is_denied(&status) => Err(Fault::rule(
+                ErrorKind::Denied,
+                "an object in the tree is never given out",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn touch(&mut self, path: Option<Vec<u8>>, kind: FileKind) -> Result<(), Fault> {
+        match (&mut self.op, path) {
+            (Some(op), Some(path)) if op.is_recorded() => op.touch(TouchedEntry { path, kind }),
+            _ => Ok(()),
+        }
+    }
+
+    fn name_fault(&self, dir: BorrowedFd<'_>, name: &CStr, fault: Fault) -> Fault {
+        if fault.is(Errno::BUSY) && sys::status_at(dir, name).is_ok_and(|status| status.mount_root)
+        {
+            return fault.with_kind(ErrorKind::Mount, "something is mounted inside");
+        }
+        fault
+    }
+
+    fn keeps_growing(&self) -> Fault {
+        Fault::rule(
+            ErrorKind::Busy,
+            format!(
+                "somebody keeps adding entries ({} were removed)",
+                self.removed
+            ),
+        )
+    }
+}
+
+/// How systems say that `unlink` met a directory: EISDIR on Linux, EPERM as POSIX has it. EPERM
+/// can be a genuine refusal as well, which entering the directory then shows.
+fn is_directory(fault: &Fault) -> bool {
+    fault.is(Errno::ISDIR) || (cfg!(not(target_os = "linux")) && fault.is(Errno::PERM))
+}

@@ -1,0 +1,131 @@
+//! Create a symbolic link that stays beneath the root.
+
+use std::fmt;
+
+use crate::error::{Error, ErrorKind, Fault};
+use crate::escape::escape;
+use crate::path::{Limits, NameRef, RelPath};
+use crate::resolve;
+use crate::root::Root;
+use crate::sys;
+use crate::verb::Verb;
+
+/// The text of a symbolic link. Not a path: no verb takes it for one.
+#[derive(Clone, Debug, Eq, PartialEq, Hash)]
+pub struct SymlinkTarget(Vec<u8>);
+
+impl SymlinkTarget {
+    pub(crate) fn as_stored(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    /// The text as it is stored in the link.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Display for SymlinkTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&escape(&self.0))
+    }
+}
+
+impl Root {
+    /// Creates a symbolic link.
+    ///
+    /// # Errors
+    /// `Escape` if the target is absolute or climbs above the root from where the link stands;
+    /// `Invalid` if it is empty or holds NUL; `TooLong`; `Exists` if the name is taken.
+    ///
+    /// # Security
+    /// The target is judged as text, from the depth at which the link really stands. What it leads
+    /// to is decided again each time somebody follows it.
+    pub fn symlink(&self, target: impl AsRef<[u8]>, path: &RelPath) -> Result<(), Error> {
+        let target = target.as_ref();
+        self.act(Verb::Symlink, path, |op| {
+            resolve::require_file_path(path)?;
+            let (place, depth) = resolve::place_with_depth(self, path)?;
+            check_target(target, depth)?;
+            op.allow_in(place.recorded_parent(self)?, None)?;
+            sys::symlink_at(target, &place.dir, place.name.as_c_str())
+        })
+    }
+}
+
+/// Whether a link in a directory `depth` levels below the root stays beneath it.
+pub(super) fn check_target(target: &[u8], depth: usize) -> Result<(), Fault> {
+    if target.is_empty() {
+        return Err(Fault::rule(
+            ErrorKind::Invalid,
+            "the link's target is empty",
+        ));
+    }
+    if target.contains(&0) {
+        return Err(Fault::rule(
+            ErrorKind::Invalid,
+            "the link's target holds a NUL byte",
+        ));
+    }
+    if target.len() >= Limits::DEFAULT.total {
+        return Err(Fault::rule(
+            ErrorKind::TooLong,
+            "the link's target is too long",
+        ));
+    }
+    if target.first() == Some(&b'/') {
+        return Err(Fault::rule(
+            ErrorKind::Escape,
+            "the link's target is absolute",
+        ));
+    }
+    let mut depth = depth;
+    for segment in target.split(|byte| *byte == b'/') {
+        match segment {
+            b"" | b"." => {}
+            b".." => {
+                depth = depth.checked_sub(1).ok_or_else(|| {
+                    Fault::rule(ErrorKind::Escape, "the link's target leaves the root")
+                })?;
+            }
+            name => {
+                NameRef::check(name, &Limits::DEFAULT)?;
+                depth += 1;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_target;
+    use crate::ErrorKind;
+
+    #[test]
+    fn targets_are_judged_from_where_the_link_stands() {
+        for (target, depth) in [
+            ("a", 0),
+            ("../a", 1),
+            ("a/../b", 0),
+            ("../../a", 2),
+            ("./a/", 0),
+        ] {
+            assert!(check_target(target.as_bytes(), depth).is_ok(), "{target}");
+        }
+        for (target, depth, kind) in [
+            ("..", 0, ErrorKind::Escape),
+            ("../a", 0, ErrorKind::Escape),
+            ("a/../../b", 0, ErrorKind::Escape),
+            ("../../a", 1, ErrorKind::Escape),
+            ("/a", 3, ErrorKind::Escape),
+            ("//a", 3, ErrorKind::Escape),
+            ("", 0, ErrorKind::Invalid),
+            ("a\0b", 0, ErrorKind::Invalid),
+        ] {
+            let fault = check_target(target.as_bytes(), depth).unwrap_err();
+            assert_eq!(fault.kind, kind, "{target}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Temporary files and directories.
+
+use std::fmt;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::open_dir_place;
+use super::remove_tree::Removal;
+use super::write::{WriteOptions, Written, publish_new};
+use crate::error::{Error, ErrorKind, Fault};
+use crate::identity::Identity;
+use crate::path::{Name, RelPath};
+use crate::resolve::{self, Last, Place};
+use crate::root::{CAUTIOUS, Root};
+use crate::staging::{Draft, Role, StagingName};
+use crate::sys;
+use crate::tree::TreeLimits;
+use crate::verb::Verb;
+
+impl Root {
+    /// Creates a temporary file in a directory, readable and writable by its owner only. It has no
+    /// name where the filesystem can do that, and is gone when it is dropped.
+    ///
+    /// # Errors
+    /// As [`Root::open_dir`] for the directory; `Denied`, `Quota`.
+    pub fn temp_file(&self, dir: &RelPath) -> Result<TempFile, Error> {
+        self.act(Verb::TempFile, dir, |op| {
+            let fd = open_dir_place(self, dir)?;
+            op.allow(None)?;
+            let draft = Draft::create(self, fd, 0o600)?;
+            // The umask may take bits away, and a default access control list may add some.
+            sys::chmod_open(draft.fd(), 0o600)?;
+            Ok(TempFile {
+                root: self.clone(),
+                draft,
+            })
+        })
+    }
+
+    /// Creates a temporary directory in a directory, for its owner only. It is removed with all
+    /// that is in it when it is dropped.
+    ///
+    /// # Errors
+    /// As [`Root::temp_file`].
+    pub fn temp_dir(&self, dir: &RelPath) -> Result<TempDir, Error> {
+        self.act(Verb::TempDir, dir, |op| {
+            let fd = open_dir_place(self, dir)?;
+            op.allow(None)?;
+            let staging = StagingDir::create(self, fd)?;
+            let root = Self::adopt(
+                sys::open_at(
+                    staging.fd(),
+                    c".",
+                    OFlags::RDONLY | OFlags::DIRECTORY | CAUTIOUS,
+                    Mode::empty(),
+                )?,
+                (*self.options).clone(),
+            )?;
+            Ok(TempDir { root, staging })
+        })
+    }
+}
+
+/// A file that is gone when it is dropped, unless it was given a name.
+pub struct TempFile {
+    root: Root,
+    draft: Draft<OwnedFd>,
+}
+
+impl TempFile {
+    /// Gives the file a name, which must be free, in any directory of the same filesystem.
+    ///
+    /// # Errors
+    /// `Exists` if the name is taken; `Mount` if it lies on another filesystem; otherwise as
+    /// [`Root::write_new`].
+    pub fn persist_new(self, path: &RelPath, options: WriteOptions) -> Result<Written, Error> {
+        let Self { root, draft } = self;
+        root.act(Verb::WriteNew, path, |op| {
+            resolve::require_file_path(path)?;
+            let place = resolve::place(&root, path, Last::Itself)?;
+            op.allow_in(place.recorded_parent(&root)?, None)?;
+            let options = match options.mode {
+                Some(_) => options,
+                None => options.mode(0o600),
+            };
+            let draft = draft.moved_to(sys::duplicate(&place.dir)?)?;
+            publish_new(&root, path, &place, draft, options)
+        })
+    }
+}
+
+impl Read for TempFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        sys::retry(|| rustix::io::read(self.draft.fd(), &mut *buffer)).map_err(io::Error::from)
+    }
+}
+
+impl Write for TempFile {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        sys::retry(|| rustix::io::write(self.draft.fd(), buffer)).map_err(io::Error::from)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for TempFile {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        let position = match position {
+            SeekFrom::Start(offset) => rustix::fs::SeekFrom::Start(offset),
+            SeekFrom::End(offset) => rustix::fs::SeekFrom::End(offset),
+            SeekFrom::Current(offset) => rustix::fs::SeekFrom::Current(offset),
+        };
+        rustix::fs::seek(self.draft.fd(), position).map_err(io::Error::from)
+    }
+}
+
+impl AsFd for TempFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.draft.as_fd()
+    }
+}
+
+impl fmt::Debug for TempFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TempFile").finish_non_exhaustive()
+    }
+}
+
+/// A directory that is removed when it is dropped. Work in it through [`TempDir::root`].
+pub struct TempDir {
+    root: Root,
+    staging: StagingDir<OwnedFd>,
+}
+
+impl TempDir {
+    /// The directory as a root of its own.
+    #[must_use]
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Its name in the directory it was made in.
+    #[must_use]
+    pub fn name(&self) -> &Name {
+        &self.staging.name
+    }
+
+    /// Gives the directory a name for good; the name must be free.
+    ///
+    /// # Errors
+    /// `Exists` if the name is taken; `Mount` if it lies on another filesystem.
+    pub fn persist_new(self, parent: &Root, path: &RelPath) -> Result<(), Error> {
+        let Self { root, staging } = self;
+        drop(root);
+        parent.act(Verb::Rename, path, |op| {
+            let place = resolve::place(parent, path, Last::Itself)?;
+            op.allow_in(place.recorded_parent(parent)?, None)?;
+            staging.publish_new(&place)
+        })
+    }
+}
+
+impl fmt::Debug for TempDir {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TempDir")
+            .field("name", self.name())
+            .finish()
+    }
+}
+
+/// A directory under a staging name, locked while its maker lives, removed when dropped.
+pub(super) struct StagingDir<D: AsFd> {
+    root: Root,
+    parent: D,
+    name: Name,
+    fd: OwnedFd,
+    identity: Identity,
+    published: bool,
+}
+
+impl<D: AsFd> StagingDir<D> {
+    pub(super) fn create(root: &Root, parent: D) -> Result<Self, Fault> {
+        let first = StagingName::nameless(Role::Tree, sys::random()?).to_name();
+        sys::mkdir_at(&parent, first.as_c_str(), Mode::from_raw_mode(0o700))?;
+        let made = Self::adopt(root, &parent, &first);
+        let (fd, identity, name) = made.inspect_err(|_| {
+            // Empty, so this removes nothing that anybody put into it.
+            drop(sys::rmdir_at(&parent, first.as_c_str()));
+        })?;
+        Ok(Self {
+            root: root.clone(),
+            parent,
+            name,
+            fd,
+            identity,
+            published: false,
+        })
+    }
+
+    fn adopt(root: &Root, parent: &D, first: &Name) -> Result<(OwnedFd, Identity, Name), Fault> {
+        let fd = resolve::open_child_dir(root, parent.as_fd(), first.as_c_str())?;
+        let identity = sys::status(&fd)?.identity;
+        if !sys::try_lock(&fd, true).unwrap_or(true) {
+            return Err(Fault::rule(
+                ErrorKind::Raced,
+                "somebody locked a directory that nobody else should have found",
+            ));
+        }
+        let name = StagingName::new(Role::Tree, &identity, sys::random()?, None).to_name();
+        sys::rename_noreplace(parent, first.as_c_str(), parent, name.as_c_str())?;
+        Ok((fd, identity, name))
+    }
+
+    pub(super) fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Renames the directory into place; the name must be free.
+    pub(super) fn publish_new(mut self, place: &Place) -> Result<(), Fault> {
+        sys::rename_noreplace(
+            &self.parent,
+            self.name.as_c_str(),
+            &place.dir,
+            place.name.as_c_str(),
+        )?;
+        self.published = true;
+        Ok(())
+    }
+}
+
+impl<D: AsFd> Drop for StagingDir<D> {
+    fn drop(&mut self) {
+        let parent = self.parent.as_fd();
+        let still_ours = sys::status_at(parent, self.name.as_c_str())
+            .is_ok_and(|status| status.identity.same_object(&self.identity));
+        if !self.published && still_ours {
+            // Best effort: what cannot be removed now is found by `recover`.
+            let mut removal = Removal::new(&self.root, TreeLimits::new(), None);
+            drop(removal.remove(parent, self.name.as_c_str()));
+        }
+    }
+}

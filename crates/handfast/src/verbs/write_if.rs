@@ -1,0 +1,265 @@
+//! Replace a file only if it is still the version that was seen.
+//!
+//! 1. The pinned parent is locked, so that writers that use this verb take turns.
+//! 2. The whole version is compared before anything is published.
+//! 3. New and old change places (`RENAME_EXCHANGE`), and what was displaced is compared again:
+//!    identity, size, modification time, digest; not the change time, which the exchange changes.
+//! 4. On a mismatch they change places again. If then our own file did not come back, somebody
+//!    renamed in between, and one more exchange leaves the newest foreign file under the name.
+//!
+//! Nothing is unlinked but our own staging file and the verified old one. Writers that do not use
+//! this verb do not see the lock: a reader may then see refused content for two system calls.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::write::{DirSync, Target, WriteOptions, Written, dress};
+use crate::error::{Effect, Error, ErrorKind, Fault};
+use crate::metadata::Metadata;
+use crate::op::Op;
+use crate::path::{Name, RelPath};
+use crate::resolve::Place;
+use crate::root::{CAUTIOUS, Root};
+use crate::staging::{Draft, Expected};
+use crate::sys;
+use crate::verb::Verb;
+use crate::version::{Version, digest_of};
+
+/// How long others may hold the parent's lock.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Root {
+    /// Replaces a file only if it is still the version that was seen.
+    ///
+    /// # Errors
+    /// `Stale` if it is not, with what differs; nothing is changed then. `Raced` if a writer that
+    /// does not take turns came in between. `Busy` if the directory stays locked. `Unsupported`
+    /// where the filesystem cannot exchange names. Otherwise as [`Root::write`].
+    pub fn write_if(
+        &self,
+        path: &RelPath,
+        version: &Version,
+        data: impl AsRef<[u8]>,
+    ) -> Result<Written, Error> {
+        self.write_if_with(path, version, data, WriteOptions::new())
+    }
+
+    /// As [`Root::write_if`], with options.
+    ///
+    /// # Errors
+    /// As [`Root::write_if`].
+    pub fn write_if_with(
+        &self,
+        path: &RelPath,
+        version: &Version,
+        data: impl AsRef<[u8]>,
+        options: WriteOptions,
+    ) -> Result<Written, Error> {
+        self.act(Verb::WriteIf, path, |op| {
+            let target = match Target::find(self, path) {
+                Err(fault) if fault.kind == ErrorKind::NotFound => return Err(gone()),
+                target => target?,
+            };
+            let draft = Draft::create(self, target.place.dir.as_fd(), 0o600)?;
+            sys::write_all(draft.fd(), data.as_ref())?;
+            replace_if(self, path, op, &target, draft, version, options)
+        })
+    }
+}
+
+fn gone() -> Fault {
+    Fault::rule(ErrorKind::Stale, "the file is gone")
+}
+
+pub(super) fn replace_if<D: AsFd>(
+    root: &Root,
+    path: &RelPath,
+    op: &mut Op<'_>,
+    target: &Target,
+    mut draft: Draft<D>,
+    version: &Version,
+    options: WriteOptions,
+) -> Result<Written, Fault> {
+    let _turn = lock_parent(&target.place)?;
+    let old = Pinned::take(&target.place, version)?;
+    op.allow_in(target.place.recorded_parent(root)?, Some(&old.status))?;
+    old.compare(version)?;
+
+    dress(&draft, Some(&old.status), options.mode)?;
+    let dir_sync = DirSync::prepare(&target.place, options.durability)?;
+    if options.durability.syncs_file() {
+        sys::sync_all(draft.fd())?;
+    }
+    let identity = draft.identity()?;
+    let staging = draft.named(root, Some(Expected::of(version)))?.clone();
+    let (dir, name) = (target.place.dir.as_fd(), &target.place.name);
+    exchange(dir, &staging, name).map_err(|fault| match fault.kind {
+        ErrorKind::NotFound => gone(),
+        _ => fault,
+    })?;
+
+    let displaced = old.compare_displaced(dir, &staging, version);
+    if let Err(fault) = displaced {
+        undo(dir, &staging, name, &identity, &mut draft)?;
+        return Err(fault);
+    }
+    // Verified: what stands under the staging name is the old file.
+    let removed = sys::unlink_at(dir, staging.as_c_str());
+    draft.forget_name();
+    let fd = draft.release();
+    target.verify_published(&identity)?;
+    removed.map_err(|fault| fault.with_effect(Effect::Visible))?;
+    dir_sync.sync()?;
+    Ok(Written::new(fd, path, identity))
+}
+
+/// Puts the displaced object back. On return our file is under the staging name again and will be
+/// removed, or the newest foreign file has the name and the error says so.
+fn undo<D: AsFd>(
+    dir: BorrowedFd<'_>,
+    staging: &Name,
+    name: &Name,
+    ours: &crate::identity::Identity,
+    draft: &mut Draft<D>,
+) -> Result<(), Fault> {
+    exchange(dir, staging, name).map_err(|fault| fault.with_effect(Effect::Visible))?;
+    let back = sys::status_at(dir, staging.as_c_str());
+    if back.is_ok_and(|status| status.identity.same_object(ours)) {
+        return Ok(());
+    }
+    // Somebody replaced our file under the public name before we came back for it, so what came
+    // to the staging name is newer than what we put back. The newest keeps the name.
+    draft.forget_name();
+    exchange(dir, staging, name).map_err(|fault| fault.with_effect(Effect::Visible))?;
+    Err(Fault::rule(
+        ErrorKind::Raced,
+        "somebody else wrote in between; an older file was kept beside it for `recover`",
+    )
+    .with_effect(Effect::Visible))
+}
+
+fn exchange(dir: BorrowedFd<'_>, one: &Name, other: &Name) -> Result<(), Fault> {
+    sys::rename_exchange(dir, one.as_c_str(), dir, other.as_c_str()).map_err(|fault| {
+        if fault.is(Errno::INVAL) {
+            fault.with_kind(
+                ErrorKind::Unsupported,
+                "this filesystem cannot exchange two names",
+            )
+        } else {
+            fault
+        }
+    })
+}
+
+/// The object a conditional operation is about, held so that its inode cannot be reused.
+pub(super) struct Pinned {
+    pub(super) status: Metadata,
+    pin: OwnedFd,
+    /// Open for reading where the content has to be compared.
+    content: Option<OwnedFd>,
+}
+
+impl Pinned {
+    pub(super) fn take(place: &Place, version: &Version) -> Result<Self, Fault> {
+        let name = place.name.as_c_str();
+        let not_found = |fault: Fault| {
+            if fault.is(Errno::NOENT) {
+                gone()
+            } else {
+                fault
+            }
+        };
+        let pin = sys::open_at(&place.dir, name, sys::PIN, Mode::empty()).map_err(not_found)?;
+        let status = sys::status(&pin)?;
+        if !status.is_file() {
+            return Err(Fault::rule(
+                ErrorKind::Stale,
+                "something else than a file stands under the name",
+            ));
+        }
+        let content = match version.digest {
+            None => None,
+            Some(_) => {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | CAUTIOUS;
+                let fd = sys::open_at(&place.dir, name, flags, Mode::empty()).map_err(not_found)?;
+                if !sys::status(&fd)?.identity.same_object(&status.identity) {
+                    return Err(Fault::rule(ErrorKind::Raced, ""));
+                }
+                Some(fd)
+            }
+        };
+        Ok(Self {
+            status,
+            pin,
+            content,
+        })
+    }
+
+    fn digest(&self, version: &Version) -> Result<[u8; 32], Fault> {
+        match &self.content {
+            // The length was compared before, so this reads no more than the caller once saw.
+            Some(fd) => digest_of(fd, version.len.saturating_add(1)),
+            None => Err(Fault::rule(ErrorKind::Io, "the content was not opened")),
+        }
+    }
+
+    /// The whole version, before anything is changed.
+    pub(super) fn compare(&self, version: &Version) -> Result<(), Fault> {
+        let now = sys::status(&self.pin)?;
+        match version.difference(&now, || self.digest(version))? {
+            None => Ok(()),
+            Some(what) => Err(Fault::rule(ErrorKind::Stale, what)),
+        }
+    }
+
+    /// What stands under `name` after we moved it there: the object we compared, and unchanged
+    /// since.
+    ///
+    /// Both answers are fresh, so an overlay filesystem that copied the file up meanwhile does not
+    /// make them differ.
+    pub(super) fn compare_displaced(
+        &self,
+        dir: BorrowedFd<'_>,
+        name: &Name,
+        version: &Version,
+    ) -> Result<(), Fault> {
+        let under_name = sys::status_at(dir, name.as_c_str())?;
+        let held = sys::status(&self.pin)?;
+        if !under_name.identity.same_object(&held.identity) {
+            return Err(Fault::rule(
+                ErrorKind::Stale,
+                "another file stood under the name",
+            ));
+        }
+        let as_compared = Metadata {
+            identity: self.status.identity,
+            ..held
+        };
+        match version.difference_after_rename(&as_compared, || self.digest(version))? {
+            None => Ok(()),
+            Some(what) => Err(Fault::rule(ErrorKind::Stale, what)),
+        }
+    }
+}
+
+/// A lock on the pinned parent, for writers that take turns. Dropping it unlocks.
+pub(super) fn lock_parent(place: &Place) -> Result<OwnedFd, Fault> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | CAUTIOUS;
+    let fd = sys::open_at(&place.dir, c".", flags, Mode::empty())?;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if sys::try_lock(&fd, true)? {
+            return Ok(fd);
+        }
+        if Instant::now() >= deadline {
+            return Err(Fault::rule(
+                ErrorKind::Busy,
+                "somebody else keeps the directory locked",
+            ));
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}

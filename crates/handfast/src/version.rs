@@ -1,0 +1,318 @@
+//! Which state of a file somebody saw.
+
+use std::fmt;
+use std::os::fd::AsFd;
+use std::str::FromStr;
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, ErrorKind, Fault};
+use crate::escape::escape;
+use crate::metadata::{Metadata, Timestamp};
+use crate::sys;
+use crate::verb::Verb;
+
+/// A file younger than this may change again within the resolution of its timestamps, so only
+/// its content tells.
+const YOUNG: Duration = Duration::from_secs(2);
+
+/// How often a file that changes while it is digested is tried again.
+const TRIES: u32 = 8;
+
+/// The state of a file at one moment: which object, how long, when it changed, and for files that
+/// are very young or on request the digest of its content.
+///
+/// Its text form is opaque and stable: [`Display`](fmt::Display) writes it, [`FromStr`] reads it.
+#[derive(Clone, Copy, Eq, PartialEq, Hash)]
+pub struct Version {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) born: Option<Timestamp>,
+    pub(crate) len: u64,
+    pub(crate) modified: Timestamp,
+    pub(crate) changed: Timestamp,
+    pub(crate) digest: Option<[u8; 32]>,
+}
+
+impl Version {
+    /// What a file's metadata alone tells.
+    pub(crate) fn of_status(status: &Metadata, digest: Option<[u8; 32]>) -> Self {
+        Self {
+            device: status.identity.device,
+            inode: status.identity.inode,
+            born: status.identity.born,
+            len: status.len,
+            modified: status.modified,
+            changed: status.changed,
+            digest,
+        }
+    }
+
+    /// The version of an open, readable file. `digest` asks for the digest in any case.
+    pub(crate) fn of_file(fd: impl AsFd, digest: bool, limit: u64) -> Result<Self, Fault> {
+        let mut before = sys::status(&fd)?;
+        for _ in 0..TRIES {
+            if !digest && !is_young(&before) {
+                return Ok(Self::of_status(&before, None));
+            }
+            if before.len > limit {
+                return Err(Fault::rule(
+                    ErrorKind::Limit,
+                    "the file is too large to be digested",
+                ));
+            }
+            let digest = digest_of(&fd, limit)?;
+            let after = sys::status(&fd)?;
+            if Self::of_status(&before, None) == Self::of_status(&after, None) {
+                return Ok(Self::of_status(&after, Some(digest)));
+            }
+            before = after;
+        }
+        Err(Fault::rule(
+            ErrorKind::Raced,
+            "the file kept changing while it was read",
+        ))
+    }
+
+    /// What differs between this version and the file as it is now, in words; `None` if nothing.
+    ///
+    /// `digest` is only called if everything else agrees and this version has one.
+    pub(crate) fn difference(
+        &self,
+        now: &Metadata,
+        digest: impl FnOnce() -> Result<[u8; 32], Fault>,
+    ) -> Result<Option<&'static str>, Fault> {
+        if (self.device, self.inode, self.born)
+            != (now.identity.device, now.identity.inode, now.identity.born)
+        {
+            return Ok(Some("another file stands under the name"));
+        }
+        if self.len != now.len || self.modified != now.modified {
+            return Ok(Some("the content was changed"));
+        }
+        if self.changed != now.changed {
+            return Ok(Some("the file's metadata was changed"));
+        }
+        self.digest_difference(digest)
+    }
+
+    /// As [`Version::difference`], for an object that we renamed ourselves: renaming changes the
+    /// change time, and nothing else.
+    pub(crate) fn difference_after_rename(
+        &self,
+        now: &Metadata,
+        digest: impl FnOnce() -> Result<[u8; 32], Fault>,
+    ) -> Result<Option<&'static str>, Fault> {
+        let same_change = Metadata {
+            changed: self.changed,
+            ..*now
+        };
+        self.difference(&same_change, digest)
+    }
+
+    fn digest_difference(
+        &self,
+        digest: impl FnOnce() -> Result<[u8; 32], Fault>,
+    ) -> Result<Option<&'static str>, Fault> {
+        match self.digest {
+            Some(seen) if seen != digest()? => Ok(Some("the content was changed")),
+            _ => Ok(None),
+        }
+    }
+
+    /// The file's length when it was seen.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether the file was empty when it was seen.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The SHA-256 of the content, where it was taken.
+    #[must_use]
+    pub fn digest(&self) -> Option<[u8; 32]> {
+        self.digest
+    }
+}
+
+/// Whether the timestamps cannot tell the next change from this one yet.
+pub(crate) fn is_young(status: &Metadata) -> bool {
+    let newest = status.modified.max(status.changed).to_system_time();
+    // A file from the future is young for as long as its clock is ahead of ours.
+    SystemTime::now()
+        .duration_since(newest)
+        .map_or(true, |age| age < YOUNG)
+}
+
+/// The SHA-256 of the whole content, read by position so that nobody's offset moves.
+pub(crate) fn digest_of(fd: impl AsFd, limit: u64) -> Result<[u8; 32], Fault> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    let mut offset = 0;
+    loop {
+        let got = sys::pread(&fd, &mut buffer, offset)?;
+        if got == 0 {
+            return Ok(hasher.finalize().into());
+        }
+        hasher.update(&buffer[..got]);
+        offset += got as u64;
+        if offset > limit {
+            return Err(Fault::rule(
+                ErrorKind::Limit,
+                "the file is too large to be digested",
+            ));
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v1.{:x}.{:x}.", self.device, self.inode)?;
+        match self.born {
+            Some(born) => write_time(f, born)?,
+            None => f.write_str("0")?,
+        }
+        write!(f, ".{:x}.", self.len)?;
+        write_time(f, self.modified)?;
+        f.write_str(".")?;
+        write_time(f, self.changed)?;
+        if let Some(digest) = self.digest {
+            f.write_str(".")?;
+            for byte in digest {
+                write!(f, "{byte:02x}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_time(f: &mut fmt::Formatter<'_>, time: Timestamp) -> fmt::Result {
+    write!(f, "{:x}-{:x}", time.seconds, time.nanoseconds)
+}
+
+impl fmt::Debug for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Version({self})")
+    }
+}
+
+impl FromStr for Version {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        parse(text)
+            // Exactly one text for one version: what does not come back the same was not ours.
+            .filter(|version| version.to_string() == text)
+            .ok_or_else(|| {
+                Error::new(
+                    Verb::Version,
+                    escape(text.as_bytes()),
+                    Fault::rule(ErrorKind::Invalid, "not a version this program printed"),
+                )
+            })
+    }
+}
+
+fn parse(text: &str) -> Option<Version> {
+    let mut parts = text.strip_prefix("v1.")?.split('.');
+    let mut number = || u64::from_str_radix(parts.next()?, 16).ok();
+    let device = number()?;
+    let inode = number()?;
+    let born = match parts.next()? {
+        "0" => None,
+        time => Some(parse_time(time)?),
+    };
+    let len = u64::from_str_radix(parts.next()?, 16).ok()?;
+    let modified = parse_time(parts.next()?)?;
+    let changed = parse_time(parts.next()?)?;
+    let digest = match parts.next() {
+        None => None,
+        Some(hex) => Some(parse_digest(hex)?),
+    };
+    parts.next().is_none().then_some(Version {
+        device,
+        inode,
+        born,
+        len,
+        modified,
+        changed,
+        digest,
+    })
+}
+
+fn parse_time(text: &str) -> Option<Timestamp> {
+    let (seconds, nanoseconds) = text.split_once('-')?;
+    Some(Timestamp {
+        seconds: u64::from_str_radix(seconds, 16).ok()?.cast_signed(),
+        nanoseconds: u32::from_str_radix(nanoseconds, 16).ok()?,
+    })
+}
+
+fn parse_digest(hex: &str) -> Option<[u8; 32]> {
+    if hex.len() != 64 || !hex.is_ascii() {
+        return None;
+    }
+    let mut digest = [0; 32];
+    for (index, byte) in digest.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&hex[index * 2..index * 2 + 2], 16).ok()?;
+    }
+    Some(digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(digest: Option<[u8; 32]>) -> Version {
+        let time = |seconds| Timestamp {
+            seconds,
+            nanoseconds: 999_999_999,
+        };
+        Version {
+            device: 0x801,
+            inode: u64::MAX,
+            born: Some(time(-5)),
+            len: 7,
+            modified: time(1),
+            changed: time(2),
+            digest,
+        }
+    }
+
+    #[test]
+    fn the_text_form_survives_the_round_trip() {
+        for version in [
+            sample(None),
+            sample(Some([0xab; 32])),
+            Version {
+                born: None,
+                ..sample(None)
+            },
+        ] {
+            assert_eq!(version.to_string().parse::<Version>().unwrap(), version);
+        }
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        let good = sample(Some([1; 32])).to_string();
+        for bad in [
+            "".to_owned(),
+            "v1.".to_owned(),
+            good.to_uppercase(),
+            format!("{good}0"),
+            format!("{good}.1"),
+            good.replacen("v1", "v2", 1),
+            good.replacen("801", "0801", 1),
+            "v1.1.1.0.1.\u{e9}-1.1-1".to_owned(),
+        ] {
+            let error = bad.parse::<Version>().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{bad}");
+        }
+    }
+}
