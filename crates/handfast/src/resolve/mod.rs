@@ -17,6 +17,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::enforcement::Backend;
 use crate::error::{ErrorKind, Fault};
+use crate::identity::Identity;
 use crate::options::Links;
 use crate::path::{Name, RelPath};
 use crate::root::Root;
@@ -95,8 +96,13 @@ pub(crate) fn create(
         done => return done,
     }
     // A link is on the way: find the place it leads to, and create only if the link was not the
-    // last component.
-    let place = place(root, path, Last::Follow)?;
+    // last component. A new file is never looked for behind a link.
+    let last = if flags.contains(OFlags::EXCL) {
+        Last::Itself
+    } else {
+        Last::Follow
+    };
+    let place = place(root, path, last)?;
     let flags = if place.through_link {
         flags - OFlags::CREATE
     } else {
@@ -156,7 +162,23 @@ pub(crate) fn place_with_depth(root: &Root, path: &RelPath) -> Result<(Place, us
     match root.options.links {
         // Without links the depth is what was asked for.
         Links::Refuse => Ok((place(root, path, Last::Itself)?, path.depth() - 1)),
-        Links::Beneath => walk::place_with_depth(root, path, Last::Itself),
+        Links::Beneath => walk::place_with_depth(root, path),
+    }
+}
+
+/// Whether the way to a path's parent leads through a directory, the root included. Asked where
+/// links are followed; otherwise the spelling tells.
+pub(crate) fn leads_through(
+    root: &Root,
+    path: &RelPath,
+    directory: &Identity,
+) -> Result<bool, Fault> {
+    if root.pinned.identity.same_object(directory) {
+        return Ok(true);
+    }
+    match root.options.links {
+        Links::Refuse => Ok(false),
+        Links::Beneath => walk::leads_through(root, path, directory),
     }
 }
 

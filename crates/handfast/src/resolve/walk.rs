@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use super::{Last, ParentFd, Place};
 use crate::error::{ErrorKind, Fault};
 use crate::filesystem::FilesystemKind;
+use crate::identity::Identity;
 use crate::options::Links;
 use crate::path::{Limits, NameRef, RelPath};
 use crate::root::{CAUTIOUS, Root};
@@ -176,11 +177,15 @@ impl<'a> Walker<'a> {
         Ok(true)
     }
 
-    fn into_dir(mut self) -> ParentFd {
-        match self.held.pop() {
-            Some(fd) => ParentFd::Below(fd),
-            None => ParentFd::Root(self.root.clone()),
-        }
+    fn into_place(mut self, name: &[u8]) -> Result<Place, Fault> {
+        Ok(Place {
+            name: NameRef::check(name, &Limits::DEFAULT)?.to_name(),
+            through_link: self.through_link,
+            dir: match self.held.pop() {
+                Some(fd) => ParentFd::Below(fd),
+                None => ParentFd::Root(self.root.clone()),
+            },
+        })
     }
 }
 
@@ -286,15 +291,38 @@ fn not_a_directory() -> Fault {
 }
 
 pub(super) fn place(root: &Root, path: &RelPath, last: Last) -> Result<Place, Fault> {
-    place_with_depth(root, path, last).map(|(place, _)| place)
+    let (walker, name) = find(root, path, last)?;
+    walker.into_place(&name)
 }
 
-/// The place, and how many directories lie between it and the root (where links are followed).
-pub(super) fn place_with_depth(
+/// The place of the entry itself, and how many directories lie between it and the root.
+pub(super) fn place_with_depth(root: &Root, path: &RelPath) -> Result<(Place, usize), Fault> {
+    let (walker, name) = find(root, path, Last::Itself)?;
+    let depth = walker.held.len();
+    Ok((walker.into_place(&name)?, depth))
+}
+
+/// Whether the way to a path's parent leads through a directory.
+pub(super) fn leads_through(
     root: &Root,
     path: &RelPath,
+    directory: &Identity,
+) -> Result<bool, Fault> {
+    let (walker, _) = find(root, path, Last::Itself)?;
+    for held in &walker.held {
+        if sys::status(held)?.identity.same_object(directory) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Walks to the directory that holds what the path names.
+fn find<'a>(
+    root: &'a Root,
+    path: &'a RelPath,
     last: Last,
-) -> Result<(Place, usize), Fault> {
+) -> Result<(Walker<'a>, Cow<'a, [u8]>), Fault> {
     let mut walker = Walker::new(root, path);
     for _ in 0..TRIES {
         let End::Name(name) = walker.run()? else {
@@ -312,15 +340,7 @@ pub(super) fn place_with_depth(
             // Only a directory may stand there, and no verb that asks for a place wants one.
             return Err(Fault::rule(ErrorKind::IsADirectory, ""));
         }
-        let name = NameRef::check(&name, &Limits::DEFAULT)?.to_name();
-        let through_link = walker.through_link;
-        let depth = walker.held.len();
-        let place = Place {
-            dir: walker.into_dir(),
-            name,
-            through_link,
-        };
-        return Ok((place, depth));
+        return Ok((walker, name));
     }
     Err(raced())
 }

@@ -51,14 +51,14 @@ impl Root {
     ) -> Result<(), Error> {
         self.act_on_two(Verb::CopyTree, from, Some(to), |op| {
             if is_inside(to, from) {
-                return Err(Fault::rule(
-                    ErrorKind::Invalid,
-                    "a tree cannot be copied into itself",
-                ));
+                return Err(into_itself());
             }
             let source = open_listed(self, from)?;
             let status = sys::status(&source)?;
             rules::check_passage(self, &status)?;
+            if resolve::leads_through(self, to, &status.identity)? {
+                return Err(into_itself());
+            }
             let (place, depth) = resolve::place_with_depth(self, to)?;
             op.allow_in(place.recorded_parent(self)?, Some(&status))?;
             let staging = StagingDir::create(self, place.dir.as_fd())?;
@@ -84,8 +84,12 @@ impl Root {
     }
 }
 
-/// Whether one path lies at or below another, as they are spelled. A destination that gets inside
-/// by a link meets its own staging directory and is stopped there.
+fn into_itself() -> Fault {
+    Fault::rule(ErrorKind::Invalid, "a tree cannot be copied into itself")
+}
+
+/// Whether one path lies at or below another, as they are spelled. A destination that somebody
+/// moves inside meanwhile meets its own staging directory and is stopped there.
 fn is_inside(inner: &RelPath, outer: &RelPath) -> bool {
     let mut segments = inner.segments();
     outer.segments().all(|name| segments.next() == Some(name))
@@ -137,10 +141,7 @@ impl Copier<'_, '_> {
         while let Some(listed) = listing.next(self.source.current())? {
             self.budget.spend_entry()?;
             if listed.inode == self.staging {
-                return Err(Fault::rule(
-                    ErrorKind::Invalid,
-                    "a tree cannot be copied into itself",
-                ));
+                return Err(into_itself());
             }
             let mut kind = listed.kind;
             if kind == FileKind::Unknown {

@@ -1,0 +1,477 @@
+//! Both backends give the same answers, and they are the kernel's.
+//!
+//! Three oracles: a bare `openat2` for every path; the two backends against each other for every
+//! verb; and random trees with random links, where the walk must agree with the kernel.
+#![allow(clippy::disallowed_methods, reason = "tests set their scenes with ambient calls")]
+
+mod support;
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Duration;
+
+use handfast::{
+    BackendChoice, Error, ErrorKind, FileKind, HardLinks, Links, LockKind, OpenOptions, RelPath,
+    RenameMode, Root, Timestamp, WriteOptions,
+};
+use proptest::prelude::*;
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use support::*;
+
+/// One of every kind, in a root and one level down.
+fn plant(scratch: &Scratch) {
+    let outside = scratch.path("outside");
+    for base in ["", "sub/"] {
+        let up = if base.is_empty() { "" } else { "../" };
+        let at = |name: &str| format!("{base}{name}");
+        scratch
+            .file(&at("file"), "file")
+            .file(&at("dir/inner"), "inner")
+            .dir(&at("empty"))
+            .link("file", &at("to-file"))
+            .link("dir", &at("to-dir"))
+            .link("dir/", &at("to-dir-slash"))
+            .link("file/", &at("to-file-slash"))
+            .link("dir/.", &at("to-dir-dot"))
+            .link("dir/..", &at("to-here"))
+            .link("./dir/../dir/inner", &at("round"))
+            .link(format!("{up}../outside"), &at("out"))
+            .link(format!("{up}../outside/"), &at("out-slash"))
+            .link(format!("{up}../outside/secret"), &at("out-file"))
+            .link(format!("{up}../root"), &at("out-and-back"))
+            .link(&outside, &at("absolute"))
+            .link(scratch.path("root/file"), &at("absolute-inside"))
+            .link("out", &at("to-out"))
+            .link("out/", &at("to-out-slash"))
+            .link("nothing", &at("dangling"))
+            .link("nothing/deeper", &at("dangling-deep"))
+            .link("loop", &at("loop"))
+            .link("loop-b", &at("loop-a"))
+            .link("loop-a", &at("loop-b"))
+            .link("/proc/self/root", &at("magic"))
+            .fifo(&at("fifo"));
+        for number in 0..42 {
+            let target = if number == 0 {
+                "file".to_owned()
+            } else {
+                format!("chain{}", number - 1)
+            };
+            // chain39 needs 40 links, chain40 needs 41.
+            scratch.link(target, &at(&format!("chain{number}")));
+        }
+    }
+    scratch.hard_link("outside/secret", "hard");
+}
+
+const NAMES: &[&str] = &[
+    "file", "dir", "empty", "to-file", "to-dir", "to-dir-slash", "to-file-slash", "to-dir-dot",
+    "to-here", "round", "out", "out-slash", "out-file", "out-and-back", "absolute",
+    "absolute-inside", "to-out", "to-out-slash", "dangling", "dangling-deep", "loop", "loop-a",
+    "magic", "fifo", "chain38", "chain39", "chain40", "chain41", "absent", "hard",
+];
+
+/// Every name, alone and on the way, in every spelling that people type.
+fn paths() -> Vec<RelPath> {
+    let mut texts = Vec::new();
+    for name in NAMES {
+        for base in ["", "sub/", "to-here/", "sub/to-here/"] {
+            texts.push(format!("{base}{name}"));
+        }
+        for spelling in [
+            format!("{name}/"),
+            format!("{name}/."),
+            format!("./{name}"),
+            format!("sub//{name}"),
+            format!("{name}/inner"),
+            format!("{name}/secret"),
+            format!("{name}/absent"),
+            format!("{name}/dir/inner"),
+            format!("{name}/inner/"),
+        ] {
+            texts.push(spelling);
+        }
+    }
+    texts.iter().map(|text| RelPath::clean(text).unwrap()).collect()
+}
+
+/// What a bare `openat2` says, in our words.
+fn oracle(root: &Root, path: &RelPath, links: Links, nofollow: bool) -> Result<u64, ErrorKind> {
+    let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
+    if links == Links::Refuse {
+        resolve |= ResolveFlags::NO_SYMLINKS;
+    }
+    let mut flags = OFlags::PATH | OFlags::CLOEXEC;
+    if nofollow {
+        flags |= OFlags::NOFOLLOW;
+    }
+    if path.must_be_dir() {
+        flags |= OFlags::DIRECTORY;
+    }
+    loop {
+        return match rustix::fs::openat2(root, path.as_bytes(), flags, Mode::empty(), resolve) {
+            Ok(fd) => Ok(rustix::fs::fstat(fd).unwrap().st_ino),
+            Err(Errno::AGAIN) => continue,
+            Err(Errno::XDEV) => Err(ErrorKind::Escape),
+            Err(Errno::LOOP) => Err(ErrorKind::Link),
+            Err(Errno::NOENT) => Err(ErrorKind::NotFound),
+            Err(Errno::NOTDIR) => Err(ErrorKind::NotADirectory),
+            Err(errno) => panic!("{path}: {errno}"),
+        };
+    }
+}
+
+fn seen(result: Result<handfast::Metadata, Error>) -> Result<u64, ErrorKind> {
+    result.map(|seen| seen.identity.inode).map_err(|error| error.kind())
+}
+
+#[test]
+fn resolution_is_the_kernels() {
+    if !kernel_available() {
+        skip("the kernel as oracle: openat2 is masked or absent");
+        return;
+    }
+    let scratch = Scratch::new();
+    plant(&scratch);
+    let mut compared = 0;
+    for links in [Links::Refuse, Links::Beneath] {
+        for backend in [BackendChoice::Kernel, BackendChoice::Walk] {
+            let root = scratch.open(options(backend).links(links));
+            for path in paths() {
+                let says = |nofollow| oracle(&root, &path, links, nofollow);
+                assert_eq!(
+                    seen(root.metadata(&path)),
+                    says(false),
+                    "{path} {links:?} {}",
+                    backend_name(backend)
+                );
+                assert_eq!(
+                    seen(root.symlink_metadata(&path)),
+                    says(true),
+                    "{path} itself {links:?} {}",
+                    backend_name(backend)
+                );
+                compared += 2;
+            }
+        }
+    }
+    assert!(compared > 2000, "{compared}");
+}
+
+type Verb = (&'static str, fn(&Root, &RelPath) -> Result<String, Error>);
+
+/// Every verb with a path, as something that can be compared: what it answers, without what
+/// differs from tree to tree.
+const VERBS: &[Verb] = &[
+    ("metadata", |r, p| r.metadata(p).map(|m| format!("{:?} {}", m.kind, m.len * u64::from(m.is_file())))),
+    ("symlink_metadata", |r, p| r.symlink_metadata(p).map(|m| m.kind.to_string())),
+    ("read", |r, p| r.read(p).map(|data| handfast::escape(&data))),
+    ("read_versioned", |r, p| r.read_versioned(p).map(|(data, _)| handfast::escape(&data))),
+    ("open_dir", |r, p| r.open_dir(p).map(|_| String::new())),
+    ("read_dir", |r, p| {
+        let mut list = r.read_dir(p)?;
+        let mut names = Vec::new();
+        while let Some(entry) = list.next_entry()? {
+            names.push(entry.name().to_string());
+        }
+        names.sort();
+        Ok(names.join(" "))
+    }),
+    ("walk", |r, p| {
+        let mut walk = r.walk(p)?;
+        let mut names = Vec::new();
+        while let Some(entry) = walk.next_entry()? {
+            names.push(handfast::escape(&entry.path()));
+        }
+        names.sort();
+        Ok(names.join(" "))
+    }),
+    ("read_link", |r, p| {
+        // Absolute targets name the tree, which differs.
+        r.read_link(p).map(|text| if text.as_bytes().starts_with(b"/") { "/".into() } else { text.to_string() })
+    }),
+    ("slot", |r, p| r.slot(p).map(|slot| slot.name().to_string())),
+    ("version", |r, p| r.version(p).map(|version| version.len().to_string())),
+    ("open write", |r, p| r.open_with(p, OpenOptions::new().write(true)).map(|_| String::new())),
+    ("open truncate", |r, p| {
+        r.open_with(p, OpenOptions::new().write(true).truncate(true)).map(|_| String::new())
+    }),
+    ("open create", |r, p| {
+        r.open_with(p, OpenOptions::new().write(true).create(true)).map(|_| String::new())
+    }),
+    ("open create-new", |r, p| {
+        r.open_with(p, OpenOptions::new().write(true).create_new(true)).map(|_| String::new())
+    }),
+    ("write", |r, p| r.write_with(p, "new", fast()).map(|_| String::new())),
+    ("write_new", |r, p| r.write_new_with(p, "new", fast()).map(|_| String::new())),
+    ("append", |r, p| r.append(p, "more").map(|_| String::new())),
+    ("create_dir", |r, p| r.create_dir(p).map(|_| String::new())),
+    ("create_dir_all", |r, p| r.create_dir_all(p).map(|_| String::new())),
+    ("copy from", |r, p| r.copy_with(p, &rel("copied"), fast()).map(|_| String::new())),
+    ("copy to", |r, p| r.copy_with(&rel("file"), p, fast()).map(|_| String::new())),
+    ("copy_tree from", |r, p| r.copy_tree(p, &rel("copied")).map(|()| String::new())),
+    ("copy_tree to", |r, p| r.copy_tree(&rel("empty"), p).map(|()| String::new())),
+    ("rename from", |r, p| r.rename(p, &rel("renamed"), RenameMode::NoReplace).map(|()| String::new())),
+    ("rename to", |r, p| r.rename(&rel("file"), p, RenameMode::Replace).map(|()| String::new())),
+    ("rename dir to", |r, p| r.rename(&rel("empty"), p, RenameMode::Replace).map(|()| String::new())),
+    ("exchange", |r, p| r.rename(p, &rel("file"), RenameMode::Exchange).map(|()| String::new())),
+    ("remove_file", |r, p| r.remove_file(p).map(|()| String::new())),
+    ("remove_dir", |r, p| r.remove_dir(p).map(|()| String::new())),
+    ("remove_tree", |r, p| r.remove_tree(p).map(|()| String::new())),
+    ("symlink", |r, p| r.symlink("file", p).map(|()| String::new())),
+    ("hard_link from", |r, p| r.hard_link(p, &rel("linked")).map(|()| String::new())),
+    ("hard_link to", |r, p| r.hard_link(&rel("file"), p).map(|()| String::new())),
+    ("chmod", |r, p| r.chmod(p, 0o700).map(|()| String::new())),
+    ("chown", |r, p| r.chown(p, None, None).map(|()| String::new())),
+    ("set_times", |r, p| r.set_times(p, None, Some(Timestamp { seconds: 9, nanoseconds: 9 })).map(|()| String::new())),
+    ("get_xattr", |r, p| r.get_xattr(p, "user.x").map(|value| format!("{value:?}"))),
+    ("temp_file", |r, p| r.temp_file(p).map(|_| String::new())),
+    ("temp_dir", |r, p| r.temp_dir(p).map(|_| String::new())),
+    ("lock", |r, p| r.lock(p, LockKind::Exclusive, Duration::ZERO).map(|_| String::new())),
+    ("lock_dir", |r, p| r.lock_dir(p, LockKind::Exclusive, Duration::ZERO).map(|_| String::new())),
+    ("recover", |r, p| r.recover(p).map(|found| format!("{found:?}"))),
+    ("write_if", |r, p| {
+        let version = r.version(p)?;
+        r.write_if_with(p, &version, "new", fast()).map(|_| String::new())
+    }),
+    ("remove_if", |r, p| {
+        let version = r.version(p)?;
+        r.remove_if(p, &version).map(|()| String::new())
+    }),
+];
+
+fn fast() -> WriteOptions {
+    WriteOptions::new().durability(handfast::Durability::None)
+}
+
+/// The tree with names of this run taken out.
+fn tree(scratch: &Scratch) -> Vec<String> {
+    let top = scratch.top.to_str().unwrap();
+    scratch
+        .snapshot("")
+        .into_iter()
+        .map(|line| {
+            // Times differ from tree to tree, but for the one that set_times sets.
+            let line = line.replace(top, "");
+            let mut fields: Vec<&str> = line.splitn(5, ' ').collect();
+            if fields[3] != "9" {
+                fields[3] = "-";
+            }
+            fields.join(" ")
+        })
+        .collect()
+}
+
+#[test]
+fn every_verb_answers_alike_on_both_backends_and_changes_the_same() {
+    if !kernel_available() {
+        skip("comparing backends: openat2 is masked or absent");
+        return;
+    }
+    let paths: Vec<RelPath> = paths();
+    // A tree for each verb and policy; the verb's effect on every path accumulates, on both sides
+    // alike, and outside must never change.
+    let mut compared = 0;
+    for links in [Links::Refuse, Links::Beneath] {
+        for (name, verb) in VERBS {
+            let scratches = [Scratch::new(), Scratch::new()];
+            let outside: Vec<_> = scratches
+                .iter()
+                .map(|scratch| {
+                    plant(scratch);
+                    scratch.outside()
+                })
+                .collect();
+            let roots = [
+                scratches[0].open(options(BackendChoice::Kernel).links(links)),
+                scratches[1].open(options(BackendChoice::Walk).links(links)),
+            ];
+            for path in &paths {
+                let answers = [verb(&roots[0], path), verb(&roots[1], path)]
+                    .map(|answer| answer.map_err(|error| (error.kind(), error.effect())));
+                assert_eq!(answers[0], answers[1], "{name} {path} {links:?}");
+                compared += 1;
+            }
+            assert_eq!(tree(&scratches[0]), tree(&scratches[1]), "{name} {links:?}");
+            for (scratch, before) in scratches.iter().zip(&outside) {
+                assert_eq!(&scratch.outside(), before, "{name} {links:?}");
+            }
+        }
+    }
+    assert!(compared > 20_000, "{compared}");
+}
+
+#[test]
+fn refusing_hard_links_holds_for_every_reading_verb() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        plant(&scratch);
+        let root = scratch.open(options(backend).hard_links(HardLinks::Refuse));
+        for (name, verb) in VERBS {
+            let reads = ["read", "read_versioned", "version", "copy from", "hard_link from"];
+            if reads.contains(name) {
+                assert_kind(verb(&root, &rel("hard")), ErrorKind::HardLink);
+            }
+        }
+        assert_eq!(scratch.read("outside/secret"), "outside");
+    });
+}
+
+/// Something at a place of a random tree.
+#[derive(Clone, Debug)]
+enum Node {
+    File,
+    Dir,
+    Link(String),
+}
+
+/// Names from a tiny alphabet, so that links and paths meet.
+fn name() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["a", "b", "c"]).prop_map(str::to_owned)
+}
+
+fn target() -> impl Strategy<Value = String> {
+    let step = prop_oneof![
+        4 => name(),
+        3 => Just("..".to_owned()),
+        1 => Just(".".to_owned()),
+        1 => Just(String::new()),
+    ];
+    (prop::collection::vec(step, 1..6), prop::bool::weighted(0.1), prop::bool::weighted(0.2))
+        .prop_map(|(steps, absolute, slash)| {
+            let mut text = steps.join("/");
+            if text.is_empty() {
+                text.push('a');
+            }
+            if absolute {
+                text.insert(0, '/');
+            }
+            if slash {
+                text.push('/');
+            }
+            text
+        })
+}
+
+fn node() -> impl Strategy<Value = (Vec<String>, Node)> {
+    let kind = prop_oneof![
+        1 => Just(Node::File),
+        2 => Just(Node::Dir),
+        3 => target().prop_map(Node::Link),
+    ];
+    (prop::collection::vec(name(), 1..4), kind)
+}
+
+fn build(root: &Path, nodes: &[(Vec<String>, Node)]) {
+    for (path, node) in nodes {
+        // Through no link: a scene is planted in the real tree only.
+        let mut place = root.to_owned();
+        for segment in &path[..path.len() - 1] {
+            place.push(segment);
+            drop(std::fs::create_dir(&place));
+            if !std::fs::symlink_metadata(&place).is_ok_and(|meta| meta.is_dir()) {
+                break;
+            }
+        }
+        if !std::fs::symlink_metadata(&place).is_ok_and(|meta| meta.is_dir()) {
+            continue;
+        }
+        place.push(path.last().unwrap());
+        match node {
+            Node::File => drop(std::fs::OpenOptions::new().write(true).create_new(true).open(&place)),
+            Node::Dir => drop(std::fs::create_dir(&place)),
+            Node::Link(target) => drop(std::os::unix::fs::symlink(target, &place)),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn walk_and_kernel_agree_on_random_trees(
+        nodes in prop::collection::vec(node(), 1..14),
+        queries in prop::collection::vec((prop::collection::vec(name(), 1..6), any::<bool>()), 1..12),
+    ) {
+        if !kernel_available() {
+            skip("the kernel as oracle: openat2 is masked or absent");
+            return Ok(());
+        }
+        let scratch = Scratch::new();
+        build(&scratch.root_path(), &nodes);
+        for links in [Links::Refuse, Links::Beneath] {
+            let kernel = scratch.open(options(BackendChoice::Kernel).links(links));
+            let walk = scratch.open(options(BackendChoice::Walk).links(links));
+            for (segments, slash) in &queries {
+                let mut text = segments.join("/");
+                if *slash {
+                    text.push('/');
+                }
+                let path = RelPath::clean(&text).unwrap();
+                for nofollow in [false, true] {
+                    let look = |root: &Root| seen(if nofollow {
+                        root.symlink_metadata(&path)
+                    } else {
+                        root.metadata(&path)
+                    });
+                    let expected = oracle(&kernel, &path, links, nofollow);
+                    prop_assert_eq!(look(&kernel), expected, "kernel {} {:?}", &text, links);
+                    prop_assert_eq!(look(&walk), expected, "walk {} {:?}", &text, links);
+                }
+                let open = |root: &Root| root.open(&path).map(|file| file.identity().inode)
+                    .map_err(|error| error.kind());
+                prop_assert_eq!(open(&kernel), open(&walk), "open {} {:?}", &text, links);
+            }
+        }
+    }
+
+    // Inserting `./`, doubling `/` or going through a link that leads here changes nothing.
+    #[test]
+    fn spellings_do_not_change_what_is_reached(
+        nodes in prop::collection::vec(node(), 1..10),
+        segments in prop::collection::vec(name(), 1..5),
+    ) {
+        each_backend(|backend| {
+            let scratch = Scratch::new();
+            build(&scratch.root_path(), &nodes);
+            scratch.link(".", "here");
+            let root = scratch.open(beneath(backend));
+            let plain = seen(root.metadata(&rel(segments.join("/"))));
+            for text in [
+                format!("./{}", segments.join("/./")),
+                segments.join("//"),
+                format!("here/{}", segments.join("/")),
+            ] {
+                let other = seen(root.metadata(&RelPath::clean(&text).unwrap()));
+                assert_eq!(other, plain, "{text}");
+            }
+        });
+    }
+}
+
+#[test]
+fn kinds_are_those_of_the_object() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        plant(&scratch);
+        let root = scratch.open(options(backend));
+        for (name, kind) in [
+            ("file", FileKind::File),
+            ("dir", FileKind::Dir),
+            ("out", FileKind::Symlink),
+            ("fifo", FileKind::Fifo),
+        ] {
+            assert_eq!(root.symlink_metadata(&rel(name)).unwrap().kind, kind);
+        }
+        let stored = std::fs::read_link(scratch.path("root/absolute")).unwrap();
+        assert_eq!(
+            root.read_link(&rel("absolute")).unwrap().as_bytes(),
+            stored.as_os_str().as_bytes(),
+            "the text as it is stored"
+        );
+    });
+}
