@@ -2,7 +2,9 @@
 //!
 //! A staging name tells which object it was made for; the object's writer holds a lock on it, and
 //! conditional writers hold one on the directory. What is the object it was made for and is not
-//! locked is dead and ours. Everything else is kept and reported.
+//! locked is dead and ours. So is an empty file or directory under a name of ours that does not
+//! tell yet what it was made for: its maker died (or is about to fail) before it put anything into
+//! it. Everything else is kept and reported.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -192,6 +194,8 @@ impl Leftover<'_> {
             (Role::File, FileKind::File, true) => self.remove_file(),
             (Role::Tree, FileKind::Dir, true) => self.remove_dir(),
             (Role::Removed, FileKind::File, true) => self.finish_removal(),
+            (Role::File, FileKind::File, false) if self.is_blank() => self.remove_file(),
+            (Role::Tree, FileKind::Dir, false) if self.staging.inode() == 0 => self.remove_blank_dir(),
             (Role::File, _, false) => self.settle_displaced(),
             _ => Ok(RecoveryOutcome::Kept(
                 "it is not the object its name was made for",
@@ -240,6 +244,24 @@ impl Leftover<'_> {
         let mut removal = Removal::new(self.root, TreeLimits::new(), None);
         removal.remove(self.dir, self.name.as_c_str())?;
         Ok(RecoveryOutcome::Removed)
+    }
+
+    /// A file that got its first name and nothing else.
+    fn is_blank(&self) -> bool {
+        self.staging.inode() == 0 && self.status.len == 0 && self.status.nlink == 1
+    }
+
+    /// A directory that got its first name and nothing else. Removing an empty directory loses
+    /// nothing, and one that is not empty does not let itself be removed.
+    fn remove_blank_dir(&self) -> Result<RecoveryOutcome, Fault> {
+        match sys::rmdir_at(self.dir, self.name.as_c_str()) {
+            Ok(()) => Ok(RecoveryOutcome::Removed),
+            Err(fault) if fault.kind == ErrorKind::NotFound => Ok(RecoveryOutcome::InUse),
+            Err(fault) if fault.kind == ErrorKind::NotEmpty => Ok(RecoveryOutcome::Kept(
+                "it is not the object its name was made for",
+            )),
+            Err(fault) => Err(fault),
+        }
     }
 
     /// A file that a conditional removal moved aside. If it is what the removal expected, the

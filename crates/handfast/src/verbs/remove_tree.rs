@@ -114,6 +114,21 @@ impl<'a, 'op> Removal<'a, 'op> {
         Err(self.keeps_growing())
     }
 
+    /// Removes a directory that is already held: needs no further descriptor if it has no
+    /// directories in it.
+    pub(super) fn remove_held(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        name: &CStr,
+        held: OwnedFd,
+    ) -> Result<(), Fault> {
+        self.empty(held)?;
+        match self.remove_dir(dir, name)? {
+            true => Ok(()),
+            false => self.remove(dir, name),
+        }
+    }
+
     /// Removes everything below a directory.
     fn empty(&mut self, top: OwnedFd) -> Result<(), Fault> {
         let mut stack = DirStack::new(top);
@@ -137,7 +152,7 @@ impl<'a, 'op> Removal<'a, 'op> {
                 return Ok(());
             }
             let name = CString::new(stack.name()).map_err(|_| Fault::rule(ErrorKind::Io, ""))?;
-            let path = self.op.is_some().then(|| stack.path().to_vec());
+            let path = self.is_recorded().then(|| stack.path().to_vec());
             drop(stack.pop()?);
             pending.leave_level();
             let pass = passes.pop().unwrap_or(0);
@@ -176,7 +191,7 @@ impl<'a, 'op> Removal<'a, 'op> {
             match sys::unlink_at(stack.current(), listed.name) {
                 Ok(()) => {
                     self.removed += 1;
-                    if self.op.is_some() {
+                    if self.is_recorded() {
                         let mut path = stack.path().to_vec();
                         if !path.is_empty() {
                             path.push(b'/');
@@ -251,9 +266,14 @@ impl<'a, 'op> Removal<'a, 'op> {
         }
     }
 
+    /// Whether anybody wants to know every entry.
+    fn is_recorded(&self) -> bool {
+        self.op.as_ref().is_some_and(|op| op.is_recorded())
+    }
+
     fn touch(&mut self, path: Option<Vec<u8>>, kind: FileKind) -> Result<(), Fault> {
         match (&mut self.op, path) {
-            (Some(op), Some(path)) if op.is_recorded() => op.touch(TouchedEntry { path, kind }),
+            (Some(op), Some(path)) => op.touch(TouchedEntry { path, kind }),
             _ => Ok(()),
         }
     }

@@ -177,7 +177,8 @@ pub(super) struct StagingDir<D: AsFd> {
     root: Root,
     parent: D,
     name: Name,
-    fd: OwnedFd,
+    /// Held open and locked; taken when the directory is removed.
+    fd: Option<OwnedFd>,
     identity: Identity,
     published: bool,
 }
@@ -195,7 +196,7 @@ impl<D: AsFd> StagingDir<D> {
             root: root.clone(),
             parent,
             name,
-            fd,
+            fd: Some(fd),
             identity,
             published: false,
         })
@@ -216,7 +217,7 @@ impl<D: AsFd> StagingDir<D> {
     }
 
     pub(super) fn fd(&self) -> &OwnedFd {
-        &self.fd
+        self.fd.as_ref().expect("held until dropped")
     }
 
     pub(super) fn identity(&self) -> &Identity {
@@ -244,7 +245,9 @@ impl<D: AsFd> Drop for StagingDir<D> {
         if !self.published && still_ours {
             // Best effort: what cannot be removed now is found by `recover`.
             let mut removal = Removal::new(&self.root, TreeLimits::new(), None);
-            drop(removal.remove(parent, self.name.as_c_str()));
+            if let Some(fd) = self.fd.take() {
+                drop(removal.remove_held(parent, self.name.as_c_str(), fd));
+            }
         }
     }
 }
