@@ -99,7 +99,10 @@ mod modes {
             drop(walk);
             println!("walked {entries} entries, {deepest} deep");
             root.remove_tree(&path).unwrap();
-            assert_eq!(root.metadata(&path).unwrap_err().kind(), ErrorKind::NotFound);
+            assert_eq!(
+                root.metadata(&path).unwrap_err().kind(),
+                ErrorKind::NotFound
+            );
             println!("removed");
         };
         std::thread::Builder::new()
@@ -129,10 +132,14 @@ mod modes {
         drop(other);
         // Inside still works.
         root.write(&rel("inside"), "x").unwrap();
-        root.rename(&rel("inside"), &rel("a/inside"), RenameMode::NoReplace).unwrap();
+        root.rename(&rel("inside"), &rel("a/inside"), RenameMode::NoReplace)
+            .unwrap();
         root.copy(&rel("a/inside"), &rel("copied")).unwrap();
         // Outside is gone, whatever the code does.
-        assert!(std::fs::read("/etc/passwd").is_err(), "the wall does not stand");
+        assert!(
+            std::fs::read("/etc/passwd").is_err(),
+            "the wall does not stand"
+        );
         assert!(std::fs::write(Path::new(outside).join("x"), "x").is_err());
         // Wait for the attacker to move the pinned directory out.
         println!("ready");
@@ -143,17 +150,26 @@ mod modes {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         drop(moved);
-        assert_eq!(root.metadata(&rel("a")).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(
+            root.metadata(&rel("a")).unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
         let refusals: Vec<(&str, Result<(), Error>)> = vec![
             ("write", parent.write(&rel("inside"), "y").map(drop)),
             ("write-new", parent.write_new(&rel("new"), "y").map(drop)),
             ("append", parent.append(&rel("inside"), "y").map(drop)),
             ("read", parent.read(&rel("inside")).map(drop)),
             ("create-dir", parent.create_dir(&rel("dir")).map(drop)),
-            ("create-dir-all", parent.create_dir_all(&rel("x/y")).map(drop)),
+            (
+                "create-dir-all",
+                parent.create_dir_all(&rel("x/y")).map(drop),
+            ),
             ("remove-file", parent.remove_file(&rel("inside"))),
             ("remove-tree", parent.remove_tree(&rel("tree"))),
-            ("rename", parent.rename(&rel("inside"), &rel("z"), RenameMode::NoReplace)),
+            (
+                "rename",
+                parent.rename(&rel("inside"), &rel("z"), RenameMode::NoReplace),
+            ),
             ("symlink", parent.symlink("inside", &rel("link"))),
             ("hard-link", parent.hard_link(&rel("inside"), &rel("hard"))),
         ];
@@ -200,14 +216,22 @@ mod modes {
         };
         let inside = format!("{root_path}/mnt");
         if !mount(&["--bind", outside, &inside])
-            || !mount(&["--bind", &format!("{outside}/secret"), &format!("{root_path}/mnt-file")])
+            || !mount(&[
+                "--bind",
+                &format!("{outside}/secret"),
+                &format!("{root_path}/mnt-file"),
+            ])
             || !mount(&["-t", "tmpfs", "tmpfs", &format!("{root_path}/tmp")])
         {
             println!("cannot mount");
             return 3;
         }
         for backend in ["kernel", "walk"] {
-            let choice = if backend == "walk" { BackendChoice::Walk } else { BackendChoice::Kernel };
+            let choice = if backend == "walk" {
+                BackendChoice::Walk
+            } else {
+                BackendChoice::Kernel
+            };
             for links in [handfast::Links::Refuse, handfast::Links::Beneath] {
                 let options = RootOptions::new().backend(choice).links(links);
                 let Ok(root) = Root::open_ambient_with(root_path, options.clone()) else {
@@ -218,7 +242,10 @@ mod modes {
                 results.insert("read", root.read(&rel("mnt/secret")).map(drop));
                 results.insert("read file mount", root.read(&rel("mnt-file")).map(drop));
                 results.insert("write", root.write(&rel("mnt/new"), "x").map(drop));
-                results.insert("write file mount", root.write(&rel("mnt-file"), "x").map(drop));
+                results.insert(
+                    "write file mount",
+                    root.write(&rel("mnt-file"), "x").map(drop),
+                );
                 results.insert("stat", root.metadata(&rel("mnt")).map(drop));
                 results.insert("stat tmpfs", root.metadata(&rel("tmp")).map(drop));
                 results.insert("ls", root.read_dir(&rel("mnt")).map(drop));
@@ -228,7 +255,10 @@ mod modes {
                 results.insert("rm mount", root.remove_dir(&rel("mnt")));
                 results.insert("rm -r", root.remove_tree(&rel("mnt")));
                 results.insert("rm file mount", root.remove_file(&rel("mnt-file")));
-                results.insert("mv", root.rename(&rel("mnt"), &rel("x"), RenameMode::NoReplace));
+                results.insert(
+                    "mv",
+                    root.rename(&rel("mnt"), &rel("x"), RenameMode::NoReplace),
+                );
                 results.insert("cp -r", root.copy_tree(&rel("mnt"), &rel("x")));
                 results.insert("chmod", root.chmod(&rel("mnt-file"), 0o777));
                 results.insert("tree", {
@@ -250,11 +280,9 @@ mod modes {
                         other => panic!("{backend} {links:?} {verb}: {other:?}"),
                     }
                 }
-                let allowing = Root::open_ambient_with(
-                    root_path,
-                    options.mounts(handfast::Mounts::Allow),
-                )
-                .unwrap();
+                let allowing =
+                    Root::open_ambient_with(root_path, options.mounts(handfast::Mounts::Allow))
+                        .unwrap();
                 assert_eq!(allowing.read(&rel("mnt/secret")).unwrap(), b"outside");
             }
         }
@@ -283,11 +311,20 @@ mod modes {
         apply_filter(&program).unwrap();
         assert_eq!(root.read(&rel("a/f")).unwrap(), b"f");
         let after = root.enforcement();
-        assert_eq!((after.backend, after.reason), (Backend::Walk, BackendReason::Lost));
+        assert_eq!(
+            (after.backend, after.reason),
+            (Backend::Walk, BackendReason::Lost)
+        );
         root.write(&rel("a/g"), "g").unwrap();
-        assert_eq!(root.read(&rel("a/link")).unwrap_err().kind(), ErrorKind::Link);
+        assert_eq!(
+            root.read(&rel("a/link")).unwrap_err().kind(),
+            ErrorKind::Link
+        );
         // Who insists on the kernel gets it or nothing.
-        assert_eq!(strict.read(&rel("a/f")).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(
+            strict.read(&rel("a/f")).unwrap_err().kind(),
+            ErrorKind::Unsupported
+        );
         0
     }
 
@@ -295,7 +332,10 @@ mod modes {
     pub(crate) fn inherit(root: &str, backend: &str) -> i32 {
         // Whatever this process was started with is not ours.
         let count = || {
-            let output = Command::new("ls").args(["-1", "/proc/self/fd"]).output().unwrap();
+            let output = Command::new("ls")
+                .args(["-1", "/proc/self/fd"])
+                .output()
+                .unwrap();
             String::from_utf8_lossy(&output.stdout).lines().count()
         };
         let before = count();
@@ -308,10 +348,215 @@ mod modes {
         let _temp = root.temp_file(&rel("a")).unwrap();
         let _temp_dir = root.temp_dir(&rel("a")).unwrap();
         let _lock = root
-            .lock(&rel("a/lock"), handfast::LockKind::Exclusive, std::time::Duration::ZERO)
+            .lock(
+                &rel("a/lock"),
+                handfast::LockKind::Exclusive,
+                std::time::Duration::ZERO,
+            )
             .unwrap();
         let _staged = root.stage(&rel("a/f"), WriteOptions::new()).unwrap();
         i32::from(count() != before)
+    }
+
+    fn mount(args: &[&str]) -> bool {
+        Command::new("mount")
+            .args(args)
+            .status()
+            .is_ok_and(|status| status.success())
+    }
+
+    /// A root on a filesystem of one megabyte: full, nothing is lost and nothing is left.
+    pub(crate) fn full_disk(root: &str) -> i32 {
+        if !mount(&["-t", "tmpfs", "-o", "size=1M", "tmpfs", root]) {
+            return 3;
+        }
+        for backend in ["kernel", "walk"] {
+            if Root::open_ambient_with(root, RootOptions::new().backend(BackendChoice::Kernel))
+                .is_err()
+                && backend == "kernel"
+            {
+                println!("skipped: kernel");
+                continue;
+            }
+            let root = open(root, backend);
+            root.write(&rel("f"), "old").unwrap();
+            root.create_dir_all(&rel("t")).unwrap();
+            root.write(&rel("t/big"), vec![1; 600 << 10]).unwrap();
+            let big = vec![2; 800 << 10];
+            let names = |root: &Root| {
+                let mut list = root.read_dir(&RelPath::root()).unwrap();
+                let mut names = Vec::new();
+                while let Some(entry) = list.next_entry().unwrap() {
+                    names.push(entry.name().to_string());
+                }
+                names.sort();
+                names
+            };
+            let before = names(&root);
+            for (verb, result) in [
+                ("write", root.write(&rel("f"), &big).map(drop)),
+                ("write-new", root.write_new(&rel("g"), &big).map(drop)),
+                ("append", root.append(&rel("f"), &big).map(drop)),
+                ("copy", root.copy(&rel("t/big"), &rel("g")).map(drop)),
+                ("copy-tree", root.copy_tree(&rel("t"), &rel("u"))),
+            ] {
+                let error = result.expect_err(verb);
+                assert_eq!(error.kind(), ErrorKind::Quota, "{verb}: {error}");
+                assert_eq!(error.effect(), handfast::Effect::None, "{verb}: {error}");
+                assert_eq!(root.read(&rel("f")).unwrap(), b"old", "{verb}");
+                assert_eq!(names(&root), before, "{verb}");
+            }
+            root.remove_tree(&rel("t")).unwrap();
+        }
+        0
+    }
+
+    /// A root on a filesystem that is made read-only under it.
+    pub(crate) fn read_only(path: &str) -> i32 {
+        if !mount(&["-t", "tmpfs", "tmpfs", path]) {
+            return 3;
+        }
+        let root = open(path, "auto");
+        root.write(&rel("f"), "old").unwrap();
+        if !mount(&["-o", "remount,ro", path]) {
+            return 3;
+        }
+        for (verb, result) in [
+            ("write", root.write(&rel("f"), "new").map(drop)),
+            ("write-new", root.write_new(&rel("g"), "new").map(drop)),
+            ("append", root.append(&rel("f"), "new").map(drop)),
+            ("create-dir", root.create_dir(&rel("d")).map(drop)),
+            ("create-dir-all", root.create_dir_all(&rel("d/e")).map(drop)),
+            ("remove", root.remove_file(&rel("f"))),
+            (
+                "rename",
+                root.rename(&rel("f"), &rel("g"), RenameMode::Replace),
+            ),
+            ("chmod", root.chmod(&rel("f"), 0o600)),
+        ] {
+            let error = result.expect_err(verb);
+            assert_eq!(error.kind(), ErrorKind::Denied, "{verb}: {error}");
+            assert_eq!(root.read(&rel("f")).unwrap(), b"old");
+        }
+        0
+    }
+
+    /// A root on overlayfs: identities change by copy-up, and conditional writes still work.
+    pub(crate) fn overlay(base: &str) -> i32 {
+        for dir in ["lower", "upper", "work", "merged"] {
+            std::fs::create_dir(format!("{base}/{dir}")).unwrap();
+        }
+        std::fs::write(format!("{base}/lower/f"), "one").unwrap();
+        std::fs::write(format!("{base}/lower/g"), "one").unwrap();
+        let options = format!("lowerdir={base}/lower,upperdir={base}/upper,workdir={base}/work");
+        let merged = format!("{base}/merged");
+        if !mount(&["-t", "overlay", "overlay", "-o", &options, &merged]) {
+            return 3;
+        }
+        let root = open(&merged, "auto");
+        let enforcement = root.enforcement();
+        assert_eq!(enforcement.filesystem, handfast::FilesystemKind::Overlay);
+        assert!(
+            !enforcement.weaknesses().is_empty(),
+            "what is weaker is said"
+        );
+        let version = root.version(&rel("f")).unwrap();
+        let written = root.write_if(&rel("f"), &version, "two").unwrap();
+        assert_eq!(root.read(&rel("f")).unwrap(), b"two");
+        root.write_if(&rel("f"), &written.version().unwrap(), "three")
+            .unwrap();
+        assert_eq!(
+            root.write_if(&rel("f"), &version, "x").unwrap_err().kind(),
+            ErrorKind::Stale
+        );
+        let version = root.version(&rel("g")).unwrap();
+        root.remove_if(&rel("g"), &version).unwrap();
+        root.write(&rel("h"), "h").unwrap();
+        root.append(&rel("h"), "h").unwrap();
+        root.copy(&rel("h"), &rel("i")).unwrap();
+        root.create_dir_all(&rel("a/b/c")).unwrap();
+        match root.copy_tree(&rel("a"), &rel("z")) {
+            Ok(()) => {}
+            // Without privileges overlayfs cannot rename directories.
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}"),
+        }
+        drop(root.temp_dir(&RelPath::root()).unwrap());
+        root.remove_tree(&rel("a")).unwrap();
+        assert_eq!(std::fs::read(format!("{base}/lower/f")).unwrap(), b"one");
+        let left: Vec<_> = std::fs::read_dir(&merged)
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.file_name())
+            .filter(|name| name.to_string_lossy().starts_with(".handfast"))
+            .collect();
+        assert!(left.is_empty(), "{left:?}");
+        0
+    }
+
+    /// The process's own root changes after a root was opened: the descriptor keeps its meaning.
+    pub(crate) fn chroot(root: &str, outside: &str) -> i32 {
+        let root = open(root, "auto");
+        if rustix::process::chroot(outside).is_err() {
+            return 3;
+        }
+        std::env::set_current_dir("/").unwrap();
+        assert_eq!(root.read(&rel("f")).unwrap(), b"f");
+        root.write(&rel("g"), "g").unwrap();
+        assert_eq!(root.read(&rel("out")).unwrap_err().kind(), ErrorKind::Link);
+        0
+    }
+
+    /// The host's umask decides for new files, and for nothing that has an exact mode.
+    pub(crate) fn umask(root: &str, backend: &str) -> i32 {
+        let root = open(root, backend);
+        let mode = |path: &str| root.metadata(&rel(path)).unwrap().mode;
+        for (mask, file, dir) in [
+            (0o000, 0o666, 0o777),
+            (0o077, 0o600, 0o700),
+            (0o027, 0o640, 0o750),
+        ] {
+            rustix::process::umask(rustix::fs::Mode::from_raw_mode(mask));
+            let name = |what: &str| format!("{what}-{mask:o}");
+            root.write(&rel(&name("w")), "").unwrap();
+            assert_eq!(mode(&name("w")), file);
+            root.write_new(&rel(&name("n")), "").unwrap();
+            assert_eq!(mode(&name("n")), file);
+            root.append(&rel(&name("a")), "").unwrap();
+            assert_eq!(mode(&name("a")), file);
+            root.create_dir(&rel(&name("d"))).unwrap();
+            assert_eq!(mode(&name("d")), dir);
+            let exact = WriteOptions::new().mode(0o646);
+            root.write_with(&rel(&name("e")), "", exact).unwrap();
+            assert_eq!(mode(&name("e")), 0o646, "an exact mode is exact");
+            root.write(&rel(&name("e")), "again").unwrap();
+            assert_eq!(mode(&name("e")), 0o646, "a replaced file keeps its mode");
+            let temp = root.temp_file(&RelPath::root()).unwrap();
+            temp.persist_new(&rel(&name("t")), WriteOptions::new())
+                .unwrap();
+            assert_eq!(
+                mode(&name("t")),
+                0o600,
+                "temporary files are for their owner"
+            );
+            let temp = root.temp_dir(&RelPath::root()).unwrap();
+            assert_eq!(
+                temp.root().metadata(&RelPath::root()).unwrap().mode,
+                0o700 & !mask
+            );
+        }
+        0
+    }
+
+    /// Holds a lock until it is killed.
+    pub(crate) fn hold_lock(root: &str) -> i32 {
+        let root = open(root, "auto");
+        let wait = std::time::Duration::from_secs(1);
+        let _guard = root
+            .lock(&rel("lock"), handfast::LockKind::Exclusive, wait)
+            .unwrap();
+        println!("locked");
+        std::thread::sleep(std::time::Duration::from_secs(60));
+        0
     }
 
     /// With few descriptors left, verbs fail and leave nothing.
@@ -339,7 +584,8 @@ mod modes {
                     Ok(()) => println!("{} free: {verb} works", 32 - held.len()),
                     Err(error) if matches!(error.kind(), ErrorKind::Io) => failures += 1,
                     // The second time round it is there, or gone.
-                    Err(error) if matches!(error.kind(), ErrorKind::Exists | ErrorKind::NotFound) => {}
+                    Err(error)
+                        if matches!(error.kind(), ErrorKind::Exists | ErrorKind::NotFound) => {}
                     Err(error) => panic!("{verb}: {error}"),
                 }
             }
@@ -367,6 +613,12 @@ fn main() -> std::process::ExitCode {
         ["lose-openat2", root, errno] => modes::lose_openat2(root, errno),
         ["inherit", root, backend] => modes::inherit(root, backend),
         ["few-descriptors", root, backend] => modes::few_descriptors(root, backend),
+        ["full-disk", root] => modes::full_disk(root),
+        ["read-only", root] => modes::read_only(root),
+        ["overlay", root] => modes::overlay(root),
+        ["chroot", root, outside] => modes::chroot(root, outside),
+        ["umask", root, backend] => modes::umask(root, backend),
+        ["hold-lock", root] => modes::hold_lock(root),
         [] => {
             println!("run by the tests");
             0

@@ -2,7 +2,10 @@
 //!
 //! Three oracles: a bare `openat2` for every path; the two backends against each other for every
 //! verb; and random trees with random links, where the walk must agree with the kernel.
-#![allow(clippy::disallowed_methods, reason = "tests set their scenes with ambient calls")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests set their scenes with ambient calls"
+)]
 
 mod support;
 
@@ -65,10 +68,36 @@ fn plant(scratch: &Scratch) {
 }
 
 const NAMES: &[&str] = &[
-    "file", "dir", "empty", "to-file", "to-dir", "to-dir-slash", "to-file-slash", "to-dir-dot",
-    "to-here", "round", "out", "out-slash", "out-file", "out-and-back", "absolute",
-    "absolute-inside", "to-out", "to-out-slash", "dangling", "dangling-deep", "loop", "loop-a",
-    "magic", "fifo", "chain38", "chain39", "chain40", "chain41", "absent", "hard",
+    "file",
+    "dir",
+    "empty",
+    "to-file",
+    "to-dir",
+    "to-dir-slash",
+    "to-file-slash",
+    "to-dir-dot",
+    "to-here",
+    "round",
+    "out",
+    "out-slash",
+    "out-file",
+    "out-and-back",
+    "absolute",
+    "absolute-inside",
+    "to-out",
+    "to-out-slash",
+    "dangling",
+    "dangling-deep",
+    "loop",
+    "loop-a",
+    "magic",
+    "fifo",
+    "chain38",
+    "chain39",
+    "chain40",
+    "chain41",
+    "absent",
+    "hard",
 ];
 
 /// Every name, alone and on the way, in every spelling that people type.
@@ -92,7 +121,10 @@ fn paths() -> Vec<RelPath> {
             texts.push(spelling);
         }
     }
-    texts.iter().map(|text| RelPath::clean(text).unwrap()).collect()
+    texts
+        .iter()
+        .map(|text| RelPath::clean(text).unwrap())
+        .collect()
 }
 
 /// What a bare `openat2` says, in our words.
@@ -122,7 +154,9 @@ fn oracle(root: &Root, path: &RelPath, links: Links, nofollow: bool) -> Result<u
 }
 
 fn seen(result: Result<handfast::Metadata, Error>) -> Result<u64, ErrorKind> {
-    result.map(|seen| seen.identity.inode).map_err(|error| error.kind())
+    result
+        .map(|seen| seen.identity.inode)
+        .map_err(|error| error.kind())
 }
 
 #[test]
@@ -163,10 +197,17 @@ type Verb = (&'static str, fn(&Root, &RelPath) -> Result<String, Error>);
 /// Every verb with a path, as something that can be compared: what it answers, without what
 /// differs from tree to tree.
 const VERBS: &[Verb] = &[
-    ("metadata", |r, p| r.metadata(p).map(|m| format!("{:?} {}", m.kind, m.len * u64::from(m.is_file())))),
-    ("symlink_metadata", |r, p| r.symlink_metadata(p).map(|m| m.kind.to_string())),
+    ("metadata", |r, p| {
+        r.metadata(p)
+            .map(|m| format!("{:?} {}", m.kind, m.len * u64::from(m.is_file())))
+    }),
+    ("symlink_metadata", |r, p| {
+        r.symlink_metadata(p).map(|m| m.kind.to_string())
+    }),
     ("read", |r, p| r.read(p).map(|data| handfast::escape(&data))),
-    ("read_versioned", |r, p| r.read_versioned(p).map(|(data, _)| handfast::escape(&data))),
+    ("read_versioned", |r, p| {
+        r.read_versioned(p).map(|(data, _)| handfast::escape(&data))
+    }),
     ("open_dir", |r, p| r.open_dir(p).map(|_| String::new())),
     ("read_dir", |r, p| {
         let mut list = r.read_dir(p)?;
@@ -188,51 +229,125 @@ const VERBS: &[Verb] = &[
     }),
     ("read_link", |r, p| {
         // Absolute targets name the tree, which differs.
-        r.read_link(p).map(|text| if text.as_bytes().starts_with(b"/") { "/".into() } else { text.to_string() })
+        r.read_link(p).map(|text| {
+            if text.as_bytes().starts_with(b"/") {
+                "/".into()
+            } else {
+                text.to_string()
+            }
+        })
     }),
     ("slot", |r, p| r.slot(p).map(|slot| slot.name().to_string())),
-    ("version", |r, p| r.version(p).map(|version| version.len().to_string())),
-    ("open write", |r, p| r.open_with(p, OpenOptions::new().write(true)).map(|_| String::new())),
+    ("version", |r, p| {
+        r.version(p).map(|version| version.len().to_string())
+    }),
+    ("open write", |r, p| {
+        r.open_with(p, OpenOptions::new().write(true))
+            .map(|_| String::new())
+    }),
     ("open truncate", |r, p| {
-        r.open_with(p, OpenOptions::new().write(true).truncate(true)).map(|_| String::new())
+        r.open_with(p, OpenOptions::new().write(true).truncate(true))
+            .map(|_| String::new())
     }),
     ("open create", |r, p| {
-        r.open_with(p, OpenOptions::new().write(true).create(true)).map(|_| String::new())
+        r.open_with(p, OpenOptions::new().write(true).create(true))
+            .map(|_| String::new())
     }),
     ("open create-new", |r, p| {
-        r.open_with(p, OpenOptions::new().write(true).create_new(true)).map(|_| String::new())
+        r.open_with(p, OpenOptions::new().write(true).create_new(true))
+            .map(|_| String::new())
     }),
-    ("write", |r, p| r.write_with(p, "new", fast()).map(|_| String::new())),
-    ("write_new", |r, p| r.write_new_with(p, "new", fast()).map(|_| String::new())),
+    ("write", |r, p| {
+        r.write_with(p, "new", fast()).map(|_| String::new())
+    }),
+    ("write_new", |r, p| {
+        r.write_new_with(p, "new", fast()).map(|_| String::new())
+    }),
     ("append", |r, p| r.append(p, "more").map(|_| String::new())),
     ("create_dir", |r, p| r.create_dir(p).map(|_| String::new())),
-    ("create_dir_all", |r, p| r.create_dir_all(p).map(|_| String::new())),
-    ("copy from", |r, p| r.copy_with(p, &rel("copied"), fast()).map(|_| String::new())),
-    ("copy to", |r, p| r.copy_with(&rel("file"), p, fast()).map(|_| String::new())),
-    ("copy_tree from", |r, p| r.copy_tree(p, &rel("copied")).map(|()| String::new())),
-    ("copy_tree to", |r, p| r.copy_tree(&rel("empty"), p).map(|()| String::new())),
-    ("rename from", |r, p| r.rename(p, &rel("renamed"), RenameMode::NoReplace).map(|()| String::new())),
-    ("rename to", |r, p| r.rename(&rel("file"), p, RenameMode::Replace).map(|()| String::new())),
-    ("rename dir to", |r, p| r.rename(&rel("empty"), p, RenameMode::Replace).map(|()| String::new())),
-    ("exchange", |r, p| r.rename(p, &rel("file"), RenameMode::Exchange).map(|()| String::new())),
-    ("remove_file", |r, p| r.remove_file(p).map(|()| String::new())),
+    ("create_dir_all", |r, p| {
+        r.create_dir_all(p).map(|_| String::new())
+    }),
+    ("copy from", |r, p| {
+        r.copy_with(p, &rel("copied"), fast())
+            .map(|_| String::new())
+    }),
+    ("copy to", |r, p| {
+        r.copy_with(&rel("file"), p, fast()).map(|_| String::new())
+    }),
+    ("copy_tree from", |r, p| {
+        r.copy_tree(p, &rel("copied")).map(|()| String::new())
+    }),
+    ("copy_tree to", |r, p| {
+        r.copy_tree(&rel("empty"), p).map(|()| String::new())
+    }),
+    ("rename from", |r, p| {
+        r.rename(p, &rel("renamed"), RenameMode::NoReplace)
+            .map(|()| String::new())
+    }),
+    ("rename to", |r, p| {
+        r.rename(&rel("file"), p, RenameMode::Replace)
+            .map(|()| String::new())
+    }),
+    ("rename dir to", |r, p| {
+        r.rename(&rel("empty"), p, RenameMode::Replace)
+            .map(|()| String::new())
+    }),
+    ("exchange", |r, p| {
+        r.rename(p, &rel("file"), RenameMode::Exchange)
+            .map(|()| String::new())
+    }),
+    ("remove_file", |r, p| {
+        r.remove_file(p).map(|()| String::new())
+    }),
     ("remove_dir", |r, p| r.remove_dir(p).map(|()| String::new())),
-    ("remove_tree", |r, p| r.remove_tree(p).map(|()| String::new())),
-    ("symlink", |r, p| r.symlink("file", p).map(|()| String::new())),
-    ("hard_link from", |r, p| r.hard_link(p, &rel("linked")).map(|()| String::new())),
-    ("hard_link to", |r, p| r.hard_link(&rel("file"), p).map(|()| String::new())),
+    ("remove_tree", |r, p| {
+        r.remove_tree(p).map(|()| String::new())
+    }),
+    ("symlink", |r, p| {
+        r.symlink("file", p).map(|()| String::new())
+    }),
+    ("hard_link from", |r, p| {
+        r.hard_link(p, &rel("linked")).map(|()| String::new())
+    }),
+    ("hard_link to", |r, p| {
+        r.hard_link(&rel("file"), p).map(|()| String::new())
+    }),
     ("chmod", |r, p| r.chmod(p, 0o700).map(|()| String::new())),
-    ("chown", |r, p| r.chown(p, None, None).map(|()| String::new())),
-    ("set_times", |r, p| r.set_times(p, None, Some(Timestamp { seconds: 9, nanoseconds: 9 })).map(|()| String::new())),
-    ("get_xattr", |r, p| r.get_xattr(p, "user.x").map(|value| format!("{value:?}"))),
+    ("chown", |r, p| {
+        r.chown(p, None, None).map(|()| String::new())
+    }),
+    ("set_times", |r, p| {
+        r.set_times(
+            p,
+            None,
+            Some(Timestamp {
+                seconds: 9,
+                nanoseconds: 9,
+            }),
+        )
+        .map(|()| String::new())
+    }),
+    ("get_xattr", |r, p| {
+        r.get_xattr(p, "user.x").map(|value| format!("{value:?}"))
+    }),
     ("temp_file", |r, p| r.temp_file(p).map(|_| String::new())),
     ("temp_dir", |r, p| r.temp_dir(p).map(|_| String::new())),
-    ("lock", |r, p| r.lock(p, LockKind::Exclusive, Duration::ZERO).map(|_| String::new())),
-    ("lock_dir", |r, p| r.lock_dir(p, LockKind::Exclusive, Duration::ZERO).map(|_| String::new())),
-    ("recover", |r, p| r.recover(p).map(|found| format!("{found:?}"))),
+    ("lock", |r, p| {
+        r.lock(p, LockKind::Exclusive, Duration::ZERO)
+            .map(|_| String::new())
+    }),
+    ("lock_dir", |r, p| {
+        r.lock_dir(p, LockKind::Exclusive, Duration::ZERO)
+            .map(|_| String::new())
+    }),
+    ("recover", |r, p| {
+        r.recover(p).map(|found| format!("{found:?}"))
+    }),
     ("write_if", |r, p| {
         let version = r.version(p)?;
-        r.write_if_with(p, &version, "new", fast()).map(|_| String::new())
+        r.write_if_with(p, &version, "new", fast())
+            .map(|_| String::new())
     }),
     ("remove_if", |r, p| {
         let version = r.version(p)?;
@@ -308,7 +423,13 @@ fn refusing_hard_links_holds_for_every_reading_verb() {
         plant(&scratch);
         let root = scratch.open(options(backend).hard_links(HardLinks::Refuse));
         for (name, verb) in VERBS {
-            let reads = ["read", "read_versioned", "version", "copy from", "hard_link from"];
+            let reads = [
+                "read",
+                "read_versioned",
+                "version",
+                "copy from",
+                "hard_link from",
+            ];
             if reads.contains(name) {
                 assert_kind(verb(&root, &rel("hard")), ErrorKind::HardLink);
             }
@@ -337,7 +458,11 @@ fn target() -> impl Strategy<Value = String> {
         1 => Just(".".to_owned()),
         1 => Just(String::new()),
     ];
-    (prop::collection::vec(step, 1..6), prop::bool::weighted(0.1), prop::bool::weighted(0.2))
+    (
+        prop::collection::vec(step, 1..6),
+        prop::bool::weighted(0.1),
+        prop::bool::weighted(0.2),
+    )
         .prop_map(|(steps, absolute, slash)| {
             let mut text = steps.join("/");
             if text.is_empty() {
@@ -378,7 +503,12 @@ fn build(root: &Path, nodes: &[(Vec<String>, Node)]) {
         }
         place.push(path.last().unwrap());
         match node {
-            Node::File => drop(std::fs::OpenOptions::new().write(true).create_new(true).open(&place)),
+            Node::File => drop(
+                std::fs::OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .open(&place),
+            ),
             Node::Dir => drop(std::fs::create_dir(&place)),
             Node::Link(target) => drop(std::os::unix::fs::symlink(target, &place)),
         }

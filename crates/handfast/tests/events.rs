@@ -1,5 +1,8 @@
 //! Every verb tells a recorder exactly what it decided, before it takes effect.
-#![allow(clippy::disallowed_methods, reason = "tests set their scenes with ambient calls")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests set their scenes with ambient calls"
+)]
 
 mod support;
 
@@ -8,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use handfast::{
-    Decision, Effect, Error, ErrorKind, Event, LockKind, OpenOptions, Phase, RecordError,
-    Recorder, RelPath, RenameMode, Root, Timestamp, Verb, WriteOptions,
+    Decision, Effect, Error, ErrorKind, Event, LockKind, OpenOptions, Phase, RecordError, Recorder,
+    RelPath, RenameMode, Root, Timestamp, Verb, WriteOptions,
 };
 use support::*;
 
@@ -66,23 +69,39 @@ type Call = (Verb, fn(&Root) -> Result<(), Error>);
 const CALLS: &[Call] = &[
     (Verb::Resolve, |r| r.slot(&rel("f")).map(drop)),
     (Verb::Open, |r| r.open(&rel("f")).map(drop)),
-    (Verb::OpenWrite, |r| r.open_with(&rel("new0"), OpenOptions::new().write(true).create(true)).map(drop)),
-    (Verb::OpenWrite, |r| r.open_with(&rel("f"), OpenOptions::new().write(true)).map(drop)),
+    (Verb::OpenWrite, |r| {
+        r.open_with(&rel("new0"), OpenOptions::new().write(true).create(true))
+            .map(drop)
+    }),
+    (Verb::OpenWrite, |r| {
+        r.open_with(&rel("f"), OpenOptions::new().write(true))
+            .map(drop)
+    }),
     (Verb::OpenDir, |r| r.open_dir(&rel("d")).map(drop)),
     (Verb::Read, |r| r.read(&rel("f")).map(drop)),
     (Verb::Read, |r| r.read_versioned(&rel("f")).map(drop)),
     (Verb::Write, |r| r.write(&rel("f"), "w").map(drop)),
-    (Verb::Write, |r| r.stage(&rel("f"), WriteOptions::new())?.commit().map(drop)),
+    (Verb::Write, |r| {
+        r.stage(&rel("f"), WriteOptions::new())?.commit().map(drop)
+    }),
     (Verb::WriteNew, |r| r.write_new(&rel("new1"), "w").map(drop)),
-    (Verb::WriteNew, |r| r.stage(&rel("new2"), WriteOptions::new())?.commit_new().map(drop)),
+    (Verb::WriteNew, |r| {
+        r.stage(&rel("new2"), WriteOptions::new())?
+            .commit_new()
+            .map(drop)
+    }),
     (Verb::Append, |r| r.append(&rel("f"), "a").map(drop)),
     (Verb::CreateDir, |r| r.create_dir(&rel("d2")).map(drop)),
-    (Verb::CreateDirAll, |r| r.create_dir_all(&rel("d3/a/b")).map(drop)),
+    (Verb::CreateDirAll, |r| {
+        r.create_dir_all(&rel("d3/a/b")).map(drop)
+    }),
     (Verb::ReadDir, |r| r.read_dir(&rel("d")).map(drop)),
     (Verb::Walk, |r| r.walk(&rel("d")).map(drop)),
     (Verb::Copy, |r| r.copy(&rel("f"), &rel("copy")).map(drop)),
     (Verb::CopyTree, |r| r.copy_tree(&rel("t"), &rel("t2"))),
-    (Verb::Rename, |r| r.rename(&rel("f"), &rel("moved"), RenameMode::NoReplace)),
+    (Verb::Rename, |r| {
+        r.rename(&rel("f"), &rel("moved"), RenameMode::NoReplace)
+    }),
     (Verb::RemoveFile, |r| r.remove_file(&rel("f"))),
     (Verb::RemoveDir, |r| r.remove_dir(&rel("d"))),
     (Verb::RemoveTree, |r| r.remove_tree(&rel("t"))),
@@ -92,15 +111,25 @@ const CALLS: &[Call] = &[
     (Verb::HardLink, |r| r.hard_link(&rel("f"), &rel("f2"))),
     (Verb::Chmod, |r| r.chmod(&rel("f"), 0o600)),
     (Verb::Chown, |r| r.chown(&rel("f"), None, None)),
-    (Verb::SetTimes, |r| r.set_times(&rel("f"), None, Some(Timestamp::default()))),
-    (Verb::GetXattr, |r| r.get_xattr(&rel("f"), "user.x").map(drop)),
+    (Verb::SetTimes, |r| {
+        r.set_times(&rel("f"), None, Some(Timestamp::default()))
+    }),
+    (Verb::GetXattr, |r| {
+        r.get_xattr(&rel("f"), "user.x").map(drop)
+    }),
     (Verb::ListXattr, |r| r.list_xattrs(&rel("f")).map(drop)),
     (Verb::SetXattr, |r| r.set_xattr(&rel("f"), "user.x", b"1")),
     (Verb::RemoveXattr, |r| r.remove_xattr(&rel("x"), "user.x")),
     (Verb::TempFile, |r| r.temp_file(&rel("d")).map(drop)),
     (Verb::TempDir, |r| r.temp_dir(&rel("d")).map(drop)),
-    (Verb::Lock, |r| r.lock(&rel("lock"), LockKind::Exclusive, Duration::ZERO).map(drop)),
-    (Verb::Lock, |r| r.lock_dir(&rel("d"), LockKind::Exclusive, Duration::ZERO).map(drop)),
+    (Verb::Lock, |r| {
+        r.lock(&rel("lock"), LockKind::Exclusive, Duration::ZERO)
+            .map(drop)
+    }),
+    (Verb::Lock, |r| {
+        r.lock_dir(&rel("d"), LockKind::Exclusive, Duration::ZERO)
+            .map(drop)
+    }),
     (Verb::Version, |r| r.version(&rel("f")).map(drop)),
     (Verb::Recover, |r| r.recover(&RelPath::root()).map(drop)),
 ];
@@ -119,7 +148,11 @@ const CONDITIONAL: &[Call] = &[
 
 fn scene() -> Scratch {
     let scratch = Scratch::new();
-    scratch.file("f", "f").dir("d").link("f", "link").file("x", "x");
+    scratch
+        .file("f", "f")
+        .dir("d")
+        .link("f", "link")
+        .file("x", "x");
     for number in 0..300 {
         scratch.file(&format!("t/a/f{number}"), "");
     }
@@ -133,7 +166,11 @@ fn has_xattrs(scratch: &Scratch) -> bool {
 
 #[test]
 fn the_list_of_verbs_is_complete() {
-    let listed: BTreeSet<_> = CALLS.iter().chain(CONDITIONAL).map(|(verb, _)| *verb).collect();
+    let listed: BTreeSet<_> = CALLS
+        .iter()
+        .chain(CONDITIONAL)
+        .map(|(verb, _)| *verb)
+        .collect();
     for verb in Verb::ALL {
         // These happen without a root, or make one.
         let elsewhere = [Verb::Parse, Verb::OpenRoot, Verb::Harden].contains(verb);
@@ -155,17 +192,39 @@ fn every_verb_records_one_decision_and_changes_record_a_result() {
                 .open(options(backend).actor("agent-7"))
                 .with_recorder(Arc::clone(&log) as Arc<dyn Recorder>);
             call(&root).unwrap_or_else(|error| panic!("{verb}: {error}"));
-            let told: Vec<_> = log.take().into_iter().filter(|told| told.verb == *verb).collect();
+            let told: Vec<_> = log
+                .take()
+                .into_iter()
+                .filter(|told| told.verb == *verb)
+                .collect();
             let count = |phase| told.iter().filter(|told| told.phase == phase).count();
             assert!(told.iter().all(|told| told.allowed), "{verb} {told:?}");
-            assert!(told.iter().all(|told| told.op_id == told.op_id && told.op_id > 0));
-            assert!(told.windows(2).all(|pair| pair[0].op_id == pair[1].op_id), "{verb}");
+            assert!(
+                told.iter()
+                    .all(|told| told.op_id == told.op_id && told.op_id > 0)
+            );
+            assert!(
+                told.windows(2).all(|pair| pair[0].op_id == pair[1].op_id),
+                "{verb}"
+            );
             assert_eq!(told[0].actor.as_deref(), Some("agent-7"));
             if verb.changes() {
-                assert_eq!((count(Phase::Single), count(Phase::Intent), count(Phase::Result)), (0, 1, 1), "{verb} {told:?}");
+                assert_eq!(
+                    (
+                        count(Phase::Single),
+                        count(Phase::Intent),
+                        count(Phase::Result)
+                    ),
+                    (0, 1, 1),
+                    "{verb} {told:?}"
+                );
                 assert_eq!(told.last().unwrap().phase, Phase::Result);
             } else {
-                assert_eq!((told.len(), count(Phase::Single)), (1, 1), "{verb} {told:?}");
+                assert_eq!(
+                    (told.len(), count(Phase::Single)),
+                    (1, 1),
+                    "{verb} {told:?}"
+                );
             }
             let entries: usize = told.iter().map(|told| told.entries).sum();
             match verb {
@@ -182,12 +241,17 @@ fn refusals_are_recorded_once() {
         let scratch = scene();
         scratch.link(scratch.path("outside"), "out");
         let log = Arc::new(Log::default());
-        let root = scratch.open(options(backend)).with_recorder(Arc::clone(&log) as Arc<dyn Recorder>);
+        let root = scratch
+            .open(options(backend))
+            .with_recorder(Arc::clone(&log) as Arc<dyn Recorder>);
         assert_kind(root.read(&rel("out/secret")), ErrorKind::Link);
         assert_kind(root.write(&rel("out/secret"), ""), ErrorKind::Link);
         assert_kind(root.remove_tree(&rel("none")), ErrorKind::NotFound);
         let told = log.take();
-        let shape: Vec<_> = told.iter().map(|told| (told.verb, told.phase, told.allowed)).collect();
+        let shape: Vec<_> = told
+            .iter()
+            .map(|told| (told.verb, told.phase, told.allowed))
+            .collect();
         assert_eq!(
             shape,
             [
@@ -211,13 +275,36 @@ fn what_cannot_be_recorded_is_not_done() {
             }
             let before = scratch.snapshot("root");
             for (log, kind) in [
-                (Log { refuse: Some(Phase::Intent), ..Log::default() }, ErrorKind::Denied),
-                (Log { fail: Some(Phase::Intent), ..Log::default() }, ErrorKind::Io),
-                (Log { refuse: Some(Phase::Single), ..Log::default() }, ErrorKind::Denied),
+                (
+                    Log {
+                        refuse: Some(Phase::Intent),
+                        ..Log::default()
+                    },
+                    ErrorKind::Denied,
+                ),
+                (
+                    Log {
+                        fail: Some(Phase::Intent),
+                        ..Log::default()
+                    },
+                    ErrorKind::Io,
+                ),
+                (
+                    Log {
+                        refuse: Some(Phase::Single),
+                        ..Log::default()
+                    },
+                    ErrorKind::Denied,
+                ),
             ] {
                 let phase = log.refuse.or(log.fail).unwrap();
-                let single = !verb.changes() || CONDITIONAL.iter().any(|(conditional, _)| conditional == verb);
-                if (phase == Phase::Single) != single && phase == Phase::Single || (phase == Phase::Intent && !verb.changes()) {
+                let single = !verb.changes()
+                    || CONDITIONAL
+                        .iter()
+                        .any(|(conditional, _)| conditional == verb);
+                if (phase == Phase::Single) != single && phase == Phase::Single
+                    || (phase == Phase::Intent && !verb.changes())
+                {
                     continue;
                 }
                 let root = scratch.open(options(backend)).with_recorder(Arc::new(log));
@@ -233,7 +320,10 @@ fn what_cannot_be_recorded_is_not_done() {
 fn a_result_that_cannot_be_recorded_is_told_to_the_caller() {
     each_backend(|backend| {
         let scratch = scene();
-        let log = Log { fail: Some(Phase::Result), ..Log::default() };
+        let log = Log {
+            fail: Some(Phase::Result),
+            ..Log::default()
+        };
         let root = scratch.open(options(backend)).with_recorder(Arc::new(log));
         let error = assert_kind(root.write(&rel("f"), "new"), ErrorKind::Io);
         assert_eq!(error.effect(), Effect::Visible);

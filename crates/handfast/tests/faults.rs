@@ -3,7 +3,10 @@
 //! strace runs the victim, first to learn which calls it makes, then once for each call and each
 //! fault. Whatever happens, the file is whole-old or whole-new, the answer is true, and after
 //! `recover` nothing stray is left.
-#![allow(clippy::disallowed_methods, reason = "tests set their scenes with ambient calls")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests set their scenes with ambient calls"
+)]
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -34,8 +37,21 @@ struct Call {
 
 /// Calls that are about memory, threads or the end of the process, not about files.
 const NOT_OURS: &[&str] = &[
-    "mmap", "munmap", "mremap", "brk", "mprotect", "madvise", "sigaltstack", "rt_sigprocmask",
-    "rt_sigaction", "exit_group", "exit", "futex", "sched_yield", "clone3", "access",
+    "mmap",
+    "munmap",
+    "mremap",
+    "brk",
+    "mprotect",
+    "madvise",
+    "sigaltstack",
+    "rt_sigprocmask",
+    "rt_sigaction",
+    "exit_group",
+    "exit",
+    "futex",
+    "sched_yield",
+    "clone3",
+    "access",
 ];
 
 fn trace(scratch: &Scratch, args: &[&str]) -> Vec<Call> {
@@ -69,7 +85,10 @@ fn trace(scratch: &Scratch, args: &[&str]) -> Vec<Call> {
             break;
         }
         if marked && !NOT_OURS.contains(&name.as_str()) {
-            calls.push(Call { name, number: *number });
+            calls.push(Call {
+                name,
+                number: *number,
+            });
         }
     }
     assert!(calls.len() > 8, "the trace shows the operation: {calls:?}");
@@ -116,8 +135,15 @@ fn sweep(scene: impl Fn() -> Scratch, args: &[&str], check: impl Fn(&Scratch, &O
         for fault in FAULTS {
             let scratch = scene();
             let own = with_root(&scratch);
-            let outcome = inject(&own.iter().map(String::as_str).collect::<Vec<_>>(), call, fault);
-            let what = format!("{} number {} {fault}: {:?}", call.name, call.number, outcome.said);
+            let outcome = inject(
+                &own.iter().map(String::as_str).collect::<Vec<_>>(),
+                call,
+                fault,
+            );
+            let what = format!(
+                "{} number {} {fault}: {:?}",
+                call.name, call.number, outcome.said
+            );
             runs += 1;
             if outcome.killed || !outcome.said.starts_with("ok") {
                 felt += 1;
@@ -128,7 +154,10 @@ fn sweep(scene: impl Fn() -> Scratch, args: &[&str], check: impl Fn(&Scratch, &O
                 assert!(!outcome.killed, "an error is an answer: {what}");
             }
             if fault.contains("EINTR") && call.name != "close" {
-                assert!(outcome.said.starts_with("ok"), "interrupted calls are made again: {what}");
+                assert!(
+                    outcome.said.starts_with("ok"),
+                    "interrupted calls are made again: {what}"
+                );
             }
             check(&scratch, &outcome, &what);
             let root = scratch.open(RootOptions::new());
@@ -149,7 +178,10 @@ fn old_or_new(scratch: &Scratch, outcome: &Outcome, what: &str) {
         return;
     }
     let mut words = outcome.said.split(' ');
-    match (words.next().unwrap().trim(), words.next().unwrap_or_default()) {
+    match (
+        words.next().unwrap().trim(),
+        words.next().unwrap_or_default(),
+    ) {
         ("ok", _) => assert_eq!(content, "new", "{what}"),
         (_, "none") => assert_eq!(content, "old", "{what}"),
         (_, "visible") => assert_eq!(content, "new", "{what}"),
@@ -173,7 +205,14 @@ fn atomic_write() {
         for durability in ["none", "full"] {
             sweep(
                 scene,
-                &["write", "ROOT", backend_name(backend), "d/f", "new", durability],
+                &[
+                    "write",
+                    "ROOT",
+                    backend_name(backend),
+                    "d/f",
+                    "new",
+                    durability,
+                ],
                 old_or_new,
             );
         }
@@ -186,7 +225,11 @@ fn conditional_write() {
         return;
     }
     each_backend(|backend| {
-        sweep(scene, &["write-if", "ROOT", backend_name(backend), "d/f", "new"], old_or_new);
+        sweep(
+            scene,
+            &["write-if", "ROOT", backend_name(backend), "d/f", "new"],
+            old_or_new,
+        );
     });
 }
 
@@ -234,7 +277,10 @@ fn a_naive_writer_is_caught() {
         .unwrap();
     assert!(!output.status.success());
     let caught = std::panic::catch_unwind(|| {
-        let outcome = Outcome { said: String::new(), killed: true };
+        let outcome = Outcome {
+            said: String::new(),
+            killed: true,
+        };
         old_or_new(&scratch, &outcome, "naive");
     });
     assert!(caught.is_err(), "an empty file passed for whole");

@@ -1,5 +1,8 @@
 //! What needs a process of its own: few descriptors, a small stack, namespaces, filters, the wall.
-#![allow(clippy::disallowed_methods, reason = "tests set their scenes with ambient calls")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests set their scenes with ambient calls"
+)]
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -37,7 +40,12 @@ fn a_hundred_thousand_levels_with_64_descriptors_and_a_small_stack() {
         let scratch = Scratch::new();
         plant_deep(&scratch, "deep", 100_000);
         let root = scratch.root_path();
-        let output = run(&["deep", root.to_str().unwrap(), backend_name(backend), "deep"]);
+        let output = run(&[
+            "deep",
+            root.to_str().unwrap(),
+            backend_name(backend),
+            "deep",
+        ]);
         assert_success(&output);
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.contains("walked 100100 entries, 99999 deep"), "{text}");
@@ -111,7 +119,11 @@ fn a_process_with_threads_is_not_hardened_and_a_worker_is() {
 #[test]
 fn mounts_inside_are_refused_on_both_backends() {
     let scratch = Scratch::new();
-    scratch.dir("mnt").dir("tmp").file("mnt-file", "").link("mnt", "link");
+    scratch
+        .dir("mnt")
+        .dir("tmp")
+        .file("mnt-file", "")
+        .link("mnt", "link");
     let outside = scratch.outside();
     let flags = if am_root() { "-m" } else { "-Urm" };
     let output = Command::new("unshare")
@@ -124,7 +136,10 @@ fn mounts_inside_are_refused_on_both_backends() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let failed_to_unshare = String::from_utf8_lossy(&output.stderr).contains("unshare:");
     if output.status.code() == Some(3) || failed_to_unshare {
-        assert!(!am_root() || std::env::var_os("CI").is_none(), "root in CI can mount");
+        assert!(
+            !am_root() || std::env::var_os("CI").is_none(),
+            "root in CI can mount"
+        );
         skip("no mount namespace can be made here");
         return;
     }
@@ -142,7 +157,11 @@ fn openat2_that_is_taken_away_later_is_noticed() {
     for errno in ["ENOSYS", "EPERM"] {
         let scratch = Scratch::new();
         scratch.file("a/f", "f").link("f", "a/link");
-        assert_success(&run(&["lose-openat2", scratch.root_path().to_str().unwrap(), errno]));
+        assert_success(&run(&[
+            "lose-openat2",
+            scratch.root_path().to_str().unwrap(),
+            errno,
+        ]));
         assert_eq!(scratch.read("root/a/g"), "g");
     }
 }
@@ -152,7 +171,11 @@ fn no_descriptor_reaches_a_program_that_is_started() {
     each_backend(|backend| {
         let scratch = Scratch::new();
         scratch.file("a/f", "f");
-        let output = run(&["inherit", scratch.root_path().to_str().unwrap(), backend_name(backend)]);
+        let output = run(&[
+            "inherit",
+            scratch.root_path().to_str().unwrap(),
+            backend_name(backend),
+        ]);
         assert_success(&output);
     });
 }
@@ -179,7 +202,11 @@ fn without_descriptors_verbs_fail_and_leave_nothing() {
 fn no_descriptor_leaks() {
     each_policy(|options, _| {
         let scratch = Scratch::new();
-        scratch.file("a/f", "f").link("/", "a/out").link("loop", "a/loop").fifo("a/fifo");
+        scratch
+            .file("a/f", "f")
+            .link("/", "a/out")
+            .link("loop", "a/loop")
+            .fifo("a/fifo");
         let root = scratch.open(options);
         // Other tests run beside this one in the same process: look at this tree's descriptors.
         let count = || {

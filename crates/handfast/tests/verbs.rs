@@ -1,5 +1,8 @@
 //! What each verb does when nobody interferes, on both backends.
-#![allow(clippy::disallowed_methods, reason = "tests set their scenes with ambient calls")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests set their scenes with ambient calls"
+)]
 
 mod support;
 
@@ -14,7 +17,11 @@ use handfast::{
 use support::*;
 
 fn mode_of(scratch: &Scratch, path: &str) -> u32 {
-    std::fs::symlink_metadata(scratch.path(path)).unwrap().permissions().mode() & 0o7777
+    std::fs::symlink_metadata(scratch.path(path))
+        .unwrap()
+        .permissions()
+        .mode()
+        & 0o7777
 }
 
 #[test]
@@ -30,7 +37,10 @@ fn read_gives_the_whole_file_and_keeps_to_its_limit() {
         assert_kind(root.read(&rel("a/b")), ErrorKind::IsADirectory);
         assert_kind(root.read(&rel("a/x")), ErrorKind::NotFound);
         assert_kind(root.read(&rel("a/b/c.txt/d")), ErrorKind::NotADirectory);
-        assert_kind(root.read(&RelPath::clean("a/b/c.txt/").unwrap()), ErrorKind::NotADirectory);
+        assert_kind(
+            root.read(&RelPath::clean("a/b/c.txt/").unwrap()),
+            ErrorKind::NotADirectory,
+        );
     });
 }
 
@@ -51,11 +61,16 @@ fn open_options_open_what_they_say() {
         scratch.file("f", "0123456789");
         let root = scratch.open(options);
         let mut text = String::new();
-        root.open(&rel("f")).unwrap().read_to_string(&mut text).unwrap();
+        root.open(&rel("f"))
+            .unwrap()
+            .read_to_string(&mut text)
+            .unwrap();
         assert_eq!(text, "0123456789");
         assert!(root.open(&rel("f")).unwrap().write(b"x").is_err());
 
-        let mut file = root.open_with(&rel("f"), OpenOptions::new().write(true)).unwrap();
+        let mut file = root
+            .open_with(&rel("f"), OpenOptions::new().write(true))
+            .unwrap();
         file.seek(SeekFrom::Start(2)).unwrap();
         file.write_all(b"ab").unwrap();
         file.seek(SeekFrom::Start(0)).unwrap();
@@ -74,11 +89,17 @@ fn open_options_open_what_they_say() {
             .unwrap();
         assert_eq!(scratch.read("root/f"), "01ab456789!");
 
-        drop(root.open_with(&rel("f"), OpenOptions::new().write(true).truncate(true)).unwrap());
+        drop(
+            root.open_with(&rel("f"), OpenOptions::new().write(true).truncate(true))
+                .unwrap(),
+        );
         assert_eq!(scratch.read("root/f"), "");
 
         let new = OpenOptions::new().write(true).create_new(true).mode(0o640);
-        root.open_with(&rel("g"), new).unwrap().write_all(b"g").unwrap();
+        root.open_with(&rel("g"), new)
+            .unwrap()
+            .write_all(b"g")
+            .unwrap();
         assert_eq!(scratch.read("root/g"), "g");
         assert_kind(root.open_with(&rel("g"), new), ErrorKind::Exists);
         let create = OpenOptions::new().write(true).create(true);
@@ -86,10 +107,22 @@ fn open_options_open_what_they_say() {
         drop(root.open_with(&rel("h"), create).unwrap());
         assert_eq!(scratch.read("root/h"), "");
         assert_kind(root.open_with(&rel("x/h"), create), ErrorKind::NotFound);
-        assert_kind(root.open_with(&rel("f/h"), create), ErrorKind::NotADirectory);
-        assert_kind(root.open_with(&rel("f"), OpenOptions::new().truncate(true)), ErrorKind::Invalid);
-        assert_kind(root.open_with(&rel("f"), OpenOptions::new().read(false)), ErrorKind::Invalid);
-        assert_kind(root.open_with(&rel("f"), OpenOptions::new().create(true)), ErrorKind::Invalid);
+        assert_kind(
+            root.open_with(&rel("f/h"), create),
+            ErrorKind::NotADirectory,
+        );
+        assert_kind(
+            root.open_with(&rel("f"), OpenOptions::new().truncate(true)),
+            ErrorKind::Invalid,
+        );
+        assert_kind(
+            root.open_with(&rel("f"), OpenOptions::new().read(false)),
+            ErrorKind::Invalid,
+        );
+        assert_kind(
+            root.open_with(&rel("f"), OpenOptions::new().create(true)),
+            ErrorKind::Invalid,
+        );
         assert_kind(
             root.open_with(&rel("f"), OpenOptions::new().append(true).truncate(true)),
             ErrorKind::Invalid,
@@ -106,8 +139,14 @@ fn descriptors_handed_out_block_and_are_not_inherited() {
         let file = root.open(&rel("f")).unwrap();
         let flags = rustix::fs::fcntl_getfl(&file).unwrap();
         assert!(!flags.contains(rustix::fs::OFlags::NONBLOCK));
-        let append = root.open_with(&rel("f"), OpenOptions::new().append(true)).unwrap();
-        assert!(rustix::fs::fcntl_getfl(&append).unwrap().contains(rustix::fs::OFlags::APPEND));
+        let append = root
+            .open_with(&rel("f"), OpenOptions::new().append(true))
+            .unwrap();
+        assert!(
+            rustix::fs::fcntl_getfl(&append)
+                .unwrap()
+                .contains(rustix::fs::OFlags::APPEND)
+        );
     });
 }
 
@@ -128,20 +167,31 @@ fn write_replaces_whole_and_keeps_mode_and_other_names() {
             let written = root.write_with(&rel("d/f"), "new content", how).unwrap();
             assert_eq!(scratch.read("root/d/f"), "new content");
             assert_eq!(scratch.read("root/other"), "old");
-            assert_eq!(mode_of(&scratch, "root/d/f"), 0o751, "set-id bits are dropped");
+            assert_eq!(
+                mode_of(&scratch, "root/d/f"),
+                0o751,
+                "set-id bits are dropped"
+            );
             let after = std::fs::metadata(scratch.path("root/d/f")).unwrap().ino();
             assert_ne!(before, after);
             assert_eq!(written.identity().inode, after);
             assert!(written.verify(&root).unwrap());
             root.write_with(&rel("d/f"), "x", how.mode(0o600)).unwrap();
             assert_eq!(mode_of(&scratch, "root/d/f"), 0o600);
-            root.write_with(&rel("d/new"), "x", how.mode(0o604)).unwrap();
+            root.write_with(&rel("d/new"), "x", how.mode(0o604))
+                .unwrap();
             assert_eq!(mode_of(&scratch, "root/d/new"), 0o604);
             root.write_with(&rel("d/empty"), "", how).unwrap();
             assert_eq!(scratch.read("root/d/empty"), "");
-            assert_kind(root.write_with(&rel("d"), "x", how), ErrorKind::IsADirectory);
+            assert_kind(
+                root.write_with(&rel("d"), "x", how),
+                ErrorKind::IsADirectory,
+            );
             assert_kind(root.write_with(&rel("x/y"), "x", how), ErrorKind::NotFound);
-            assert_kind(root.write_with(&rel("d/f/y"), "x", how), ErrorKind::NotADirectory);
+            assert_kind(
+                root.write_with(&rel("d/f/y"), "x", how),
+                ErrorKind::NotADirectory,
+            );
             scratch.assert_no_leftovers();
         }
     });
@@ -171,7 +221,11 @@ fn write_follows_a_final_link_only_beneath_and_never_creates_through_one() {
             Links::Beneath => {
                 root.write(&rel("in"), "new").unwrap();
                 assert_eq!(scratch.read("root/d/f"), "new");
-                assert!(std::fs::symlink_metadata(scratch.path("root/in")).unwrap().is_symlink());
+                assert!(
+                    std::fs::symlink_metadata(scratch.path("root/in"))
+                        .unwrap()
+                        .is_symlink()
+                );
                 root.write(&rel("dir/f"), "newer").unwrap();
                 assert_eq!(scratch.read("root/d/f"), "newer");
                 root.write(&rel("dir/g"), "g").unwrap();
@@ -235,8 +289,11 @@ fn write_refuses_what_the_caller_may_not_write() {
     each_policy(|options, _| {
         let scratch = Scratch::new();
         scratch.file("f", "old").file("locked/f", "old");
-        std::fs::set_permissions(scratch.path("root/f"), std::fs::Permissions::from_mode(0o444))
-            .unwrap();
+        std::fs::set_permissions(
+            scratch.path("root/f"),
+            std::fs::Permissions::from_mode(0o444),
+        )
+        .unwrap();
         let root = scratch.open(options);
         assert_kind(root.write(&rel("f"), "new"), ErrorKind::Denied);
         assert_kind(root.append(&rel("f"), "new"), ErrorKind::Denied);
@@ -312,7 +369,11 @@ fn append_adds_and_creates() {
 fn directories_are_created_and_their_handles_work() {
     each_policy(|options, links| {
         let scratch = Scratch::new();
-        scratch.file("file", "").dir("d").link("d", "dir").link("none", "dangling");
+        scratch
+            .file("file", "")
+            .dir("d")
+            .link("d", "dir")
+            .link("none", "dangling");
         let root = scratch.open(options);
         let made = root.create_dir(&rel("d/e")).unwrap().into_root().unwrap();
         made.write(&rel("f"), "x").unwrap();
@@ -325,8 +386,14 @@ fn directories_are_created_and_their_handles_work() {
         deep.into_root().unwrap().write(&rel("f"), "x").unwrap();
         assert_eq!(scratch.read("root/p/q/r/s/f"), "x");
         root.create_dir_all(&rel("p/q/r/s")).unwrap();
-        assert_kind(root.create_dir_all(&rel("file/x")), ErrorKind::NotADirectory);
-        assert_kind(root.create_dir_all(&rel("p/q/r/s/f")), ErrorKind::NotADirectory);
+        assert_kind(
+            root.create_dir_all(&rel("file/x")),
+            ErrorKind::NotADirectory,
+        );
+        assert_kind(
+            root.create_dir_all(&rel("p/q/r/s/f")),
+            ErrorKind::NotADirectory,
+        );
         match links {
             Links::Refuse => {
                 assert_kind(root.create_dir_all(&rel("dir")), ErrorKind::Link);
@@ -352,7 +419,10 @@ fn create_dir_all_takes_back_what_it_made() {
         let before = scratch.snapshot("root");
         std::fs::write(scratch.path("root/a/stop"), "").unwrap();
         let with_stop = scratch.snapshot("root");
-        assert_kind(root.create_dir_all(&rel("a/stop/b")), ErrorKind::NotADirectory);
+        assert_kind(
+            root.create_dir_all(&rel("a/stop/b")),
+            ErrorKind::NotADirectory,
+        );
         assert_eq!(scratch.snapshot("root"), with_stop);
         std::fs::remove_file(scratch.path("root/a/stop")).unwrap();
         assert_eq!(scratch.snapshot("root"), before);
@@ -371,7 +441,11 @@ fn read_dir_lists_everything_once() {
         for number in 0..3000 {
             scratch.file(&format!("d/file-number-{number:05}"), "");
         }
-        scratch.dir("d/sub").link("sub", "d/link").fifo("d/fifo").link("d", "dir");
+        scratch
+            .dir("d/sub")
+            .link("sub", "d/link")
+            .fifo("d/fifo")
+            .link("d", "dir");
         let root = scratch.open(options);
         let list = |path: &str| {
             let mut found = Vec::new();
@@ -435,7 +509,10 @@ fn walk_lists_a_tree_and_keeps_to_its_limits() {
         assert_eq!(walk(TreeLimits::new()).unwrap(), expected);
         assert_kind(walk(TreeLimits::new().with_entries(10)), ErrorKind::Limit);
         assert_kind(walk(TreeLimits::new().with_depth(1)), ErrorKind::Limit);
-        assert_kind(walk(TreeLimits::new().with_time(Duration::ZERO)), ErrorKind::Limit);
+        assert_kind(
+            walk(TreeLimits::new().with_time(Duration::ZERO)),
+            ErrorKind::Limit,
+        );
     });
 }
 
@@ -447,7 +524,10 @@ fn walk_goes_on_beside_a_directory_it_may_not_read() {
     }
     each_policy(|options, _| {
         let scratch = Scratch::new();
-        scratch.file("t/a/x", "").file("t/locked/x", "").file("t/z/x", "");
+        scratch
+            .file("t/a/x", "")
+            .file("t/locked/x", "")
+            .file("t/z/x", "");
         std::fs::set_permissions(
             scratch.path("root/t/locked"),
             std::fs::Permissions::from_mode(0),
@@ -473,11 +553,20 @@ fn walk_goes_on_beside_a_directory_it_may_not_read() {
 fn copy_replaces_atomically_and_copies_modes_for_new_names() {
     each_policy(|options, _| {
         let scratch = Scratch::new();
-        scratch.file("f", &"content ".repeat(10_000)).file("g", "old").hard_link("root/g", "other");
-        std::fs::set_permissions(scratch.path("root/f"), std::fs::Permissions::from_mode(0o750))
-            .unwrap();
-        std::fs::set_permissions(scratch.path("root/g"), std::fs::Permissions::from_mode(0o640))
-            .unwrap();
+        scratch
+            .file("f", &"content ".repeat(10_000))
+            .file("g", "old")
+            .hard_link("root/g", "other");
+        std::fs::set_permissions(
+            scratch.path("root/f"),
+            std::fs::Permissions::from_mode(0o750),
+        )
+        .unwrap();
+        std::fs::set_permissions(
+            scratch.path("root/g"),
+            std::fs::Permissions::from_mode(0o640),
+        )
+        .unwrap();
         let root = scratch.open(options);
         root.copy(&rel("f"), &rel("new")).unwrap();
         root.copy(&rel("f"), &rel("g")).unwrap();
@@ -504,8 +593,11 @@ fn copy_tree_appears_whole_or_not_at_all() {
         for a in 0..20 {
             scratch.file(&format!("t/a/b{a}/c/d/e/f"), &format!("{a}"));
         }
-        std::fs::set_permissions(scratch.path("root/t/a"), std::fs::Permissions::from_mode(0o550))
-            .unwrap();
+        std::fs::set_permissions(
+            scratch.path("root/t/a"),
+            std::fs::Permissions::from_mode(0o550),
+        )
+        .unwrap();
         let root = scratch.open(options);
         root.copy_tree(&rel("t"), &rel("copy")).unwrap();
         let strip = |lines: Vec<String>, name: &str| -> Vec<(String, String)> {
@@ -523,7 +615,10 @@ fn copy_tree_appears_whole_or_not_at_all() {
             strip(scratch.snapshot("root/t"), "root/t")
         );
         assert_kind(root.copy_tree(&rel("t"), &rel("copy")), ErrorKind::Exists);
-        assert_kind(root.copy_tree(&rel("t"), &rel("t/inner")), ErrorKind::Invalid);
+        assert_kind(
+            root.copy_tree(&rel("t"), &rel("t/inner")),
+            ErrorKind::Invalid,
+        );
         assert_kind(root.copy_tree(&rel("t"), &rel("t")), ErrorKind::Invalid);
         assert_kind(root.copy_tree(&rel("none"), &rel("x")), ErrorKind::NotFound);
         let before = scratch.snapshot("root");
@@ -567,26 +662,55 @@ fn rename_in_all_modes() {
         let rename = |from: &str, to: &str, mode| root.rename(&rel(from), &rel(to), mode);
         assert_kind(rename("f", "g", RenameMode::NoReplace), ErrorKind::Exists);
         rename("f", "g", RenameMode::Exchange).unwrap();
-        assert_eq!((scratch.read("root/f"), scratch.read("root/g")), ("g".into(), "f".into()));
+        assert_eq!(
+            (scratch.read("root/f"), scratch.read("root/g")),
+            ("g".into(), "f".into())
+        );
         rename("f", "d/y", RenameMode::NoReplace).unwrap();
         rename("d/y", "g", RenameMode::Replace).unwrap();
         assert_eq!(scratch.read("root/g"), "g");
-        assert_kind(rename("g", "d", RenameMode::Replace), ErrorKind::IsADirectory);
-        assert_kind(rename("d", "g", RenameMode::Replace), ErrorKind::NotADirectory);
-        assert_kind(rename("empty", "d", RenameMode::Replace), ErrorKind::NotEmpty);
+        assert_kind(
+            rename("g", "d", RenameMode::Replace),
+            ErrorKind::IsADirectory,
+        );
+        assert_kind(
+            rename("d", "g", RenameMode::Replace),
+            ErrorKind::NotADirectory,
+        );
+        assert_kind(
+            rename("empty", "d", RenameMode::Replace),
+            ErrorKind::NotEmpty,
+        );
         rename("empty", "empty2", RenameMode::Replace).unwrap();
-        assert_kind(rename("d", "d/inner", RenameMode::Replace), ErrorKind::Invalid);
-        assert_kind(rename("d", "d/inner", RenameMode::NoReplace), ErrorKind::Invalid);
-        assert_kind(rename("none", "x", RenameMode::Replace), ErrorKind::NotFound);
-        assert_kind(rename("g", "none", RenameMode::Exchange), ErrorKind::NotFound);
+        assert_kind(
+            rename("d", "d/inner", RenameMode::Replace),
+            ErrorKind::Invalid,
+        );
+        assert_kind(
+            rename("d", "d/inner", RenameMode::NoReplace),
+            ErrorKind::Invalid,
+        );
+        assert_kind(
+            rename("none", "x", RenameMode::Replace),
+            ErrorKind::NotFound,
+        );
+        assert_kind(
+            rename("g", "none", RenameMode::Exchange),
+            ErrorKind::NotFound,
+        );
         rename("link", "moved", RenameMode::Replace).unwrap();
-        assert!(std::fs::symlink_metadata(scratch.path("root/moved")).unwrap().is_symlink());
+        assert!(
+            std::fs::symlink_metadata(scratch.path("root/moved"))
+                .unwrap()
+                .is_symlink()
+        );
         let clean = |text: &str| RelPath::clean(text).unwrap();
         assert_kind(
             root.rename(&clean("g/"), &clean("h"), RenameMode::Replace),
             ErrorKind::NotADirectory,
         );
-        root.rename(&clean("d/"), &clean("e/"), RenameMode::Replace).unwrap();
+        root.rename(&clean("d/"), &clean("e/"), RenameMode::Replace)
+            .unwrap();
         assert_eq!(scratch.read("root/e/x"), "x");
     });
 }
@@ -599,7 +723,8 @@ fn rename_between_roots_needs_both() {
         let root = scratch.open(options(backend));
         let a = root.open_dir(&rel("a")).unwrap().into_root().unwrap();
         let b = root.open_dir(&rel("b")).unwrap().into_root().unwrap();
-        a.rename_to(&rel("f"), &b, &rel("g"), RenameMode::NoReplace).unwrap();
+        a.rename_to(&rel("f"), &b, &rel("g"), RenameMode::NoReplace)
+            .unwrap();
         assert_eq!(scratch.read("root/b/g"), "f");
     });
 }
@@ -620,8 +745,14 @@ fn removing_takes_the_entry_and_nothing_else() {
         let outside = scratch.outside();
         assert_kind(root.remove_file(&rel("d")), ErrorKind::IsADirectory);
         assert_kind(root.remove_file(&rel("none")), ErrorKind::NotFound);
-        assert_kind(root.remove_file(&RelPath::clean("f/").unwrap()), ErrorKind::NotADirectory);
-        assert_kind(root.remove_file(&RelPath::clean("dir/").unwrap()), ErrorKind::NotADirectory);
+        assert_kind(
+            root.remove_file(&RelPath::clean("f/").unwrap()),
+            ErrorKind::NotADirectory,
+        );
+        assert_kind(
+            root.remove_file(&RelPath::clean("dir/").unwrap()),
+            ErrorKind::NotADirectory,
+        );
         assert_kind(root.remove_dir(&rel("d")), ErrorKind::NotEmpty);
         assert_kind(root.remove_dir(&rel("f")), ErrorKind::NotADirectory);
         assert_kind(root.remove_dir(&rel("dir")), ErrorKind::NotADirectory);
@@ -630,7 +761,11 @@ fn removing_takes_the_entry_and_nothing_else() {
         }
         root.remove_dir(&rel("empty")).unwrap();
         root.remove_tree(&rel("dir")).unwrap();
-        assert_eq!(scratch.read("root/d/x"), "x", "the link was removed, not what it led to");
+        assert_eq!(
+            scratch.read("root/d/x"),
+            "x",
+            "the link was removed, not what it led to"
+        );
         assert_kind(root.remove_tree(&rel("dir")), ErrorKind::NotFound);
         assert_kind(
             root.remove_tree(&RelPath::clean("d/x/").unwrap()),
@@ -671,15 +806,24 @@ fn remove_tree_removes_wide_and_deep_and_follows_nothing() {
 fn metadata_and_links() {
     each_policy(|options, links| {
         let scratch = Scratch::new();
-        scratch.file("d/f", "12345").link("d/f", "link").link("d/../d/f", "round");
+        scratch
+            .file("d/f", "12345")
+            .link("d/f", "link")
+            .link("d/../d/f", "round");
         let root = scratch.open(options);
         let seen = root.metadata(&rel("d/f")).unwrap();
         let std = std::fs::metadata(scratch.path("root/d/f")).unwrap();
         assert_eq!((seen.len, seen.kind, seen.nlink), (5, FileKind::File, 1));
-        assert_eq!((seen.identity.inode, seen.uid, seen.gid), (std.ino(), std.uid(), std.gid()));
+        assert_eq!(
+            (seen.identity.inode, seen.uid, seen.gid),
+            (std.ino(), std.uid(), std.gid())
+        );
         assert_eq!(seen.mode, std.permissions().mode() & 0o7777);
         assert_eq!(seen.modified.to_system_time(), std.modified().unwrap());
-        assert_eq!(root.symlink_metadata(&rel("link")).unwrap().kind, FileKind::Symlink);
+        assert_eq!(
+            root.symlink_metadata(&rel("link")).unwrap().kind,
+            FileKind::Symlink
+        );
         assert_eq!(root.metadata(&RelPath::root()).unwrap().kind, FileKind::Dir);
         match links {
             Links::Refuse => {
@@ -708,16 +852,25 @@ fn symlinks_are_made_only_if_they_stay_beneath() {
         for bad in ["/etc/passwd", "..", "../x", "d/../../x"] {
             assert_kind(root.symlink(bad, &rel("bad")), ErrorKind::Escape);
         }
-        assert_kind(root.symlink("../../../x", &rel("d/e/bad")), ErrorKind::Escape);
+        assert_kind(
+            root.symlink("../../../x", &rel("d/e/bad")),
+            ErrorKind::Escape,
+        );
         assert_kind(root.symlink("", &rel("bad")), ErrorKind::Invalid);
         assert_kind(root.symlink("x\0", &rel("bad")), ErrorKind::Invalid);
-        assert_kind(root.symlink("x".repeat(5000), &rel("bad")), ErrorKind::TooLong);
+        assert_kind(
+            root.symlink("x".repeat(5000), &rel("bad")),
+            ErrorKind::TooLong,
+        );
         assert_kind(root.symlink("x", &rel("d/f")), ErrorKind::Exists);
         if links == Links::Beneath {
             // `short/x` stands two levels down, whatever its spelling.
             root.symlink("../../d/f", &rel("short/x")).unwrap();
             assert_eq!(root.read(&rel("short/x")).unwrap(), b"f");
-            assert_kind(root.symlink("../../../d", &rel("short/y")), ErrorKind::Escape);
+            assert_kind(
+                root.symlink("../../../d", &rel("short/y")),
+                ErrorKind::Escape,
+            );
         }
         assert!(std::fs::symlink_metadata(scratch.path("root/bad")).is_err());
     });
@@ -727,13 +880,23 @@ fn symlinks_are_made_only_if_they_stay_beneath() {
 fn hard_links_by_policy() {
     each_backend(|backend| {
         let scratch = Scratch::new();
-        scratch.file("f", "f").dir("d").link("f", "link").fifo("fifo");
+        scratch
+            .file("f", "f")
+            .dir("d")
+            .link("f", "link")
+            .fifo("fifo");
         let root = scratch.open(options(backend));
         root.hard_link(&rel("f"), &rel("d/g")).unwrap();
         assert_eq!(scratch.read("root/d/g"), "f");
-        assert_eq!(std::fs::metadata(scratch.path("root/f")).unwrap().nlink(), 2);
+        assert_eq!(
+            std::fs::metadata(scratch.path("root/f")).unwrap().nlink(),
+            2
+        );
         assert_kind(root.hard_link(&rel("link"), &rel("x")), ErrorKind::Link);
-        assert_kind(root.hard_link(&rel("d"), &rel("x")), ErrorKind::IsADirectory);
+        assert_kind(
+            root.hard_link(&rel("d"), &rel("x")),
+            ErrorKind::IsADirectory,
+        );
         assert_kind(root.hard_link(&rel("fifo"), &rel("x")), ErrorKind::Kind);
         assert_kind(root.hard_link(&rel("f"), &rel("d/g")), ErrorKind::Exists);
         assert_eq!(root.read(&rel("f")).unwrap(), b"f");
@@ -741,8 +904,10 @@ fn hard_links_by_policy() {
             root.append(&rel("f"), "x").map(drop),
             root.chmod(&rel("f"), 0o600),
             root.set_times(&rel("f"), None, Some(Timestamp::default())),
-            root.open_with(&rel("f"), OpenOptions::new().write(true)).map(drop),
-            root.open_with(&rel("f"), OpenOptions::new().write(true).truncate(true)).map(drop),
+            root.open_with(&rel("f"), OpenOptions::new().write(true))
+                .map(drop),
+            root.open_with(&rel("f"), OpenOptions::new().write(true).truncate(true))
+                .map(drop),
             root.set_xattr(&rel("f"), "user.x", b"x"),
         ] {
             assert_kind(result, ErrorKind::HardLink);
@@ -751,14 +916,21 @@ fn hard_links_by_policy() {
         let refusing = scratch.open(options(backend).hard_links(HardLinks::Refuse));
         assert_kind(refusing.read(&rel("f")), ErrorKind::HardLink);
         assert_kind(refusing.open(&rel("f")), ErrorKind::HardLink);
-        assert_kind(refusing.hard_link(&rel("f"), &rel("x")), ErrorKind::HardLink);
+        assert_kind(
+            refusing.hard_link(&rel("f"), &rel("x")),
+            ErrorKind::HardLink,
+        );
         refusing.metadata(&rel("f")).unwrap();
         let allowing = scratch.open(options(backend).hard_links(HardLinks::Allow));
         allowing.append(&rel("f"), "x").unwrap();
         allowing.chmod(&rel("f"), 0o600).unwrap();
         assert_eq!(scratch.read("root/d/g"), "fx");
         root.write(&rel("f"), "fresh").unwrap();
-        assert_eq!(scratch.read("root/d/g"), "fx", "replacing one name leaves the other alone");
+        assert_eq!(
+            scratch.read("root/d/g"),
+            "fx",
+            "replacing one name leaves the other alone"
+        );
     });
 }
 
@@ -766,7 +938,11 @@ fn hard_links_by_policy() {
 fn modes_owners_and_times_change_by_descriptor() {
     each_policy(|options, links| {
         let scratch = Scratch::new();
-        scratch.file("f", "f").dir("d").link("f", "link").fifo("fifo");
+        scratch
+            .file("f", "f")
+            .dir("d")
+            .link("f", "link")
+            .fifo("fifo");
         let root = scratch.open(options);
         root.chmod(&rel("f"), 0o604).unwrap();
         assert_eq!(mode_of(&scratch, "root/f"), 0o604);
@@ -775,7 +951,10 @@ fn modes_owners_and_times_change_by_descriptor() {
         assert_kind(root.chmod(&rel("f"), 0o10000), ErrorKind::Invalid);
         assert_kind(root.chmod(&rel("fifo"), 0o600), ErrorKind::Kind);
         assert_kind(root.chmod(&RelPath::root(), 0o700), ErrorKind::Invalid);
-        let time = Timestamp { seconds: 1_000_000_000, nanoseconds: 123_456_789 };
+        let time = Timestamp {
+            seconds: 1_000_000_000,
+            nanoseconds: 123_456_789,
+        };
         root.set_times(&rel("f"), None, Some(time)).unwrap();
         assert_eq!(root.metadata(&rel("f")).unwrap().modified, time);
         let linked = root.chmod(&rel("link"), 0o640);
@@ -800,7 +979,11 @@ fn modes_owners_and_times_change_by_descriptor() {
             assert_eq!((meta.uid, meta.gid), (12345, 54321));
             root.write(&rel("f"), "new").unwrap();
             let meta = root.metadata(&rel("f")).unwrap();
-            assert_eq!((meta.uid, meta.gid), (12345, 54321), "the owner is kept where allowed");
+            assert_eq!(
+                (meta.uid, meta.gid),
+                (12345, 54321),
+                "the owner is kept where allowed"
+            );
         } else {
             assert_kind(root.chown(&rel("f"), Some(0), None), ErrorKind::Denied);
         }
@@ -820,17 +1003,37 @@ fn xattrs_in_the_user_namespace() {
             }
             set => set.unwrap(),
         }
-        assert_eq!(root.get_xattr(&rel("f"), "user.colour").unwrap().unwrap(), b"blue");
+        assert_eq!(
+            root.get_xattr(&rel("f"), "user.colour").unwrap().unwrap(),
+            b"blue"
+        );
         assert_eq!(root.get_xattr(&rel("f"), "user.none").unwrap(), None);
         assert_eq!(root.list_xattrs(&rel("f")).unwrap(), ["user.colour"]);
         root.remove_xattr(&rel("f"), "user.colour").unwrap();
-        assert_kind(root.remove_xattr(&rel("f"), "user.colour"), ErrorKind::NotFound);
-        for privileged in ["security.capability", "trusted.x", "system.posix_acl_access", "x"] {
-            assert_kind(root.set_xattr(&rel("f"), privileged, b"x"), ErrorKind::Denied);
+        assert_kind(
+            root.remove_xattr(&rel("f"), "user.colour"),
+            ErrorKind::NotFound,
+        );
+        for privileged in [
+            "security.capability",
+            "trusted.x",
+            "system.posix_acl_access",
+            "x",
+        ] {
+            assert_kind(
+                root.set_xattr(&rel("f"), privileged, b"x"),
+                ErrorKind::Denied,
+            );
         }
         assert_kind(root.set_xattr(&rel("f"), "user.", b"x"), ErrorKind::Invalid);
-        assert_kind(root.set_xattr(&rel("f"), "user.a\0b", b"x"), ErrorKind::Invalid);
-        assert_kind(root.set_xattr(&rel("link"), "user.x", b"x"), ErrorKind::Link);
+        assert_kind(
+            root.set_xattr(&rel("f"), "user.a\0b", b"x"),
+            ErrorKind::Invalid,
+        );
+        assert_kind(
+            root.set_xattr(&rel("link"), "user.x", b"x"),
+            ErrorKind::Link,
+        );
     });
 }
 
@@ -857,11 +1060,15 @@ fn temporary_files_and_directories_vanish() {
 
         let mut file = root.temp_file(&rel("d")).unwrap();
         file.write_all(b"kept").unwrap();
-        file.persist_new(&rel("e/kept"), WriteOptions::new()).unwrap();
+        file.persist_new(&rel("e/kept"), WriteOptions::new())
+            .unwrap();
         assert_eq!(scratch.read("root/e/kept"), "kept");
         assert_eq!(mode_of(&scratch, "root/e/kept"), 0o600);
         let file = root.temp_file(&rel("d")).unwrap();
-        assert_kind(file.persist_new(&rel("e/kept"), WriteOptions::new()), ErrorKind::Exists);
+        assert_kind(
+            file.persist_new(&rel("e/kept"), WriteOptions::new()),
+            ErrorKind::Exists,
+        );
         let dir = root.temp_dir(&rel("d")).unwrap();
         dir.root().write(&rel("f"), "f").unwrap();
         dir.persist_new(&root, &rel("e/dir")).unwrap();
@@ -874,32 +1081,64 @@ fn temporary_files_and_directories_vanish() {
 fn locks_exclude_and_know_when_they_were_replaced() {
     each_policy(|options, _| {
         let scratch = Scratch::new();
-        scratch.dir("d").link("d", "link").hard_link("outside/secret", "hard").fifo("fifo");
+        scratch
+            .dir("d")
+            .link("d", "link")
+            .hard_link("outside/secret", "hard")
+            .fifo("fifo");
         let root = scratch.open(options);
         let soon = Duration::from_millis(20);
-        let guard = root.lock(&rel("d/lock"), LockKind::Exclusive, soon).unwrap();
+        let guard = root
+            .lock(&rel("d/lock"), LockKind::Exclusive, soon)
+            .unwrap();
         assert!(guard.verify().unwrap());
-        assert_kind(root.lock(&rel("d/lock"), LockKind::Shared, soon), ErrorKind::Busy);
+        assert_kind(
+            root.lock(&rel("d/lock"), LockKind::Shared, soon),
+            ErrorKind::Busy,
+        );
         std::fs::rename(scratch.path("root/d/lock"), scratch.path("root/d/old")).unwrap();
         assert!(!guard.verify().unwrap());
-        let second = root.lock(&rel("d/lock"), LockKind::Exclusive, soon).unwrap();
+        let second = root
+            .lock(&rel("d/lock"), LockKind::Exclusive, soon)
+            .unwrap();
         assert!(second.verify().unwrap());
         assert!(!guard.verify().unwrap());
         drop(second);
         let shared = root.lock(&rel("d/lock"), LockKind::Shared, soon).unwrap();
         let also = root.lock(&rel("d/lock"), LockKind::Shared, soon).unwrap();
         drop((shared, also));
-        drop(root.lock(&rel("d/lock"), LockKind::Exclusive, soon).unwrap());
+        drop(
+            root.lock(&rel("d/lock"), LockKind::Exclusive, soon)
+                .unwrap(),
+        );
 
         let dir = root.lock_dir(&rel("d"), LockKind::Exclusive, soon).unwrap();
-        assert_kind(root.lock_dir(&rel("d"), LockKind::Exclusive, soon), ErrorKind::Busy);
+        assert_kind(
+            root.lock_dir(&rel("d"), LockKind::Exclusive, soon),
+            ErrorKind::Busy,
+        );
         assert!(dir.verify().unwrap());
         drop(dir);
-        drop(root.lock_dir(&RelPath::root(), LockKind::Exclusive, soon).unwrap());
-        assert_kind(root.lock(&rel("link"), LockKind::Exclusive, soon), ErrorKind::Link);
-        assert_kind(root.lock(&rel("hard"), LockKind::Exclusive, soon), ErrorKind::HardLink);
-        assert_kind(root.lock(&rel("fifo"), LockKind::Exclusive, soon), ErrorKind::Kind);
-        assert_kind(root.lock(&rel("d"), LockKind::Exclusive, soon), ErrorKind::IsADirectory);
+        drop(
+            root.lock_dir(&RelPath::root(), LockKind::Exclusive, soon)
+                .unwrap(),
+        );
+        assert_kind(
+            root.lock(&rel("link"), LockKind::Exclusive, soon),
+            ErrorKind::Link,
+        );
+        assert_kind(
+            root.lock(&rel("hard"), LockKind::Exclusive, soon),
+            ErrorKind::HardLink,
+        );
+        assert_kind(
+            root.lock(&rel("fifo"), LockKind::Exclusive, soon),
+            ErrorKind::Kind,
+        );
+        assert_kind(
+            root.lock(&rel("d"), LockKind::Exclusive, soon),
+            ErrorKind::IsADirectory,
+        );
     });
 }
 
@@ -921,8 +1160,14 @@ fn the_root_itself_is_only_looked_at() {
         assert_kind(root.remove_file(&here), ErrorKind::Invalid);
         assert_kind(root.remove_dir(&here), ErrorKind::Invalid);
         assert_kind(root.remove_tree(&here), ErrorKind::Invalid);
-        assert_kind(root.rename(&here, &rel("x"), RenameMode::Replace), ErrorKind::Invalid);
-        assert_kind(root.rename(&rel("f"), &here, RenameMode::Replace), ErrorKind::Invalid);
+        assert_kind(
+            root.rename(&here, &rel("x"), RenameMode::Replace),
+            ErrorKind::Invalid,
+        );
+        assert_kind(
+            root.rename(&rel("f"), &here, RenameMode::Replace),
+            ErrorKind::Invalid,
+        );
         assert_kind(root.symlink("x", &here), ErrorKind::Invalid);
         assert_kind(root.hard_link(&rel("f"), &here), ErrorKind::Invalid);
         assert_kind(root.hard_link(&here, &rel("x")), ErrorKind::Invalid);
@@ -972,9 +1217,15 @@ fn a_root_must_be_a_directory_and_not_a_link() {
     Root::open_ambient("/").unwrap();
     Root::open_ambient(".").unwrap();
     let error = open("root/none").unwrap_err();
-    assert!(!error.to_string().contains("handfast-test"), "no host path: {error}");
+    assert!(
+        !error.to_string().contains("handfast-test"),
+        "no host path: {error}"
+    );
     let fd = std::fs::File::open(scratch.path("root/f")).unwrap();
-    assert_kind(Root::from_fd(fd.into(), RootOptions::new()), ErrorKind::NotADirectory);
+    assert_kind(
+        Root::from_fd(fd.into(), RootOptions::new()),
+        ErrorKind::NotADirectory,
+    );
 }
 
 #[test]
@@ -996,8 +1247,14 @@ fn denied_objects_are_denied_under_any_name() {
         assert_kind(root.write(&rel("moved/new"), ""), denied);
         assert_kind(root.create_dir_all(&rel("moved/a/b")), denied);
         assert_kind(root.remove_tree(&rel("moved")), denied);
-        assert_kind(root.rename(&rel("moved"), &rel("x"), RenameMode::Replace), denied);
-        assert_kind(root.rename(&rel("d"), &rel("moved"), RenameMode::Exchange), denied);
+        assert_kind(
+            root.rename(&rel("moved"), &rel("x"), RenameMode::Replace),
+            denied,
+        );
+        assert_kind(
+            root.rename(&rel("d"), &rel("moved"), RenameMode::Exchange),
+            denied,
+        );
         for name in ["d/f", "g"] {
             assert_kind(root.read(&rel(name)), denied);
             assert_kind(root.write(&rel(name), ""), denied);
@@ -1027,7 +1284,9 @@ fn denied_objects_are_denied_under_any_name() {
 fn errors_name_verb_and_path_and_never_a_host_path_or_target() {
     each_policy(|options, _| {
         let scratch = Scratch::new();
-        scratch.link(scratch.path("outside/secret"), "esc\u{1b}ape\n").link("loop", "loop");
+        scratch
+            .link(scratch.path("outside/secret"), "esc\u{1b}ape\n")
+            .link("loop", "loop");
         let root = scratch.open(options);
         let hostile = rel("esc\u{1b}ape\n");
         let errors = [
@@ -1036,7 +1295,8 @@ fn errors_name_verb_and_path_and_never_a_host_path_or_target() {
             root.chmod(&hostile, 0o600).unwrap_err(),
             root.create_dir_all(&hostile).unwrap_err(),
             root.read_dir(&hostile).unwrap_err(),
-            root.rename(&rel("none"), &hostile, RenameMode::NoReplace).unwrap_err(),
+            root.rename(&rel("none"), &hostile, RenameMode::NoReplace)
+                .unwrap_err(),
             root.read(&rel("loop")).unwrap_err(),
         ];
         for error in errors {

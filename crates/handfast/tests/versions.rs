@@ -1,5 +1,8 @@
 //! Compare-and-swap: an agent that resumes on a stale assumption is stopped.
-#![allow(clippy::disallowed_methods, reason = "tests set their scenes with ambient calls")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests set their scenes with ambient calls"
+)]
 
 mod support;
 
@@ -21,8 +24,15 @@ fn age(scratch: &Scratch, path: &str) {
     // Only the modification time can be set; the change time is now. So wait for neither: tests
     // that need an old file sleep once for all.
     let root = scratch.open(handfast::RootOptions::new());
-    root.set_times(&rel(path), None, Some(Timestamp { seconds: 1_000_000_000, nanoseconds: 0 }))
-        .unwrap();
+    root.set_times(
+        &rel(path),
+        None,
+        Some(Timestamp {
+            seconds: 1_000_000_000,
+            nanoseconds: 0,
+        }),
+    )
+    .unwrap();
 }
 
 #[test]
@@ -52,24 +62,34 @@ fn an_unchanged_file_is_replaced_and_the_new_version_chains() {
 fn every_kind_of_change_is_noticed() {
     each_policy(|options, _| {
         let changes: &[(&str, fn(&Scratch))] = &[
-            ("content, same length", |s| std::fs::write(s.path("root/f"), "two").unwrap()),
-            ("longer", |s| std::fs::write(s.path("root/f"), "longer").unwrap()),
+            ("content, same length", |s| {
+                std::fs::write(s.path("root/f"), "two").unwrap()
+            }),
+            ("longer", |s| {
+                std::fs::write(s.path("root/f"), "longer").unwrap()
+            }),
             ("appended", |s| {
-                let mut file = std::fs::OpenOptions::new().append(true).open(s.path("root/f")).unwrap();
+                let mut file = std::fs::OpenOptions::new()
+                    .append(true)
+                    .open(s.path("root/f"))
+                    .unwrap();
                 file.write_all(b"x").unwrap();
             }),
             ("replaced", |s| {
                 std::fs::write(s.path("root/g"), "one").unwrap();
                 std::fs::rename(s.path("root/g"), s.path("root/f")).unwrap();
             }),
-            ("removed", |s| std::fs::remove_file(s.path("root/f")).unwrap()),
+            ("removed", |s| {
+                std::fs::remove_file(s.path("root/f")).unwrap()
+            }),
             ("a directory now", |s| {
                 std::fs::remove_file(s.path("root/f")).unwrap();
                 std::fs::create_dir(s.path("root/f")).unwrap();
             }),
             ("mode", |s| {
                 use std::os::unix::fs::PermissionsExt;
-                std::fs::set_permissions(s.path("root/f"), std::fs::Permissions::from_mode(0o600)).unwrap();
+                std::fs::set_permissions(s.path("root/f"), std::fs::Permissions::from_mode(0o600))
+                    .unwrap();
             }),
             ("times put back", |s| {
                 let path = s.path("root/f");
@@ -87,7 +107,11 @@ fn every_kind_of_change_is_noticed() {
             change(&scratch);
             let before = scratch.snapshot("root");
             let error = root.write_if(&rel("f"), &version, "mine").unwrap_err();
-            let expected = if *what == "a directory now" { ErrorKind::IsADirectory } else { ErrorKind::Stale };
+            let expected = if *what == "a directory now" {
+                ErrorKind::IsADirectory
+            } else {
+                ErrorKind::Stale
+            };
             assert_eq!(error.kind(), expected, "{what}: {error}");
             assert_eq!(error.effect(), Effect::None);
             assert_eq!(scratch.snapshot("root"), before, "{what}");
@@ -118,7 +142,9 @@ fn writers_that_take_turns_wait_and_then_say_busy() {
         scratch.file("f", "one");
         let root = scratch.open(options(backend));
         let version = root.version(&rel("f")).unwrap();
-        let guard = root.lock_dir(&RelPath::root(), LockKind::Exclusive, Duration::ZERO).unwrap();
+        let guard = root
+            .lock_dir(&RelPath::root(), LockKind::Exclusive, Duration::ZERO)
+            .unwrap();
         assert_kind(root.write_if(&rel("f"), &version, "two"), ErrorKind::Busy);
         drop(guard);
         root.write_if(&rel("f"), &version, "two").unwrap();
@@ -135,7 +161,12 @@ fn a_file_that_is_old_enough_needs_no_digest_and_a_changed_clock_is_no_trick() {
         let root = scratch.open(options(backend));
         let version = root.version(&rel("f")).unwrap();
         assert!(version.digest().is_none());
-        assert!(root.version_with_digest(&rel("f")).unwrap().digest().is_some());
+        assert!(
+            root.version_with_digest(&rel("f"))
+                .unwrap()
+                .digest()
+                .is_some()
+        );
     });
     let root = scratch.open(handfast::RootOptions::new());
     let version = root.version(&rel("f")).unwrap();
@@ -194,7 +225,10 @@ fn increments_are_not_lost_and_foreign_files_survive() {
                 while !done.load(Ordering::Relaxed) {
                     std::fs::write(scratch.path("root/foreign"), "F").unwrap();
                     let root = &root;
-                    if root.rename(&rel("foreign"), &rel("f"), RenameMode::Exchange).is_ok() {
+                    if root
+                        .rename(&rel("foreign"), &rel("f"), RenameMode::Exchange)
+                        .is_ok()
+                    {
                         // Whatever was displaced is a whole file of somebody.
                         let text = scratch.read("root/foreign");
                         assert!(text == "F" || text.parse::<u32>().is_ok(), "{text:?}");
@@ -207,9 +241,16 @@ fn increments_are_not_lost_and_foreign_files_survive() {
             for _ in 0..2 {
                 scope.spawn(|| {
                     for _ in 0..150 {
-                        let Ok((data, version)) = root.read_versioned(&rel("f")) else { continue };
+                        let Ok((data, version)) = root.read_versioned(&rel("f")) else {
+                            continue;
+                        };
                         let number = String::from_utf8(data).unwrap().parse::<u32>().unwrap_or(0);
-                        match root.write_if_with(&rel("f"), &version, (number + 1).to_string(), fast()) {
+                        match root.write_if_with(
+                            &rel("f"),
+                            &version,
+                            (number + 1).to_string(),
+                            fast(),
+                        ) {
                             Ok(_) => drop(mine.fetch_add(1, Ordering::Relaxed)),
                             Err(error) => assert!(
                                 matches!(error.kind(), ErrorKind::Stale | ErrorKind::Raced),
@@ -225,7 +266,10 @@ fn increments_are_not_lost_and_foreign_files_survive() {
             }
             assert!(foreign.join().unwrap() > 0);
         });
-        assert!(mine.into_inner() > 20, "conditional writes succeed under attack");
+        assert!(
+            mine.into_inner() > 20,
+            "conditional writes succeed under attack"
+        );
         let text = scratch.read("root/f");
         assert!(text == "F" || text.parse::<u32>().is_ok(), "{text:?}");
         // Leftovers, if any, are whole files that recover settles or keeps and reports.

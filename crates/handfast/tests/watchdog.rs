@@ -1,5 +1,8 @@
 //! Nothing that stands in a tree can make a call hang: each has a second.
-#![allow(clippy::disallowed_methods, reason = "tests set their scenes with ambient calls")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests set their scenes with ambient calls"
+)]
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -22,13 +25,29 @@ fn try_everything(root: Root, path: &'static str) -> Vec<(&'static str, ErrorKin
             ("version", root.version(&path).map(drop)),
             ("write", root.write(&path, "x").map(drop)),
             ("append", root.append(&path, "x").map(drop)),
-            ("open rw", root.open_with(&path, OpenOptions::new().write(true)).map(drop)),
-            ("open w", root.open_with(&path, OpenOptions::new().read(false).write(true)).map(drop)),
-            ("truncate", root.open_with(&path, OpenOptions::new().write(true).truncate(true)).map(drop)),
+            (
+                "open rw",
+                root.open_with(&path, OpenOptions::new().write(true))
+                    .map(drop),
+            ),
+            (
+                "open w",
+                root.open_with(&path, OpenOptions::new().read(false).write(true))
+                    .map(drop),
+            ),
+            (
+                "truncate",
+                root.open_with(&path, OpenOptions::new().write(true).truncate(true))
+                    .map(drop),
+            ),
             ("copy", root.copy(&path, &rel("copy")).map(drop)),
             ("chmod", root.chmod(&path, 0o600)),
             ("xattr", root.set_xattr(&path, "user.x", b"x")),
-            ("lock", root.lock(&path, LockKind::Exclusive, Duration::from_millis(10)).map(drop)),
+            (
+                "lock",
+                root.lock(&path, LockKind::Exclusive, Duration::from_millis(10))
+                    .map(drop),
+            ),
             ("hard_link", root.hard_link(&path, &rel("linked"))),
         ];
         calls
@@ -45,7 +64,10 @@ fn a_fifo_never_hangs_a_call() {
         scratch.fifo("fifo");
         let refused = try_everything(scratch.open(options), "fifo");
         assert_eq!(refused.len(), 14, "{refused:?}");
-        assert!(refused.iter().all(|(_, kind)| *kind == ErrorKind::Kind), "{refused:?}");
+        assert!(
+            refused.iter().all(|(_, kind)| *kind == ErrorKind::Kind),
+            "{refused:?}"
+        );
     });
 }
 
@@ -132,7 +154,9 @@ fn a_device_is_refused_and_never_written() {
         assert_eq!(refused.len(), 14, "{refused:?}");
         // EACCES on a filesystem mounted without devices.
         assert!(
-            refused.iter().all(|(_, kind)| matches!(kind, ErrorKind::Kind | ErrorKind::Denied)),
+            refused
+                .iter()
+                .all(|(_, kind)| matches!(kind, ErrorKind::Kind | ErrorKind::Denied)),
             "{refused:?}"
         );
     });
@@ -183,7 +207,10 @@ fn a_directory_that_never_stops_growing() {
             match root.remove_tree_with(&rel("t"), limits) {
                 Ok(()) => {}
                 Err(error) => assert!(
-                    matches!(error.kind(), ErrorKind::Busy | ErrorKind::Limit | ErrorKind::NotFound),
+                    matches!(
+                        error.kind(),
+                        ErrorKind::Busy | ErrorKind::Limit | ErrorKind::NotFound
+                    ),
                     "{error}"
                 ),
             }
@@ -191,7 +218,11 @@ fn a_directory_that_never_stops_growing() {
                 while let Ok(Some(_)) = walk.next_entry() {}
             }
         }
-        assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_secs(8),
+            "{:?}",
+            begun.elapsed()
+        );
         done.store(true, Ordering::Relaxed);
         grower.join().unwrap();
         drop(root.remove_tree(&rel("t")));

@@ -125,10 +125,7 @@ pub(crate) fn create(
 /// Pins the parent of what the path names.
 pub(crate) fn place(root: &Root, path: &RelPath, last: Last) -> Result<Place, Fault> {
     let Some((parent, name)) = path.split() else {
-        return Err(Fault::rule(
-            ErrorKind::Invalid,
-            "the root itself cannot be used here; name something in it",
-        ));
+        return Err(root_itself());
     };
     if last == Last::Follow && root.options.links == Links::Beneath {
         // The components after a followed link are only known to the walk.
@@ -159,6 +156,9 @@ pub(crate) fn place(root: &Root, path: &RelPath, last: Last) -> Result<Place, Fa
 
 /// As [`place`] for the entry itself, with the number of directories between it and the root.
 pub(crate) fn place_with_depth(root: &Root, path: &RelPath) -> Result<(Place, usize), Fault> {
+    if path.is_root() {
+        return Err(root_itself());
+    }
     match root.options.links {
         // Without links the depth is what was asked for.
         Links::Refuse => Ok((place(root, path, Last::Itself)?, path.depth() - 1)),
@@ -173,6 +173,9 @@ pub(crate) fn leads_through(
     path: &RelPath,
     directory: &Identity,
 ) -> Result<bool, Fault> {
+    if path.is_root() {
+        return Err(root_itself());
+    }
     if root.pinned.identity.same_object(directory) {
         return Ok(true);
     }
@@ -187,13 +190,17 @@ pub(crate) fn pin_dir() -> OFlags {
     (crate::sys::PIN - OFlags::NOFOLLOW) | OFlags::DIRECTORY
 }
 
+fn root_itself() -> Fault {
+    Fault::rule(
+        ErrorKind::Invalid,
+        "the root itself cannot be used here; name something in it",
+    )
+}
+
 /// A path that names a file cannot end in a slash.
 pub(crate) fn require_file_path(path: &RelPath) -> Result<(), Fault> {
     if path.is_root() {
-        return Err(Fault::rule(
-            ErrorKind::Invalid,
-            "the root itself cannot be used here; name something in it",
-        ));
+        return Err(root_itself());
     }
     if path.must_be_dir() {
         return Err(Fault::rule(

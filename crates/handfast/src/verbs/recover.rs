@@ -195,7 +195,9 @@ impl Leftover<'_> {
             (Role::Tree, FileKind::Dir, true) => self.remove_dir(),
             (Role::Removed, FileKind::File, true) => self.finish_removal(),
             (Role::File, FileKind::File, false) if self.is_blank() => self.remove_file(),
-            (Role::Tree, FileKind::Dir, false) if self.staging.inode() == 0 => self.remove_blank_dir(),
+            (Role::Tree, FileKind::Dir, false) if self.staging.inode() == 0 => {
+                self.remove_blank_dir()
+            }
             (Role::File, _, false) => self.settle_displaced(),
             _ => Ok(RecoveryOutcome::Kept(
                 "it is not the object its name was made for",
@@ -241,7 +243,7 @@ impl Leftover<'_> {
         if !self.still_there()? {
             return Ok(RecoveryOutcome::InUse);
         }
-        let mut removal = Removal::new(self.root, TreeLimits::new(), None);
+        let mut removal = Removal::of_own(self.root);
         removal.remove(self.dir, self.name.as_c_str())?;
         Ok(RecoveryOutcome::Removed)
     }

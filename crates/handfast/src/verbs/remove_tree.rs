@@ -7,6 +7,7 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use super::remove_file::{check_denied, name_busy};
@@ -68,6 +69,9 @@ pub(super) struct Removal<'a, 'op> {
     budget: Budget,
     removed: u64,
     op: Option<&'a mut Op<'op>>,
+    /// The tree is one that we made and that nobody has seen: what is not writable in it was made
+    /// so by us.
+    own: bool,
 }
 
 /// What became of an attempt to enter a directory.
@@ -84,6 +88,15 @@ impl<'a, 'op> Removal<'a, 'op> {
             budget: Budget::new(limits),
             removed: 0,
             op,
+            own: false,
+        }
+    }
+
+    /// For a tree of our own that was not published.
+    pub(super) fn of_own(root: &'a Root) -> Self {
+        Self {
+            own: true,
+            ..Self::new(root, TreeLimits::new(), None)
         }
     }
 
@@ -180,6 +193,9 @@ impl<'a, 'op> Removal<'a, 'op> {
         listing: &mut Listing,
         pending: &mut Pending,
     ) -> Result<(), Fault> {
+        if self.own {
+            sys::chmod_open(stack.current(), 0o700)?;
+        }
         listing.restart();
         while let Some(listed) = listing.next(stack.current())? {
             self.budget.spend_entry()?;
@@ -210,6 +226,13 @@ impl<'a, 'op> Removal<'a, 'op> {
 
     /// Opens a directory for emptying; what is something else by now is unlinked.
     fn enter(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<Entered, Fault> {
+        if self.own {
+            let pin = sys::open_at(dir, name, sys::PIN, Mode::empty())?;
+            // A directory that its owner may not read; where this fails, opening it tells.
+            if sys::status(&pin)?.is_dir() {
+                drop(sys::chmod_pinned(&pin, 0o700));
+            }
+        }
         for _ in 0..TURNS {
             match resolve::open_child_dir(self.root, dir, name) {
                 Ok(fd) => return Ok(Entered::Dir(fd)),

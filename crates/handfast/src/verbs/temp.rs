@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 use super::open_dir_place;
 use super::remove_tree::Removal;
@@ -16,7 +17,6 @@ use crate::resolve::{self, Last, Place};
 use crate::root::{CAUTIOUS, Root};
 use crate::staging::{Draft, Role, StagingName};
 use crate::sys;
-use crate::tree::TreeLimits;
 use crate::verb::Verb;
 
 impl Root {
@@ -212,8 +212,13 @@ impl<D: AsFd> StagingDir<D> {
             ));
         }
         let name = StagingName::new(Role::Tree, &identity, sys::random()?, None).to_name();
-        sys::rename_noreplace(parent, first.as_c_str(), parent, name.as_c_str())?;
-        Ok((fd, identity, name))
+        match sys::rename_noreplace(parent, first.as_c_str(), parent, name.as_c_str()) {
+            Ok(()) => Ok((fd, identity, name)),
+            // Some overlay filesystems cannot rename a directory at all: then it keeps its first
+            // name, and `recover` will not be able to prove whose it is.
+            Err(fault) if fault.is(Errno::XDEV) => Ok((fd, identity, first.clone())),
+            Err(fault) => Err(fault),
+        }
     }
 
     pub(super) fn fd(&self) -> &OwnedFd {
@@ -231,7 +236,21 @@ impl<D: AsFd> StagingDir<D> {
             self.name.as_c_str(),
             &place.dir,
             place.name.as_c_str(),
-        )?;
+        )
+        .map_err(|fault| {
+            let parents = (sys::status(&self.parent), sys::status(&place.dir));
+            match parents {
+                (Ok(one), Ok(other))
+                    if fault.is(Errno::XDEV) && one.identity.device == other.identity.device =>
+                {
+                    fault.with_kind(
+                        ErrorKind::Unsupported,
+                        "this filesystem cannot rename a directory",
+                    )
+                }
+                _ => fault,
+            }
+        })?;
         self.published = true;
         Ok(())
     }
@@ -244,7 +263,7 @@ impl<D: AsFd> Drop for StagingDir<D> {
             .is_ok_and(|status| status.identity.same_object(&self.identity));
         if !self.published && still_ours {
             // Best effort: what cannot be removed now is found by `recover`.
-            let mut removal = Removal::new(&self.root, TreeLimits::new(), None);
+            let mut removal = Removal::of_own(&self.root);
             if let Some(fd) = self.fd.take() {
                 drop(removal.remove_held(parent, self.name.as_c_str(), fd));
             }

@@ -1,5 +1,9 @@
 //! What the tests share: private directories, both backends, and what this machine can do.
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part of this")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test binary uses its own part of this"
+)]
 #![allow(
     clippy::disallowed_methods,
     reason = "tests set their scenes with ambient calls"
@@ -10,9 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use handfast::{
-    Backend, BackendChoice, Error, ErrorKind, Links, RelPath, Root, RootOptions,
-};
+use handfast::{Backend, BackendChoice, Error, ErrorKind, Links, RelPath, Root, RootOptions};
 
 /// A private directory with `root` and `outside` in it, removed when dropped.
 pub struct Scratch {
@@ -22,8 +24,8 @@ pub struct Scratch {
 impl Scratch {
     pub fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let base = std::env::var_os("HANDFAST_TEST_DIR")
-            .map_or_else(std::env::temp_dir, PathBuf::from);
+        let base =
+            std::env::var_os("HANDFAST_TEST_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let top = base.join(format!("handfast-test-{}-{number}", std::process::id()));
         // create_dir fails if somebody was there before us.
@@ -73,8 +75,12 @@ impl Scratch {
 
     pub fn fifo(&self, path: &str) -> &Self {
         let path = self.root_path().join(path);
-        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::from_raw_mode(0o666))
-            .unwrap();
+        rustix::fs::mkfifoat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::Mode::from_raw_mode(0o666),
+        )
+        .unwrap();
         self
     }
 
@@ -185,7 +191,9 @@ fn make_removable(dir: &Path) {
 pub fn rel(path: impl AsRef<[u8]>) -> RelPath {
     RelPath::parse_with(
         path,
-        &handfast::Limits::new().with_depth(1_000_000).with_total(10_000_000),
+        &handfast::Limits::new()
+            .with_depth(1_000_000)
+            .with_total(10_000_000),
     )
     .expect("the test's path is valid")
 }

@@ -1,0 +1,73 @@
+//! Runs a program on a kernel that lacks some system calls: a filter answers for them.
+//!
+//! ```text
+//! mask ENOSYS openat2 -- handfast doctor
+//! mask EPERM openat2,fchmodat2 -- cargo test
+//! ```
+#![allow(
+    clippy::print_stderr,
+    reason = "a launcher that the tests use; words go to stderr"
+)]
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match run(&args) {
+        Ok(never) => match never {},
+        Err(why) => {
+            eprintln!("mask: {why}");
+            eprintln!("usage: mask ENOSYS|EPERM CALL[,CALL…] -- PROGRAM [ARG…]");
+            std::process::ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn run(args: &[String]) -> Result<std::convert::Infallible, String> {
+    use std::os::unix::process::CommandExt;
+
+    let [errno, calls, dashes, program, rest @ ..] = args else {
+        return Err("too few arguments".into());
+    };
+    if dashes != "--" {
+        return Err("`--` is missing".into());
+    }
+    let errno = match errno.as_str() {
+        "ENOSYS" => rustix::io::Errno::NOSYS,
+        "EPERM" => rustix::io::Errno::PERM,
+        other => return Err(format!("unknown error {other}")),
+    };
+    let rules = calls
+        .split(',')
+        .map(|call| number(call).map(|number| (number, vec![])))
+        .collect::<Result<_, _>>()?;
+    let action = seccompiler::SeccompAction::Errno(errno.raw_os_error().unsigned_abs());
+    let arch = std::env::consts::ARCH
+        .try_into()
+        .map_err(|error| format!("{error}"))?;
+    let filter =
+        seccompiler::SeccompFilter::new(rules, seccompiler::SeccompAction::Allow, action, arch)
+            .map_err(|error| error.to_string())?;
+    let program_code: seccompiler::BpfProgram =
+        filter.try_into().map_err(|error| format!("{error}"))?;
+    seccompiler::apply_filter(&program_code).map_err(|error| error.to_string())?;
+    let error = std::process::Command::new(program).args(rest).exec();
+    Err(format!("cannot start {program}: {error}"))
+}
+
+#[cfg(target_os = "linux")]
+fn number(call: &str) -> Result<i64, String> {
+    Ok(match call {
+        "openat2" => libc::SYS_openat2,
+        "statx" => libc::SYS_statx,
+        "renameat2" => libc::SYS_renameat2,
+        "fchmodat2" => libc::SYS_fchmodat2,
+        "faccessat2" => libc::SYS_faccessat2,
+        "linkat" => libc::SYS_linkat,
+        "landlock_create_ruleset" => libc::SYS_landlock_create_ruleset,
+        other => return Err(format!("unknown call {other}")),
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
