@@ -376,7 +376,7 @@ impl fmt::Display for Fault {
     }
 }
 
-#[cfg(unix)]
+#[cfg(supported)]
 mod from_errno {
     use super::{Effect, ErrorKind, Fault};
     use rustix::io::Errno;

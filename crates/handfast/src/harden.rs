@@ -116,7 +116,6 @@ impl Hardening {
         self.restrict()
     }
 
-    #[cfg(all(target_os = "linux", not(handfast_portable)))]
     fn restrict(self) -> Result<Wall, Error> {
         use landlock::{
             ABI, Access, AccessFs, BitFlags, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
@@ -150,38 +149,25 @@ impl Hardening {
             .with_source(cause)),
         }
     }
-
-    #[cfg(not(all(target_os = "linux", not(handfast_portable))))]
-    fn restrict(self) -> Result<Wall, Error> {
-        match self.fault {
-            Some(fault) => Err(error(fault)),
-            None => Ok(Wall::None),
-        }
-    }
 }
 
 /// What this kernel offers, without restricting anything: a ruleset is made and thrown away.
 pub fn offered() -> Wall {
-    #[cfg(all(target_os = "linux", not(handfast_portable)))]
-    {
-        use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
-        let made = |abi| {
-            Ruleset::default()
-                .set_compatibility(CompatLevel::HardRequirement)
-                .handle_access(AccessFs::from_all(abi))
-                .and_then(Ruleset::create)
-                .is_ok()
-        };
-        if made(ABI::V5) {
-            Wall::Full
-        } else if made(ABI::V1) {
-            Wall::Partial
-        } else {
-            Wall::None
-        }
+    use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
+    let made = |abi| {
+        Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(AccessFs::from_all(abi))
+            .and_then(Ruleset::create)
+            .is_ok()
+    };
+    if made(ABI::V5) {
+        Wall::Full
+    } else if made(ABI::V1) {
+        Wall::Partial
+    } else {
+        Wall::None
     }
-    #[cfg(not(all(target_os = "linux", not(handfast_portable))))]
-    Wall::None
 }
 
 fn error(fault: Fault) -> Error {

@@ -22,9 +22,11 @@
 //! names.
 //!
 //! # Platform
-//! Linux. Other Unix systems get the component walk and `Unsupported` where something cannot be
-//! done without a race. Everywhere else every root answers `Unsupported`.
+//! Linux. Elsewhere the crate builds, and every root answers `Unsupported`: what a platform is not
+//! known to do without a race is not done.
 #![deny(unsafe_code)]
+// Where no root can be opened, most of what verbs need is unused.
+#![cfg_attr(not(supported), allow(dead_code))]
 
 mod enforcement;
 mod error;
@@ -37,36 +39,36 @@ mod options;
 mod path;
 mod verb;
 
-#[cfg(unix)]
+#[cfg(supported)]
 mod dir;
-#[cfg(unix)]
+#[cfg(supported)]
 mod durability;
-#[cfg(unix)]
+#[cfg(supported)]
 mod file;
-#[cfg(unix)]
+#[cfg(supported)]
 pub mod harden;
-#[cfg(unix)]
+#[cfg(supported)]
 mod op;
-#[cfg(unix)]
+#[cfg(supported)]
 mod resolve;
-#[cfg(unix)]
+#[cfg(supported)]
 mod root;
-#[cfg(unix)]
+#[cfg(supported)]
 mod rules;
-#[cfg(unix)]
+#[cfg(supported)]
 mod slot;
-#[cfg(unix)]
+#[cfg(supported)]
 mod staging;
-#[cfg(unix)]
+#[cfg(supported)]
 mod sys;
-#[cfg(unix)]
+#[cfg(supported)]
 mod tree;
-#[cfg(unix)]
+#[cfg(supported)]
 mod verbs;
-#[cfg(unix)]
+#[cfg(supported)]
 mod version;
 
-#[cfg(not(unix))]
+#[cfg(not(supported))]
 mod unsupported;
 
 pub use enforcement::{Backend, BackendReason, Enforcement, MountIdentity};
@@ -80,7 +82,7 @@ pub use options::{BackendChoice, HardLinks, Links, Mounts, RootOptions, Specials
 pub use path::{Limits, Name, NameRef, NameRules, RelPath, fold_case};
 pub use verb::Verb;
 
-#[cfg(unix)]
+#[cfg(supported)]
 pub use {
     dir::Dir,
     durability::Durability,
@@ -95,5 +97,5 @@ pub use {
     version::Version,
 };
 
-#[cfg(not(unix))]
+#[cfg(not(supported))]
 pub use unsupported::Root;

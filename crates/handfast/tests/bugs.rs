@@ -1,6 +1,9 @@
 //! Bugs that others shipped, each once. The numbers are those of the project's catalogue.
 #![allow(
     clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::type_complexity,
     reason = "tests set their scenes with ambient calls"
 )]
 #![cfg(target_os = "linux")]
@@ -263,8 +266,11 @@ fn b34_metadata_needs_no_permission_on_the_object_and_links_tell_nothing() {
     each_policy(|options, links| {
         let scratch = Scratch::new();
         scratch.file("f", "f").link("../outside", "out");
-        std::fs::set_permissions(scratch.path("root/f"), std::fs::Permissions::from_mode(0))
-            .unwrap();
+        std::fs::set_permissions(
+            scratch.path("root/f"),
+            std::fs::Permissions::from_mode(0o000),
+        )
+        .unwrap();
         let root = scratch.open(options);
         root.metadata(&rel("f")).unwrap();
         let there = root.metadata(&rel("out/secret")).unwrap_err();

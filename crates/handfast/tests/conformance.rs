@@ -4,6 +4,9 @@
 //! verb; and random trees with random links, where the walk must agree with the kernel.
 #![allow(
     clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::type_complexity,
     reason = "tests set their scenes with ambient calls"
 )]
 

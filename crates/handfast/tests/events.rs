@@ -1,6 +1,9 @@
 //! Every verb tells a recorder exactly what it decided, before it takes effect.
 #![allow(
     clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::type_complexity,
     reason = "tests set their scenes with ambient calls"
 )]
 

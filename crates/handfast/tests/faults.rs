@@ -5,6 +5,9 @@
 //! `recover` nothing stray is left.
 #![allow(
     clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::type_complexity,
     reason = "tests set their scenes with ambient calls"
 )]
 #![cfg(target_os = "linux")]

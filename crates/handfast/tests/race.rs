@@ -9,6 +9,9 @@
 //! many.
 #![allow(
     clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::type_complexity,
     reason = "tests set their scenes with ambient calls"
 )]
 #![cfg(target_os = "linux")]

@@ -1,6 +1,9 @@
 //! What needs a process of its own: few descriptors, a small stack, namespaces, filters, the wall.
 #![allow(
     clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::type_complexity,
     reason = "tests set their scenes with ambient calls"
 )]
 #![cfg(target_os = "linux")]

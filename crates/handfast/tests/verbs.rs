@@ -1,6 +1,9 @@
 //! What each verb does when nobody interferes, on both backends.
 #![allow(
     clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::type_complexity,
     reason = "tests set their scenes with ambient calls"
 )]
 
@@ -530,7 +533,7 @@ fn walk_goes_on_beside_a_directory_it_may_not_read() {
             .file("t/z/x", "");
         std::fs::set_permissions(
             scratch.path("root/t/locked"),
-            std::fs::Permissions::from_mode(0),
+            std::fs::Permissions::from_mode(0o000),
         )
         .unwrap();
         let root = scratch.open(options);

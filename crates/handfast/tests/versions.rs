@@ -1,6 +1,9 @@
 //! Compare-and-swap: an agent that resumes on a stale assumption is stopped.
 #![allow(
     clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::type_complexity,
     reason = "tests set their scenes with ambient calls"
 )]
 

@@ -1,6 +1,9 @@
 //! Nothing that stands in a tree can make a call hang: each has a second.
 #![allow(
     clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::type_complexity,
     reason = "tests set their scenes with ambient calls"
 )]
 #![cfg(target_os = "linux")]

@@ -5,16 +5,10 @@
 //! could hold `/` except where a comment says why that is sound.
 
 mod calls;
-#[cfg(all(target_os = "linux", not(handfast_portable)))]
 mod linux;
-#[cfg(not(all(target_os = "linux", not(handfast_portable))))]
-mod portable;
 
 pub(crate) use calls::*;
-#[cfg(all(target_os = "linux", not(handfast_portable)))]
 pub(crate) use linux::*;
-#[cfg(not(all(target_os = "linux", not(handfast_portable))))]
-pub(crate) use portable::*;
 
 use rustix::io::Errno;
 

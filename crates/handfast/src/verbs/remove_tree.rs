@@ -320,8 +320,7 @@ impl<'a, 'op> Removal<'a, 'op> {
     }
 }
 
-/// How systems say that `unlink` met a directory: EISDIR on Linux, EPERM as POSIX has it. EPERM
-/// can be a genuine refusal as well, which entering the directory then shows.
+/// How Linux says that `unlink` met a directory.
 fn is_directory(fault: &Fault) -> bool {
-    fault.is(Errno::ISDIR) || (cfg!(not(target_os = "linux")) && fault.is(Errno::PERM))
+    fault.is(Errno::ISDIR)
 }

@@ -6,6 +6,8 @@
 )]
 #![allow(
     clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
     reason = "tests set their scenes with ambient calls"
 )]
 
