@@ -617,7 +617,10 @@ fn copy_tree_appears_whole_or_not_at_all() {
             strip(scratch.snapshot("root/copy"), "root/copy"),
             strip(scratch.snapshot("root/t"), "root/t")
         );
-        assert_kind(root.copy_tree(&rel("t"), &rel("copy")), ErrorKind::Exists);
+        assert_kind(
+            root.copy_tree(&rel("t"), &rel("copy")),
+            ErrorKind::IsADirectory,
+        );
         assert_kind(
             root.copy_tree(&rel("t"), &rel("t/inner")),
             ErrorKind::Invalid,
@@ -1325,5 +1328,105 @@ fn non_utf8_names_are_names_like_any_other() {
         let error = root.read(&rel(b"\xff\xfe/\x81")).unwrap_err();
         assert_eq!(error.path(), "\\xff\\xfe/\\x81");
         root.remove_tree(&rel(b"\xff\xfe")).unwrap();
+    });
+}
+
+#[test]
+fn a_trailing_slash_is_answered_by_what_is_there() {
+    each_policy(|options, links| {
+        let scratch = Scratch::new();
+        scratch.file("f", "f").dir("d").link("d", "link");
+        let root = scratch.open(options);
+        let clean = |text: &str| RelPath::clean(text).unwrap();
+        let kinds = |path: &str| {
+            let path = clean(path);
+            [
+                root.read(&path).map(drop).unwrap_err().kind(),
+                root.version(&path).map(drop).unwrap_err().kind(),
+                root.write(&path, "").map(drop).unwrap_err().kind(),
+                root.append(&path, "").map(drop).unwrap_err().kind(),
+            ]
+        };
+        assert_eq!(kinds("f/"), [ErrorKind::NotADirectory; 4]);
+        assert_eq!(kinds("d/"), [ErrorKind::IsADirectory; 4]);
+        assert_eq!(kinds("none/"), [ErrorKind::NotFound; 4]);
+        assert_eq!(
+            kinds("link/"),
+            [match links {
+                Links::Refuse => ErrorKind::Link,
+                Links::Beneath => ErrorKind::IsADirectory,
+            }; 4]
+        );
+        assert_kind(root.remove_file(&clean("d/")), ErrorKind::IsADirectory);
+        assert_kind(root.remove_file(&clean("link/")), ErrorKind::NotADirectory);
+        assert!(scratch.path("root/d").is_dir());
+    });
+}
+
+#[test]
+fn the_root_is_not_changed_through_a_link_to_it() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        scratch.dir("d").link(".", "here").link("d/..", "up");
+        let before = mode_of(&scratch, "root");
+        let root = scratch.open(beneath(backend));
+        for name in ["here", "up"] {
+            assert_kind(root.chmod(&rel(name), 0o700), ErrorKind::Invalid);
+            assert_kind(root.set_times(&rel(name), None, None), ErrorKind::Invalid);
+            assert_kind(root.chown(&rel(name), None, None), ErrorKind::Invalid);
+            assert_kind(
+                root.set_xattr(&rel(name), "user.x", b""),
+                ErrorKind::Invalid,
+            );
+        }
+        assert_eq!(mode_of(&scratch, "root"), before);
+    });
+}
+
+#[test]
+fn a_link_to_nothing_is_a_link_however_much_is_missing() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        scratch
+            .file("f", "f")
+            .link("none/deeper", "dangling")
+            .link("f/", "slash");
+        let root = scratch.open(beneath(backend));
+        assert_kind(root.write(&rel("dangling"), ""), ErrorKind::Link);
+        assert_kind(root.append(&rel("dangling"), ""), ErrorKind::Link);
+        assert_kind(root.write(&rel("slash"), ""), ErrorKind::NotADirectory);
+        assert_kind(root.append(&rel("slash"), ""), ErrorKind::NotADirectory);
+        assert_kind(root.read(&rel("slash")), ErrorKind::NotADirectory);
+        assert_eq!(scratch.read("root/f"), "f");
+    });
+}
+
+#[test]
+fn renames_that_cannot_be_are_named() {
+    each_policy(|options, _| {
+        let scratch = Scratch::new();
+        scratch.file("d/x", "x").dir("e").link("e", "link");
+        let root = scratch.open(options);
+        let rename = |from: &str, to: &str, mode| {
+            root.rename(
+                &RelPath::clean(from).unwrap(),
+                &RelPath::clean(to).unwrap(),
+                mode,
+            )
+        };
+        assert_kind(
+            rename("d/x", "d", RenameMode::Replace),
+            ErrorKind::IsADirectory,
+        );
+        assert_kind(rename("d/x", "d", RenameMode::Exchange), ErrorKind::Invalid);
+        assert_kind(rename("d", "d/x", RenameMode::Exchange), ErrorKind::Invalid);
+        assert_kind(
+            rename("e", "link/", RenameMode::Exchange),
+            ErrorKind::NotADirectory,
+        );
+        assert_kind(
+            rename("d/x", "e/", RenameMode::Exchange),
+            ErrorKind::NotADirectory,
+        );
     });
 }

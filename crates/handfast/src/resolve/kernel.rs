@@ -14,9 +14,12 @@ use crate::options::{Links, Mounts};
 use crate::root::Root;
 use crate::sys;
 
-/// EAGAIN is answered by asking again, this often or this long, whichever ends first.
+/// EAGAIN is answered by asking again, this often and this long: on a busy machine a thread may
+/// lose its core for longer than its patience, and then has hardly asked.
 const TRIES: u32 = 128;
 const PATIENCE: Duration = Duration::from_millis(1);
+/// And never more often than this.
+const MOST_TRIES: u32 = 4096;
 
 /// What the kernel said, or that there is nobody to ask.
 pub(super) enum Answer {
@@ -77,7 +80,7 @@ fn open_named(
     }
     if flags.contains(OFlags::CREATE) {
         // Never create while links are followed; the caller finds the place first.
-        return Answer::Done(Err(link_fault(Errno::LOOP)));
+        return Answer::Done(Err(super::link_in_the_way()));
     }
     follow(root, bytes, path, flags, mode, last)
 }
@@ -92,14 +95,14 @@ fn follow(
     last: Last,
 ) -> Answer {
     let mut deadline = None;
-    for _ in 0..TRIES {
+    for tries in 1..=MOST_TRIES {
         match sys::open_beneath(&root.pinned.fd, path, flags, mode, base(root)) {
             Ok(fd) => return Answer::Done(Ok(fd)),
             // Somebody renamed or mounted something, anywhere, while a `..` in a link was walked;
             // or the file has a lease. Ask again, but not for ever and nobody else.
             Err(Errno::AGAIN) => {
                 let now = Instant::now();
-                if now > *deadline.get_or_insert(now + PATIENCE) {
+                if now > *deadline.get_or_insert(now + PATIENCE) && tries >= TRIES {
                     break;
                 }
             }
@@ -108,7 +111,12 @@ fn follow(
             Err(errno @ Errno::XDEV) => {
                 return Answer::Done(Err(name_exdev(root, bytes, flags, last, errno)));
             }
-            Err(errno @ Errno::LOOP) => return Answer::Done(Err(link_fault(errno))),
+            Err(Errno::LOOP) => {
+                return Answer::Done(Err(Fault::rule(
+                    ErrorKind::Link,
+                    "too many links, a loop, or a link of procfs",
+                )));
+            }
             Err(errno) => return Answer::Done(Err(Fault::sys("openat2", errno))),
         }
     }
@@ -117,7 +125,7 @@ fn follow(
 
 fn strict_fault(errno: Errno) -> Fault {
     match errno {
-        Errno::LOOP => link_fault(errno),
+        Errno::LOOP => super::link_in_the_way(),
         Errno::XDEV => Fault::sys("openat2", errno).with_kind(
             ErrorKind::Mount,
             "something is mounted there, and the root does not allow other mounts",
@@ -125,10 +133,6 @@ fn strict_fault(errno: Errno) -> Fault {
         Errno::AGAIN => lease_fault(),
         errno => Fault::sys("openat2", errno),
     }
-}
-
-fn link_fault(errno: Errno) -> Fault {
-    Fault::sys("openat2", errno)
 }
 
 fn lease_fault() -> Fault {

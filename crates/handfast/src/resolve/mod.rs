@@ -90,7 +90,6 @@ pub(crate) fn create(
     mode: Mode,
 ) -> Result<OwnedFd, Fault> {
     debug_assert!(flags.contains(OFlags::CREATE));
-    require_file_path(path)?;
     match open(root, path, flags, mode, Last::Itself) {
         Err(fault) if fault.kind == ErrorKind::Link && root.options.links == Links::Beneath => {}
         done => return done,
@@ -102,7 +101,10 @@ pub(crate) fn create(
     } else {
         Last::Follow
     };
-    let place = place(root, path, last)?;
+    let place = place(root, path, last).map_err(|fault| match fault.kind {
+        ErrorKind::NotFound if is_link(root, path) => leads_to_nothing(),
+        _ => fault,
+    })?;
     let flags = if place.through_link {
         flags - OFlags::CREATE
     } else {
@@ -115,11 +117,21 @@ pub(crate) fn create(
         mode,
     )
     .map_err(|fault| match fault.kind {
-        ErrorKind::NotFound if place.through_link => {
-            fault.with_kind(ErrorKind::Link, "the link leads to nothing")
-        }
+        ErrorKind::NotFound if place.through_link => leads_to_nothing(),
         _ => fault,
     })
+}
+
+/// Whether the last component is a link: asked to name an error.
+fn is_link(root: &Root, path: &RelPath) -> bool {
+    place(root, path, Last::Itself)
+        .and_then(|place| place.status())
+        .is_ok_and(|status| status.is_symlink())
+}
+
+/// Nothing is ever created through a link.
+pub(crate) fn leads_to_nothing() -> Fault {
+    Fault::rule(ErrorKind::Link, "the link leads to nothing")
 }
 
 /// Pins the parent of what the path names.
@@ -190,6 +202,11 @@ pub(crate) fn pin_dir() -> OFlags {
     (crate::sys::PIN - OFlags::NOFOLLOW) | OFlags::DIRECTORY
 }
 
+/// The kernel says "too many levels of symbolic links", which sends people looking for a loop.
+fn link_in_the_way() -> Fault {
+    Fault::rule(ErrorKind::Link, "a symbolic link is in the way")
+}
+
 fn root_itself() -> Fault {
     Fault::rule(
         ErrorKind::Invalid,
@@ -197,18 +214,22 @@ fn root_itself() -> Fault {
     )
 }
 
-/// A path that names a file cannot end in a slash.
-pub(crate) fn require_file_path(path: &RelPath) -> Result<(), Fault> {
+/// A path that names a file cannot end in a slash. What is there names the error.
+pub(crate) fn require_file_path(root: &Root, path: &RelPath, last: Last) -> Result<(), Fault> {
     if path.is_root() {
         return Err(root_itself());
     }
-    if path.must_be_dir() {
-        return Err(Fault::rule(
-            ErrorKind::NotADirectory,
-            "the path ends in `/` and must name a directory",
-        ));
+    if !path.must_be_dir() {
+        return Ok(());
     }
-    Ok(())
+    let flags = match last {
+        Last::Follow => pin_dir(),
+        Last::Itself => crate::sys::PIN,
+    };
+    match open(root, path, flags, Mode::empty(), last) {
+        Ok(_) => Err(Fault::rule(ErrorKind::IsADirectory, "")),
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Opens one directory of a tree below a held one, for listing: by name, never through a link,

@@ -124,7 +124,7 @@ impl<'a> Walker<'a> {
     /// Puts a link's target before what is still to be done.
     fn splice(&mut self, link: &OwnedFd) -> Result<(), Fault> {
         if self.root.options.links == Links::Refuse {
-            return Err(Fault::rule(ErrorKind::Link, "a link is on the way"));
+            return Err(super::link_in_the_way());
         }
         self.links += 1;
         if self.links > MAX_LINKS {
@@ -246,7 +246,7 @@ fn open_last(
         Ok(fd) => Ok(Some(fd)),
         Err(fault) if fault.is(Errno::LOOP) => match (last, root.options.links) {
             (Last::Follow, Links::Beneath) => Ok(None),
-            _ => Err(fault.with_kind(ErrorKind::Link, "")),
+            _ => Err(super::link_in_the_way()),
         },
         Err(fault) if fault.is(Errno::AGAIN) => {
             Err(fault.with_kind(ErrorKind::Busy, "somebody holds a lease on it"))
@@ -272,7 +272,7 @@ fn open_last_pinned(
     if status.is_symlink() {
         match (last, root.options.links) {
             (Last::Follow, Links::Beneath) => return Ok(None),
-            (Last::Follow, Links::Refuse) => return Err(Fault::rule(ErrorKind::Link, "")),
+            (Last::Follow, Links::Refuse) => return Err(super::link_in_the_way()),
             (Last::Itself, _) if wants_dir => return Err(not_a_directory()),
             (Last::Itself, _) => return Ok(Some(fd)),
         }
@@ -337,8 +337,13 @@ fn find<'a>(
             }
         }
         if walker.must_be_dir {
-            // Only a directory may stand there, and no verb that asks for a place wants one.
-            return Err(Fault::rule(ErrorKind::IsADirectory, ""));
+            // A link's target ended in `/`: only a directory may stand there, and no verb that
+            // asks for a place wants one. What does stand there names the error.
+            return Err(match sys::status_at(walker.current(), &*name) {
+                Ok(status) if status.is_dir() => Fault::rule(ErrorKind::IsADirectory, ""),
+                Ok(_) => not_a_directory(),
+                Err(fault) => fault,
+            });
         }
         return Ok((walker, name));
     }

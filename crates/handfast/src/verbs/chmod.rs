@@ -47,16 +47,11 @@ pub(super) fn pin_for_change(
     path: &RelPath,
     op: &mut Op<'_>,
 ) -> Result<(OwnedFd, Metadata), Fault> {
-    if path.is_root() {
-        return Err(Fault::rule(
-            ErrorKind::Invalid,
-            "the root itself is not changed through itself",
-        ));
-    }
     let flags = sys::PIN - OFlags::NOFOLLOW;
     let pin = resolve::open(root, path, flags, Mode::empty(), Last::Follow)?;
     let status = sys::status(&pin)?;
     judge(root, &status)?;
+    require_below(root, &status)?;
     op.allow(Some(&status))?;
     Ok((pin, status))
 }
@@ -66,6 +61,18 @@ fn judge(root: &Root, status: &Metadata) -> Result<(), Fault> {
         FileKind::Dir => rules::check_passage(root, status),
         _ => rules::check_file(root, status, Want::Change),
     }
+}
+
+/// The root belongs to whoever opened it: it is not changed through itself, by whatever spelling or
+/// link it was reached.
+pub(super) fn require_below(root: &Root, status: &Metadata) -> Result<(), Fault> {
+    if status.identity.same_object(&root.pinned.identity) {
+        return Err(Fault::rule(
+            ErrorKind::Invalid,
+            "the root itself is not changed through itself",
+        ));
+    }
+    Ok(())
 }
 
 /// Opens what was pinned, for calls that need a real descriptor; the object must be the same.

@@ -18,7 +18,7 @@ use crate::metadata::FileKind;
 use crate::op::Op;
 use crate::options::Links;
 use crate::path::RelPath;
-use crate::resolve;
+use crate::resolve::{self, Place};
 use crate::root::{CAUTIOUS, Root};
 use crate::rules::{self, Want};
 use crate::sys;
@@ -33,7 +33,7 @@ impl Root {
     /// they stay beneath, and are `Link` otherwise. Special files are `Kind`.
     ///
     /// # Errors
-    /// `Exists` if the destination is taken; `Invalid` if it lies inside the source; otherwise as
+    /// `IsADirectory` or `Exists` if the destination is taken; `Invalid` if it lies inside the source; otherwise as
     /// [`Root::walk`] and [`Root::copy`]. Nothing is left behind then.
     pub fn copy_tree(&self, from: &RelPath, to: &RelPath) -> Result<(), Error> {
         self.copy_tree_with(from, to, TreeLimits::new())
@@ -60,6 +60,7 @@ impl Root {
                 return Err(into_itself());
             }
             let (place, depth) = resolve::place_with_depth(self, to)?;
+            require_free(&place)?;
             op.allow_in(place.recorded_parent(self)?, Some(&status))?;
             let staging = StagingDir::create(self, place.dir.as_fd())?;
             let top = sys::open_at(
@@ -79,8 +80,24 @@ impl Root {
                 staging: staging.identity().inode,
             };
             copier.run()?;
-            staging.publish_new(&place)
+            staging.publish_new(&place).map_err(|fault| {
+                // Somebody took the name meanwhile.
+                match (fault.kind, require_free(&place)) {
+                    (ErrorKind::Exists, Err(named)) => named,
+                    _ => fault,
+                }
+            })
         })
+    }
+}
+
+/// Looked at before the work, so that it is not done in vain; the rename at its end decides.
+fn require_free(place: &Place) -> Result<(), Fault> {
+    match place.status() {
+        Ok(status) if status.is_dir() => Err(Fault::rule(ErrorKind::IsADirectory, "")),
+        Ok(_) => Err(Fault::rule(ErrorKind::Exists, "")),
+        Err(fault) if fault.kind == ErrorKind::NotFound => Ok(()),
+        Err(fault) => Err(fault),
     }
 }
 

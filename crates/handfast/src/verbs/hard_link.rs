@@ -27,8 +27,8 @@ impl Root {
     /// The source is pinned and judged, and the pinned object is what gets the name.
     pub fn hard_link(&self, source: &RelPath, new: &RelPath) -> Result<(), Error> {
         self.act_on_two(Verb::HardLink, source, Some(new), |op| {
-            resolve::require_file_path(source)?;
-            resolve::require_file_path(new)?;
+            resolve::require_file_path(self, source, Last::Itself)?;
+            resolve::require_file_path(self, new, Last::Itself)?;
             let pin = resolve::open(self, source, sys::PIN, Mode::empty(), Last::Itself)?;
             let status = sys::status(&pin)?;
             rules::check_passage(self, &status)?;

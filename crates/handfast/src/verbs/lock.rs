@@ -54,7 +54,7 @@ impl Root {
         patience: Duration,
     ) -> Result<LockGuard, Error> {
         self.act(Verb::Lock, path, |op| {
-            resolve::require_file_path(path)?;
+            resolve::require_file_path(self, path, Last::Itself)?;
             op.allow(None)?;
             let deadline = Instant::now() + patience;
             let place = resolve::place(self, path, Last::Itself)?;

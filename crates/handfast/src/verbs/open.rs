@@ -216,7 +216,7 @@ pub(super) fn open_ruled(
 ) -> Result<(OwnedFd, Metadata), Fault> {
     let flags = options.flags()?;
     let mode = Mode::from_raw_mode(options.mode & 0o777);
-    resolve::require_file_path(path)?;
+    resolve::require_file_path(root, path, Last::Follow)?;
     let fd = if flags.contains(OFlags::CREATE) {
         resolve::create(root, path, flags, mode)?
     } else {

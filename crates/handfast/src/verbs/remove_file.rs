@@ -16,7 +16,7 @@ impl Root {
     /// `IsADirectory` for a directory; `NotFound`; `Mount` for a mount point; `Denied`.
     pub fn remove_file(&self, path: &RelPath) -> Result<(), Error> {
         self.act(Verb::RemoveFile, path, |op| {
-            resolve::require_file_path(path)?;
+            resolve::require_file_path(self, path, Last::Itself)?;
             let place = resolve::place(self, path, Last::Itself)?;
             check_denied(self, &place)?;
             op.allow_in(place.recorded_parent(self)?, None)?;

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use super::write_if::{Pinned, lock_parent};
+use super::write_if::{Pinned, gone, lock_parent};
 use crate::error::{Effect, Error, ErrorKind, Fault};
 use crate::path::RelPath;
 use crate::resolve::{self, Last};
@@ -24,8 +24,11 @@ impl Root {
     /// [`Root::recover`] reports it); `Busy` if the directory stays locked.
     pub fn remove_if(&self, path: &RelPath, version: &Version) -> Result<(), Error> {
         self.act(Verb::RemoveIf, path, |op| {
-            resolve::require_file_path(path)?;
-            let place = resolve::place(self, path, Last::Itself)?;
+            resolve::require_file_path(self, path, Last::Itself)?;
+            let place = match resolve::place(self, path, Last::Itself) {
+                Err(fault) if fault.kind == ErrorKind::NotFound => return Err(gone()),
+                place => place?,
+            };
             let _turn = lock_parent(&place)?;
             let old = Pinned::take(&place, version)?;
             rules::check_passage(self, &old.status)?;

@@ -86,8 +86,11 @@ fn rename_place(
     target: &Place,
     mode: RenameMode,
 ) -> Result<(), Fault> {
-    if to.must_be_dir() && !source.status()?.is_dir() {
-        return Err(Fault::rule(ErrorKind::NotADirectory, ""));
+    if to.must_be_dir() {
+        let exchanged = mode == RenameMode::Exchange && !target.status()?.is_dir();
+        if exchanged || !source.status()?.is_dir() {
+            return Err(Fault::rule(ErrorKind::NotADirectory, ""));
+        }
     }
     let (from, old) = (&source.dir, source.name.as_c_str());
     let (into, new) = (&target.dir, target.name.as_c_str());
@@ -101,8 +104,14 @@ fn rename_place(
 
 /// The kernel's number says what, but not always why: a second look names the error.
 fn name_fault(source: &Place, target: &Place, mode: RenameMode, fault: Fault) -> Fault {
-    if fault.is(Errno::EXIST) && mode != RenameMode::NoReplace {
-        return fault.with_kind(ErrorKind::NotEmpty, "");
+    let is_dir = |place: &Place| place.status().is_ok_and(|status| status.is_dir());
+    if fault.is(Errno::NOTEMPTY) || (fault.is(Errno::EXIST) && mode != RenameMode::NoReplace) {
+        return if is_dir(source) {
+            fault.with_kind(ErrorKind::NotEmpty, "")
+        } else {
+            // A file onto a directory above it.
+            fault.with_kind(ErrorKind::IsADirectory, "")
+        };
     }
     if fault.is(Errno::BUSY) {
         return name_busy(source, name_busy(target, fault));
@@ -110,7 +119,8 @@ fn name_fault(source: &Place, target: &Place, mode: RenameMode, fault: Fault) ->
     if fault.is(Errno::XDEV) {
         return fault.with_kind(ErrorKind::Mount, "the two places lie on different mounts");
     }
-    if fault.is(Errno::INVAL) && mode != RenameMode::Replace && !is_inside(source) {
+    // Of a directory it is most likely a move into itself; of two files it cannot be that.
+    if fault.is(Errno::INVAL) && mode != RenameMode::Replace && !is_dir(source) && !is_dir(target) {
         return fault.with_kind(
             ErrorKind::Unsupported,
             "this filesystem has no such rename, and it is not done in two steps",
@@ -123,9 +133,4 @@ fn name_fault(source: &Place, target: &Place, mode: RenameMode, fault: Fault) ->
         );
     }
     fault
-}
-
-/// EINVAL of a directory is most likely a move into itself; of a file it cannot be that.
-fn is_inside(source: &Place) -> bool {
-    source.status().is_ok_and(|status| status.is_dir())
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::escape::escape;
 use crate::path::{Limits, NameRef, RelPath};
-use crate::resolve;
+use crate::resolve::{self, Last};
 use crate::root::Root;
 use crate::sys;
 use crate::verb::Verb;
@@ -45,7 +45,7 @@ impl Root {
     pub fn symlink(&self, target: impl AsRef<[u8]>, path: &RelPath) -> Result<(), Error> {
         let target = target.as_ref();
         self.act(Verb::Symlink, path, |op| {
-            resolve::require_file_path(path)?;
+            resolve::require_file_path(self, path, Last::Itself)?;
             let (place, depth) = resolve::place_with_depth(self, path)?;
             check_target(target, depth)?;
             op.allow_in(place.recorded_parent(self)?, None)?;

@@ -78,7 +78,7 @@ impl TempFile {
     pub fn persist_new(self, path: &RelPath, options: WriteOptions) -> Result<Written, Error> {
         let Self { root, draft } = self;
         root.act(Verb::WriteNew, path, |op| {
-            resolve::require_file_path(path)?;
+            resolve::require_file_path(&root, path, Last::Itself)?;
             let place = resolve::place(&root, path, Last::Itself)?;
             op.allow_in(place.recorded_parent(&root)?, None)?;
             let options = match options.mode {

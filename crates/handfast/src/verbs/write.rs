@@ -174,7 +174,7 @@ impl Root {
         options: WriteOptions,
     ) -> Result<Written, Error> {
         self.act(Verb::WriteNew, path, |op| {
-            resolve::require_file_path(path)?;
+            resolve::require_file_path(self, path, Last::Itself)?;
             let place = resolve::place(self, path, Last::Itself)?;
             op.allow_in(place.recorded_parent(self)?, None)?;
             let draft = Draft::create(self, place.dir.as_fd(), 0o666)?;
@@ -304,7 +304,7 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn find(root: &Root, path: &RelPath) -> Result<Self, Fault> {
-        resolve::require_file_path(path)?;
+        resolve::require_file_path(root, path, Last::Follow)?;
         let place = resolve::place(root, path, Last::Itself)?;
         let found = Self::look(root, place)?;
         match &found.old {
@@ -314,11 +314,16 @@ impl Target {
         if root.options.links == Links::Refuse {
             return Err(Fault::rule(ErrorKind::Link, "the name is a symbolic link"));
         }
-        let place = resolve::place(root, path, Last::Follow)?;
+        let place = match resolve::place(root, path, Last::Follow) {
+            Err(fault) if fault.kind == ErrorKind::NotFound => {
+                return Err(resolve::leads_to_nothing());
+            }
+            place => place?,
+        };
         let through_link = place.through_link;
         let found = Self::look(root, place)?;
         match &found.old {
-            None if through_link => Err(Fault::rule(ErrorKind::Link, "the link leads to nothing")),
+            None if through_link => Err(resolve::leads_to_nothing()),
             // It was a file when the walk looked and is a link now.
             Some(old) if old.is_symlink() => Err(Fault::rule(ErrorKind::Raced, "")),
             _ => Ok(found),
@@ -337,7 +342,7 @@ impl Target {
         let old = sys::status(&pin)?;
         rules::check_passage(root, &old)?;
         match old.kind {
-            FileKind::File => sys::may_write_pinned(&pin)?,
+            FileKind::File => require_writable(&place, &pin, &old)?,
             FileKind::Symlink => {}
             FileKind::Dir => return Err(Fault::rule(ErrorKind::IsADirectory, "")),
             special => return Err(rules::special_fault(special)),
@@ -377,6 +382,23 @@ impl Target {
             Err(fault) if fault.is(Errno::NOENT) => Err(not_ours()),
             Err(fault) => Err(fault.with_effect(Effect::Unknown)),
         }
+    }
+}
+
+/// Replacing needs only the directory's permission; but a file that the caller may not write is
+/// not replaced either.
+fn require_writable(place: &Place, pin: &OwnedFd, old: &Metadata) -> Result<(), Fault> {
+    match sys::may_write_pinned(pin) {
+        // Kernels before 5.8, and filters: open it for writing instead, which changes nothing.
+        Err(fault) if fault.is(Errno::NOSYS) => {}
+        answer => return answer,
+    }
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | CAUTIOUS;
+    let fd = sys::open_at(&place.dir, place.name.as_c_str(), flags, Mode::empty())?;
+    if sys::status(&fd)?.identity.same_object(&old.identity) {
+        Ok(())
+    } else {
+        Err(Fault::rule(ErrorKind::Raced, ""))
     }
 }
 

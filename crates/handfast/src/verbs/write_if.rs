@@ -70,7 +70,7 @@ impl Root {
     }
 }
 
-fn gone() -> Fault {
+pub(super) fn gone() -> Fault {
     Fault::rule(ErrorKind::Stale, "the file is gone")
 }
 

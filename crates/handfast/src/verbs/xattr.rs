@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, XattrFlags};
 use rustix::io::Errno;
 
+use super::chmod::require_below;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::metadata::FileKind;
 use crate::op::Op;
@@ -109,18 +110,15 @@ fn check_name(name: &str) -> Result<(), Fault> {
 }
 
 fn open_for(root: &Root, path: &RelPath, want: Want, op: &mut Op<'_>) -> Result<OwnedFd, Fault> {
-    if path.is_root() && want == Want::Change {
-        return Err(Fault::rule(
-            ErrorKind::Invalid,
-            "the root itself is not changed through itself",
-        ));
-    }
     let flags = OFlags::RDONLY | CAUTIOUS;
     let fd = resolve::open(root, path, flags, Mode::empty(), Last::Follow)?;
     let status = sys::status(&fd)?;
     match status.kind {
         FileKind::Dir => rules::check_passage(root, &status)?,
         _ => rules::check_file(root, &status, want)?,
+    }
+    if want == Want::Change {
+        require_below(root, &status)?;
     }
     op.allow(Some(&status))?;
     Ok(fd)

@@ -203,6 +203,11 @@ pub fn rel(path: impl AsRef<[u8]>) -> RelPath {
 /// Whether `openat2` works here. Declared by `HANDFAST_EXPECT_BACKEND` in CI: a machine that is
 /// not what CI says it is fails instead of skipping.
 pub fn kernel_available() -> bool {
+    static WORKS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *WORKS.get_or_init(ask_for_kernel)
+}
+
+fn ask_for_kernel() -> bool {
     let scratch = Scratch::new();
     let works = Root::open_ambient_with(
         scratch.root_path(),
