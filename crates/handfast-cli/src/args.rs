@@ -1,0 +1,113 @@
+//! The command line as a whole: which command, and how answers are printed.
+
+use clap::error::ErrorKind as UsageKind;
+use clap::{Parser, Subcommand};
+use handfast::{Effect, ErrorKind};
+
+use crate::doctor::DoctorArgs;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::fs::FsArgs;
+use crate::output::{Form, Output};
+
+/// Give untrusted paths access to files beneath one directory, and to nothing else
+#[derive(Debug, Parser)]
+#[command(name = "handfast", version, arg_required_else_help = true)]
+#[command(propagate_version = false, after_help = exit::HELP)]
+pub(crate) struct Cli {
+    /// Print one JSON object on standard output, in success and in failure
+    #[arg(long, global = true)]
+    json: bool,
+
+    /// Print data and errors only: no notes and no hints
+    #[arg(long, short, global = true)]
+    quiet: bool,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Doctor(DoctorArgs),
+    Fs(FsArgs),
+}
+
+/// Parses the command line, runs the command, prints, and says how it went.
+pub(crate) fn run() -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return explain_usage(&error),
+    };
+    let form = if cli.json { Form::Json } else { Form::Words };
+    let mut out = Output::new(form, cli.quiet);
+    let verdict = match &cli.command {
+        Command::Doctor(args) => args.run(&mut out),
+        Command::Fs(args) => args.run(&mut out),
+    };
+    out.finish(verdict)
+}
+
+/// Prints help, the version, or what is wrong with the arguments.
+fn explain_usage(error: &clap::Error) -> Exit {
+    // A closed pipe silences this and changes nothing.
+    drop(error.print());
+    if matches!(
+        error.kind(),
+        UsageKind::DisplayHelp | UsageKind::DisplayVersion
+    ) {
+        return Exit::Yes;
+    }
+    let wants_json = std::env::args_os()
+        .take_while(|arg| arg != "--")
+        .any(|arg| arg == "--json");
+    if wants_json {
+        let mut out = Output::new(Form::Json, false);
+        out.failure(&Failure {
+            kind: ErrorKind::Invalid,
+            verb: "usage",
+            sentence: "cannot understand the arguments".to_owned(),
+            path: String::new(),
+            destination: None,
+            detail: first_line(error),
+            effect: Effect::None,
+            exit: Exit::Usage,
+            hints: Vec::new(),
+        });
+        return out.finish(Exit::Usage);
+    }
+    Exit::Usage
+}
+
+fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    handfast::escape(line.trim_start_matches("error: ").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_texts_are_sentences_without_a_full_stop() {
+        fn check(command: &clap::Command) {
+            let about = command.get_about().map(ToString::to_string);
+            let about = about.unwrap_or_else(|| panic!("{} has no help", command.get_name()));
+            assert!(!about.ends_with('.'), "{about}");
+            for arg in command.get_arguments() {
+                let help = arg.get_help().map(ToString::to_string);
+                let help = help.unwrap_or_else(|| panic!("{arg} has no help"));
+                assert!(!help.ends_with('.'), "{help}");
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Cli::command());
+    }
+}

@@ -1,0 +1,35 @@
+//! The exit codes: one list for all commands.
+
+use std::process::ExitCode;
+
+/// What the process tells its caller.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(
+    not(unix),
+    expect(dead_code, reason = "only one answer is given there")
+)]
+pub(crate) enum Exit {
+    /// Yes: it was done, or all is well.
+    Yes = 0,
+    /// No: the verb was refused or failed, or something escapes.
+    No = 1,
+    /// The command line or the configuration is wrong; nothing was tried.
+    Usage = 2,
+    /// Cannot tell, or this system cannot enforce what was asked.
+    CannotTell = 3,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// For the end of `--help`.
+#[cfg(unix)]
+pub(crate) const HELP: &str = "\
+Exit codes:
+  0  yes: it was done, or every guarantee is given
+  1  no: refused or failed, or something escapes
+  2  wrong usage, or a root that cannot be opened
+  3  this system cannot do or enforce what was asked";

@@ -1,0 +1,43 @@
+//! `append PATH`: add what comes on standard input to the end of a file.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast::Root;
+
+use super::answer::{Answered, Done};
+use super::asked::Asked;
+use super::{input, write};
+use crate::output::Output;
+
+/// Add what comes on standard input to the end of a file, creating it if it is missing
+///
+/// Standard input is read to its end first and held in memory, so that a full disk is found out
+/// before the file is changed.
+#[derive(Debug, Args)]
+pub(super) struct AppendArgs {
+    /// The file
+    path: OsString,
+}
+
+impl AppendArgs {
+    pub(super) fn run(&self, root: &Root, out: &mut Output) -> Answered {
+        let asked = Asked::new(root, "append", "append to", &self.path);
+        let path = asked.path()?;
+        let data = input::read_all(&asked, out)?;
+        let written = root
+            .append(&path, &data)
+            .map_err(|error| asked.failed(&error))?;
+        let size = data.len() as u64;
+        let fields = asked
+            .fields()
+            .with("appended", size)
+            .with("file_version", write::version_of(&written, out));
+        let note = format!(
+            "appended {} to `{}`",
+            write::bytes(size),
+            asked.shown_path()
+        );
+        Done::answer(fields, note)
+    }
+}

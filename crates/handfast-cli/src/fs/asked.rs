@@ -1,0 +1,154 @@
+//! What was asked, as it was typed: where text becomes a path, and where errors get their names.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use handfast::{Effect, Error, ErrorKind, RelPath, Root, escape};
+
+use super::hints;
+use crate::exit::Exit;
+use crate::failure::{Failure, exit_of};
+use crate::json::Object;
+
+/// One verb on one path or two.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(super) root: &'a Root,
+    /// The verb as it is typed.
+    pub(super) verb: &'static str,
+    /// The verb as people say it: `cannot <deed> …`.
+    deed: &'static str,
+    path: &'a OsStr,
+    destination: Option<&'a OsStr>,
+    /// What stands between the two: `to`, `with`, `as`.
+    joint: &'static str,
+}
+
+impl<'a> Asked<'a> {
+    pub(crate) fn new(
+        root: &'a Root,
+        verb: &'static str,
+        deed: &'static str,
+        path: &'a OsStr,
+    ) -> Self {
+        Self {
+            root,
+            verb,
+            deed,
+            path,
+            destination: None,
+            joint: "to",
+        }
+    }
+
+    /// The same with a second path: ``cannot exchange `a` with `b` ``.
+    pub(crate) fn and(mut self, joint: &'static str, destination: &'a OsStr) -> Self {
+        self.joint = joint;
+        self.destination = Some(destination);
+        self
+    }
+
+    /// The path, which may be the root itself.
+    pub(crate) fn path_or_root(&self) -> Result<RelPath, Box<Failure>> {
+        RelPath::clean(self.path.as_bytes()).map_err(|error| self.failed(&error))
+    }
+
+    /// The path, which must name something in the root.
+    pub(crate) fn path(&self) -> Result<RelPath, Box<Failure>> {
+        self.inside(self.path)
+    }
+
+    /// The second path, which must name something in the root.
+    pub(crate) fn destination(&self) -> Result<RelPath, Box<Failure>> {
+        self.inside(self.destination.unwrap_or_default())
+    }
+
+    fn inside(&self, text: &OsStr) -> Result<RelPath, Box<Failure>> {
+        let path = RelPath::clean(text.as_bytes()).map_err(|error| self.failed(&error))?;
+        if path.is_root() {
+            let detail = "`.` is the root itself; name something in it";
+            return Err(self.refused(ErrorKind::Invalid, detail));
+        }
+        Ok(path)
+    }
+
+    /// The library said no.
+    pub(crate) fn failed(&self, error: &Error) -> Box<Failure> {
+        self.failure(error.kind(), error.detail(), error.effect())
+    }
+
+    /// The library said no to something below what was asked for, and names it.
+    pub(crate) fn failed_below(&self, error: &Error) -> Failure {
+        let mut failure = *self.failed(error);
+        failure.path = error.path().to_owned();
+        failure.sentence = format!("cannot {} `{}`", self.deed, error.path());
+        failure
+    }
+
+    /// We say no.
+    pub(crate) fn refused(&self, kind: ErrorKind, detail: &str) -> Box<Failure> {
+        self.failure(kind, detail.to_owned(), Effect::None)
+    }
+
+    /// What was typed makes no sense, whatever the tree holds.
+    pub(crate) fn misused(&self, detail: String) -> Box<Failure> {
+        let mut failure = self.failure(ErrorKind::Invalid, detail, Effect::None);
+        failure.exit = Exit::Usage;
+        failure
+    }
+
+    fn failure(&self, kind: ErrorKind, detail: String, effect: Effect) -> Box<Failure> {
+        let failure = Failure {
+            kind,
+            verb: self.verb,
+            sentence: self.sentence(),
+            path: self.shown_path(),
+            destination: self.destination.map(|text| escape(text.as_bytes())),
+            detail,
+            effect,
+            exit: exit_of(kind),
+            hints: Vec::new(),
+        };
+        Box::new(failure.with_hints(hints::hints(self, kind)))
+    }
+
+    fn sentence(&self) -> String {
+        let sentence = format!("cannot {} `{}`", self.deed, self.shown_path());
+        match self.destination {
+            Some(_) => format!("{sentence} {} `{}`", self.joint, self.shown_destination()),
+            None => sentence,
+        }
+    }
+
+    /// The path as it was given, escaped.
+    pub(crate) fn shown_path(&self) -> String {
+        escape(self.path.as_bytes())
+    }
+
+    /// The second path as it was given, escaped.
+    pub(crate) fn shown_destination(&self) -> String {
+        escape(self.destination.unwrap_or_default().as_bytes())
+    }
+
+    /// Whether both paths must exist.
+    pub(super) fn exchanges(&self) -> bool {
+        self.deed == "exchange"
+    }
+
+    pub(super) fn path_bytes(&self) -> &[u8] {
+        self.path.as_bytes()
+    }
+
+    pub(super) fn destination_bytes(&self) -> Option<&[u8]> {
+        self.destination.map(OsStrExt::as_bytes)
+    }
+
+    /// The paths, as every answer for programs begins.
+    pub(crate) fn fields(&self) -> Object {
+        let fields = Object::new().with_bytes("path", self.path_bytes());
+        match self.destination_bytes() {
+            Some(destination) => fields.with_bytes("destination", destination),
+            None => fields,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! `chmod MODE PATH`: change permission bits.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast::Root;
+
+use super::answer::{Answered, Done};
+use super::asked::Asked;
+use super::mode;
+
+/// Change the permission bits of a file or directory
+#[derive(Debug, Args)]
+pub(super) struct ChmodArgs {
+    /// The bits, in octal: for example 644
+    #[arg(value_parser = mode::parse)]
+    mode: u32,
+
+    /// The file or directory
+    path: OsString,
+}
+
+impl ChmodArgs {
+    pub(super) fn run(&self, root: &Root) -> Answered {
+        let asked = Asked::new(root, "chmod", "change the mode of", &self.path);
+        root.chmod(&asked.path()?, self.mode)
+            .map_err(|error| asked.failed(&error))?;
+        let mode = mode::shown(self.mode);
+        let note = format!("`{}` has mode {mode}", asked.shown_path());
+        Done::answer(asked.fields().with("mode", mode), note)
+    }
+}

@@ -1,0 +1,90 @@
+//! `ls PATH`: the entries of a directory.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast::{FileKind, Root, escape};
+
+use super::answer::{Answer, Answered};
+use super::asked::Asked;
+use crate::failure::Failure;
+use crate::json::Object;
+use crate::output::{self, Output};
+
+/// List a directory, in byte order
+///
+/// Names are escaped, one on a line; a directory's ends in `/`, and other kinds stand behind the
+/// name.
+#[derive(Debug, Args)]
+pub(super) struct LsArgs {
+    /// Print names as they are, each ended by NUL
+    #[arg(long, short = '0')]
+    null: bool,
+
+    /// The directory; `.` is the root itself
+    path: OsString,
+}
+
+impl LsArgs {
+    pub(super) fn run(&self, root: &Root) -> Answered {
+        let asked = Asked::new(root, "ls", "list", &self.path);
+        let path = asked.path_or_root()?;
+        let failed = |error| asked.failed(&error);
+        let mut listing = root.read_dir(&path).map_err(failed)?;
+        let mut entries = Vec::new();
+        while let Some(entry) = listing.next_entry().map_err(failed)? {
+            let kind = match entry.kind() {
+                // Some filesystems do not say in the listing; what stands there now does.
+                FileKind::Unknown => entry.metadata().map_or(FileKind::Unknown, |now| now.kind),
+                kind => kind,
+            };
+            entries.push((entry.name().as_bytes().to_vec(), kind));
+        }
+        entries.sort_unstable();
+        Ok(Box::new(Listing {
+            fields: asked.fields(),
+            entries,
+            null: self.null,
+        }))
+    }
+}
+
+struct Listing {
+    fields: Object,
+    entries: Vec<(Vec<u8>, FileKind)>,
+    null: bool,
+}
+
+impl Answer for Listing {
+    fn fields(&self) -> Object {
+        let entries = self.entries.iter().map(|(name, kind)| {
+            Object::new()
+                .with_bytes("name", name)
+                .with("type", kind.name())
+        });
+        self.fields.clone().with("entries", output::list(entries))
+    }
+
+    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        for (name, kind) in &self.entries {
+            if self.null {
+                out.data(name);
+                out.data(b"\0");
+            } else {
+                out.line(&shown(name, *kind));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A name as people see it: escaped, with what it is unless that is a file.
+pub(super) fn shown(name: &[u8], kind: FileKind) -> String {
+    let name = escape(name);
+    match kind {
+        FileKind::File => name,
+        // No name holds a slash, so this cannot be a part of it.
+        FileKind::Dir => format!("{name}/"),
+        other => format!("{name}  ({other})"),
+    }
+}

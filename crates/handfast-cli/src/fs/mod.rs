@@ -1,0 +1,132 @@
+//! `handfast fs`: one verb on one root, for scripts and CI steps.
+//!
+//! Each verb is a file with its arguments, what it does, and how its answer looks. A verb answers
+//! with a value that is printed afterwards, once for programs or once for people.
+
+mod answer;
+mod append;
+mod asked;
+mod chmod;
+mod cp;
+mod hints;
+mod input;
+mod link;
+mod ls;
+mod mkdir;
+mod mode;
+mod mv;
+mod open_root;
+mod read;
+mod readlink;
+mod recover;
+mod rm;
+mod stat;
+mod symlink;
+mod tree;
+mod version;
+mod write;
+
+use clap::{Args, Subcommand};
+use handfast::Root;
+
+use crate::exit::Exit;
+use crate::output::Output;
+
+use answer::Answered;
+use open_root::RootArgs;
+pub(crate) use open_root::open_failure;
+
+/// Do one thing to files beneath a root
+///
+/// Paths are relative to the root, without `..`. A path that ends in `/` must name a directory.
+#[derive(Debug, Args)]
+#[command(after_help = crate::exit::HELP)]
+pub(crate) struct FsArgs {
+    #[command(flatten)]
+    root: RootArgs,
+
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Read(read::ReadArgs),
+    Write(write::WriteArgs),
+    Append(append::AppendArgs),
+    Ls(ls::LsArgs),
+    Tree(tree::TreeArgs),
+    Stat(stat::StatArgs),
+    Mkdir(mkdir::MkdirArgs),
+    Mv(mv::MvArgs),
+    Rm(rm::RmArgs),
+    Cp(cp::CpArgs),
+    Link(link::LinkArgs),
+    Symlink(symlink::SymlinkArgs),
+    Readlink(readlink::ReadlinkArgs),
+    Chmod(chmod::ChmodArgs),
+    Version(version::VersionArgs),
+    Recover(recover::RecoverArgs),
+}
+
+impl FsArgs {
+    /// Opens the root, runs the verb, prints its answer.
+    pub(crate) fn run(&self, out: &mut Output) -> Exit {
+        let answered = self
+            .root
+            .open(self.verb.name())
+            .and_then(|root| self.verb.run(&root, out));
+        match answered {
+            Ok(mut answer) => answer::print(&mut *answer, out),
+            Err(failure) => {
+                out.failure(&failure);
+                failure.exit
+            }
+        }
+    }
+}
+
+impl Verb {
+    /// The verb as it is typed.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Read(_) => "read",
+            Self::Write(_) => "write",
+            Self::Append(_) => "append",
+            Self::Ls(_) => "ls",
+            Self::Tree(_) => "tree",
+            Self::Stat(_) => "stat",
+            Self::Mkdir(_) => "mkdir",
+            Self::Mv(_) => "mv",
+            Self::Rm(_) => "rm",
+            Self::Cp(_) => "cp",
+            Self::Link(_) => "link",
+            Self::Symlink(_) => "symlink",
+            Self::Readlink(_) => "readlink",
+            Self::Chmod(_) => "chmod",
+            Self::Version(_) => "version",
+            Self::Recover(_) => "recover",
+        }
+    }
+
+    fn run(&self, root: &Root, out: &mut Output) -> Answered {
+        match self {
+            Self::Read(args) => args.run(root, out),
+            Self::Write(args) => args.run(root, out),
+            Self::Append(args) => args.run(root, out),
+            Self::Ls(args) => args.run(root),
+            Self::Tree(args) => args.run(root),
+            Self::Stat(args) => args.run(root),
+            Self::Mkdir(args) => args.run(root),
+            Self::Mv(args) => args.run(root),
+            Self::Rm(args) => args.run(root),
+            Self::Cp(args) => args.run(root),
+            Self::Link(args) => args.run(root),
+            Self::Symlink(args) => args.run(root),
+            Self::Readlink(args) => args.run(root),
+            Self::Chmod(args) => args.run(root),
+            Self::Version(args) => args.run(root),
+            Self::Recover(args) => args.run(root),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! `mv SRC DST`: rename an entry, or exchange two.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast::{RenameMode, Root};
+
+use super::answer::{Answered, Done};
+use super::asked::Asked;
+
+/// Rename an entry, or exchange two
+///
+/// The entry itself is renamed: a link moves, and what it leads to stays. DST is the new name; a
+/// directory is never moved into. A file there is replaced, and an empty directory by a directory.
+#[derive(Debug, Args)]
+pub(super) struct MvArgs {
+    /// Refuse if anything is there already
+    #[arg(long, short, conflicts_with = "exchange")]
+    no_replace: bool,
+
+    /// Let both entries change places; both must exist
+    #[arg(long)]
+    exchange: bool,
+
+    /// The entry
+    #[arg(value_name = "SRC")]
+    source: OsString,
+
+    /// Its new name
+    #[arg(value_name = "DST")]
+    destination: OsString,
+}
+
+impl MvArgs {
+    pub(super) fn run(&self, root: &Root) -> Answered {
+        let (deed, joint, mode) = match (self.no_replace, self.exchange) {
+            (true, _) => ("move", "to", RenameMode::NoReplace),
+            (_, true) => ("exchange", "with", RenameMode::Exchange),
+            _ => ("move", "to", RenameMode::Replace),
+        };
+        let asked = Asked::new(root, "mv", deed, &self.source).and(joint, &self.destination);
+        let (from, to) = (asked.path()?, asked.destination()?);
+        root.rename(&from, &to, mode)
+            .map_err(|error| asked.failed(&error))?;
+        let (from, to) = (asked.shown_path(), asked.shown_destination());
+        let note = match mode {
+            RenameMode::Exchange => format!("exchanged `{from}` and `{to}`"),
+            _ => format!("moved `{from}` to `{to}`"),
+        };
+        Done::answer(asked.fields(), note)
+    }
+}

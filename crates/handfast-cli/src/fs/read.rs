@@ -1,0 +1,102 @@
+//! `read PATH`: the content of a file.
+
+use std::ffi::OsString;
+use std::io::Read;
+
+use clap::Args;
+use handfast::{ErrorKind, File, Root};
+
+use super::answer::{Answer, Answered};
+use super::asked::Asked;
+use super::input::{kind_of, reason};
+use crate::failure::Failure;
+use crate::json::Object;
+use crate::output::Output;
+
+/// Print the content of a file
+///
+/// The bytes go to standard output as they are, as a stream. With `--json` they are `content`, or
+/// `content_b64` where they are not UTF-8; files beyond 64 MiB are refused then.
+#[derive(Debug, Args)]
+pub(super) struct ReadArgs {
+    /// The file
+    path: OsString,
+}
+
+impl ReadArgs {
+    pub(super) fn run(&self, root: &Root, out: &Output) -> Answered {
+        let asked = Asked::new(root, "read", "read", &self.path);
+        let path = asked.path()?;
+        if !out.is_json() {
+            let file = root.open(&path).map_err(|error| asked.failed(&error))?;
+            return Ok(Box::new(Stream {
+                file,
+                io_failure: asked.refused(ErrorKind::Io, ""),
+            }));
+        }
+        let (content, version) = match root.read_versioned(&path) {
+            Ok((content, version)) => (content, Some(version.to_string())),
+            // Somebody keeps writing to it: there is content, and no version that it is.
+            Err(error) if error.kind() == ErrorKind::Raced => {
+                let content = root.read(&path).map_err(|error| asked.failed(&error))?;
+                (content, None)
+            }
+            Err(error) => return Err(asked.failed(&error)),
+        };
+        Ok(Box::new(Whole {
+            fields: asked
+                .fields()
+                .with("size", content.len() as u64)
+                .with("file_version", version),
+            content,
+        }))
+    }
+}
+
+/// A file that is read while it is printed.
+struct Stream {
+    file: File,
+    /// What is said if reading stops half-way.
+    io_failure: Box<Failure>,
+}
+
+impl Answer for Stream {
+    fn fields(&self) -> Object {
+        Object::new()
+    }
+
+    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        let mut buffer = vec![0; 64 * 1024];
+        while out.is_open() {
+            match self.file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(got) => out.data(&buffer[..got]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    let mut failure = self.io_failure.clone();
+                    failure.kind = kind_of(&error);
+                    failure.detail = format!("reading stopped half-way: {}", reason(&error));
+                    return Err(failure);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file that was read whole, for programs.
+struct Whole {
+    fields: Object,
+    content: Vec<u8>,
+}
+
+impl Answer for Whole {
+    fn fields(&self) -> Object {
+        self.fields.clone().with_bytes("content", &self.content)
+    }
+
+    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        out.data(&self.content);
+        Ok(())
+    }
+}

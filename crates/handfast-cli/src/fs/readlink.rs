@@ -1,0 +1,58 @@
+//! `readlink PATH`: what a symbolic link says.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast::{Root, SymlinkTarget};
+
+use super::answer::{Answer, Answered};
+use super::asked::Asked;
+use crate::failure::Failure;
+use crate::json::Object;
+use crate::output::Output;
+
+/// Print what a symbolic link says, as it is stored
+///
+/// On a terminal the text is escaped. With `--json` it is `target`, or `target_b64` where it is
+/// not UTF-8. Whoever made the link chose the text.
+#[derive(Debug, Args)]
+pub(super) struct ReadlinkArgs {
+    /// The link
+    path: OsString,
+}
+
+impl ReadlinkArgs {
+    pub(super) fn run(&self, root: &Root) -> Answered {
+        let asked = Asked::new(root, "readlink", "read the link", &self.path);
+        let target = root
+            .read_link(&asked.path()?)
+            .map_err(|error| asked.failed(&error))?;
+        Ok(Box::new(Text {
+            fields: asked.fields(),
+            target,
+        }))
+    }
+}
+
+struct Text {
+    fields: Object,
+    target: SymlinkTarget,
+}
+
+impl Answer for Text {
+    fn fields(&self) -> Object {
+        self.fields
+            .clone()
+            .with_bytes("target", self.target.as_bytes())
+    }
+
+    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        if Output::is_terminal() {
+            out.line(&self.target.to_string());
+        } else {
+            out.data(self.target.as_bytes());
+            out.data(b"\n");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,46 @@
+//! `rm PATH`: remove an entry.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast::Root;
+
+use super::answer::{Answered, Done};
+use super::asked::Asked;
+use super::version;
+
+/// Remove an entry
+///
+/// The entry itself is removed: of a link the link, and never what it leads to.
+#[derive(Debug, Args)]
+pub(super) struct RmArgs {
+    /// Remove a directory with everything in it
+    #[arg(long, short, conflicts_with = "if_version")]
+    recursive: bool,
+
+    /// Refuse unless the file is still this version, as `version`, `stat` and `write` print it
+    #[arg(long, value_name = "VERSION")]
+    if_version: Option<String>,
+
+    /// The entry
+    path: OsString,
+}
+
+impl RmArgs {
+    pub(super) fn run(&self, root: &Root) -> Answered {
+        let asked = Asked::new(root, "rm", "remove", &self.path);
+        let expected = self
+            .if_version
+            .as_deref()
+            .map(|text| version::parse(&asked, text))
+            .transpose()?;
+        let path = asked.path()?;
+        let removed = match &expected {
+            Some(version) => root.remove_if(&path, version),
+            None if self.recursive => root.remove_tree(&path),
+            None => root.remove_file(&path),
+        };
+        removed.map_err(|error| asked.failed(&error))?;
+        Done::answer(asked.fields(), format!("removed `{}`", asked.shown_path()))
+    }
+}

@@ -1,0 +1,123 @@
+//! `stat PATH`: what stands there.
+
+use std::ffi::OsString;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use handfast::{Metadata, RelPath, Root};
+
+use super::answer::{Answer, Answered};
+use super::asked::Asked;
+use super::{mode, write};
+use crate::failure::Failure;
+use crate::json::Object;
+use crate::output::Output;
+use crate::time::rfc3339;
+
+/// The version of a very young file holds the digest of its content. Beyond this size that is more
+/// reading than somebody who only wants to look has asked for.
+const DIGEST_LIMIT: u64 = 64 << 20;
+
+/// A little more than the age up to which the library digests.
+const YOUNG: Duration = Duration::from_secs(4);
+
+/// Look at a file, a directory or whatever stands there
+///
+/// Nothing is opened but regular files, for their version.
+#[derive(Debug, Args)]
+pub(super) struct StatArgs {
+    /// Look at the entry itself: a link is a link
+    #[arg(long)]
+    no_follow: bool,
+
+    /// The entry; `.` is the root itself
+    path: OsString,
+}
+
+impl StatArgs {
+    pub(super) fn run(&self, root: &Root) -> Answered {
+        let asked = Asked::new(root, "stat", "look at", &self.path);
+        let path = asked.path_or_root()?;
+        let looked = if self.no_follow {
+            root.symlink_metadata(&path)
+        } else {
+            root.metadata(&path)
+        };
+        let metadata = looked.map_err(|error| asked.failed(&error))?;
+        let (metadata, file_version) = match version_of(root, &path, &metadata) {
+            Some((opened, version)) => (opened, Some(version)),
+            None => (metadata, None),
+        };
+        Ok(Box::new(Facts {
+            fields: asked.fields(),
+            path: asked.shown_path(),
+            metadata,
+            file_version,
+        }))
+    }
+}
+
+/// The file's version, and its facts as of the same open file. Nothing where it cannot be told:
+/// not a file, not ours to read, another one by now, or too much to digest for a look.
+fn version_of(root: &Root, path: &RelPath, seen: &Metadata) -> Option<(Metadata, String)> {
+    if !seen.is_file() {
+        return None;
+    }
+    let file = root.open(path).ok()?;
+    let opened = *file.metadata();
+    if !opened.identity.same_object(&seen.identity) {
+        return None;
+    }
+    let newest = opened.modified.max(opened.changed).to_system_time();
+    let is_young = SystemTime::now()
+        .duration_since(newest)
+        .map_or(true, |age| age < YOUNG);
+    if is_young && opened.len > DIGEST_LIMIT {
+        return None;
+    }
+    let version = file.version().ok()?;
+    Some((opened, version.to_string()))
+}
+
+struct Facts {
+    fields: Object,
+    path: String,
+    metadata: Metadata,
+    file_version: Option<String>,
+}
+
+impl Answer for Facts {
+    fn fields(&self) -> Object {
+        let facts = &self.metadata;
+        self.fields
+            .clone()
+            .with("type", facts.kind.name())
+            .with("size", facts.len)
+            .with("mode", mode::shown(facts.mode))
+            .with("nlink", facts.nlink)
+            .with("mtime", rfc3339(facts.modified))
+            .with("uid", facts.uid)
+            .with("gid", facts.gid)
+            .with("identity", facts.identity.to_string())
+            .with("file_version", self.file_version.clone())
+    }
+
+    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        let facts = &self.metadata;
+        let names = match facts.nlink {
+            1 => "1 name".to_owned(),
+            names => format!("{names} names"),
+        };
+        out.line(&format!("path      {}", self.path));
+        out.line(&format!("type      {}, {names}", facts.kind));
+        out.line(&format!("size      {}", write::bytes(facts.len)));
+        out.line(&format!("mode      {}", mode::shown(facts.mode)));
+        out.line(&format!("owner     {}:{}", facts.uid, facts.gid));
+        out.line(&format!("modified  {}", rfc3339(facts.modified)));
+        out.line(&format!("identity  {}", facts.identity));
+        if let Some(version) = &self.file_version {
+            out.line(&format!("version   {version}"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! `symlink TARGET PATH`: make a symbolic link.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+
+use clap::Args;
+use handfast::{Links, Root, escape};
+
+use super::answer::{Answered, Done};
+use super::asked::Asked;
+
+/// Make a symbolic link; its target must be relative and stay beneath the root
+#[derive(Debug, Args)]
+pub(super) struct SymlinkArgs {
+    /// What the link says, relative to the directory it stands in
+    target: OsString,
+
+    /// The link
+    path: OsString,
+}
+
+impl SymlinkArgs {
+    pub(super) fn run(&self, root: &Root) -> Answered {
+        let asked = Asked::new(root, "symlink", "make the link", &self.path);
+        let target = self.target.as_bytes();
+        root.symlink(target, &asked.path()?)
+            .map_err(|error| asked.failed(&error))?;
+        let followed = match root.enforcement().links {
+            Links::Beneath => "",
+            Links::Refuse => "; it is followed only with `--links beneath`",
+        };
+        let note = format!(
+            "made the link `{}` to `{}`{followed}",
+            asked.shown_path(),
+            escape(target)
+        );
+        Done::answer(asked.fields().with_bytes("target", target), note)
+    }
+}

@@ -1,0 +1,181 @@
+//! `tree PATH`: everything below a directory.
+
+use std::cmp::Ordering;
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast::{ErrorKind, FileKind, Root, TreeLimits, WalkEntry};
+
+use super::answer::{Answer, Answered};
+use super::asked::Asked;
+use super::ls;
+use crate::failure::Failure;
+use crate::json::Object;
+use crate::output::{self, Output};
+
+/// Deeper trees are an attack on whoever lists them: the list grows with the square of the depth.
+const MAX_DEPTH: usize = 1_000;
+/// The list is sorted, so it is held in memory.
+const MAX_BYTES: usize = 1 << 30;
+
+/// List everything below a directory; links are listed and not followed
+///
+/// Paths count from the root. With `--json` and `-0` the list is flat and in byte order. A
+/// directory that cannot be read is told, and the rest is listed. At most 1000 levels and 1 GiB of
+/// paths.
+#[derive(Debug, Args)]
+pub(super) struct TreeArgs {
+    /// Print paths as they are, each ended by NUL
+    #[arg(long, short = '0')]
+    null: bool,
+
+    /// The directory; `.` is the root itself
+    path: OsString,
+}
+
+impl TreeArgs {
+    pub(super) fn run(&self, root: &Root) -> Answered {
+        let asked = Asked::new(root, "tree", "list", &self.path);
+        let top = asked.path_or_root()?;
+        let limits = TreeLimits::new().with_depth(MAX_DEPTH);
+        let mut walk = root
+            .walk_with(&top, limits)
+            .map_err(|error| asked.failed(&error))?;
+        let mut entries = Vec::new();
+        let mut troubles = Vec::new();
+        let mut bytes = 0;
+        loop {
+            match walk.next_entry() {
+                Ok(None) => break,
+                Ok(Some(entry)) => {
+                    let entry = Entry::new(top.as_bytes(), &entry);
+                    bytes += entry.path.len();
+                    entries.push(entry);
+                }
+                // The walk goes on beside it, or answers `None` next.
+                Err(error) => troubles.push(asked.failed_below(&error)),
+            }
+            if bytes > MAX_BYTES {
+                return Err(asked.refused(ErrorKind::Limit, "the list is too long"));
+            }
+        }
+        Ok(Box::new(Tree {
+            fields: asked.fields(),
+            top: ls::shown(top.as_bytes(), FileKind::Dir),
+            depth: top.depth(),
+            entries,
+            troubles,
+            null: self.null,
+        }))
+    }
+}
+
+struct Entry {
+    /// From the root.
+    path: Vec<u8>,
+    kind: FileKind,
+}
+
+impl Entry {
+    fn new(top: &[u8], entry: &WalkEntry<'_>) -> Self {
+        let mut path = top.to_vec();
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(&entry.path());
+        let kind = match entry.kind() {
+            FileKind::Unknown => entry.metadata().map_or(FileKind::Unknown, |now| now.kind),
+            kind => kind,
+        };
+        Self { path, kind }
+    }
+
+    /// Its own name, and how many directories lie above it.
+    fn name_and_depth(&self) -> (&[u8], usize) {
+        let depth = self.path.iter().filter(|byte| **byte == b'/').count();
+        let name = self.path.rsplit(|byte| *byte == b'/').next();
+        (name.unwrap_or_default(), depth)
+    }
+}
+
+/// Byte order in which everything below a directory follows it at once: no name holds NUL, so a
+/// slash that counts as NUL comes before all.
+fn nested(one: &Entry, other: &Entry) -> Ordering {
+    let key = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
+    one.path.iter().map(key).cmp(other.path.iter().map(key))
+}
+
+struct Tree {
+    fields: Object,
+    /// What people see as the first line.
+    top: String,
+    depth: usize,
+    entries: Vec<Entry>,
+    troubles: Vec<Failure>,
+    null: bool,
+}
+
+impl Tree {
+    /// Byte order of whole paths, for programs.
+    fn flat(&self) -> Vec<&Entry> {
+        let mut entries: Vec<_> = self.entries.iter().collect();
+        entries.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        entries
+    }
+}
+
+impl Answer for Tree {
+    fn fields(&self) -> Object {
+        let entries = self.flat().into_iter().map(|entry| {
+            Object::new()
+                .with_bytes("path", &entry.path)
+                .with("type", entry.kind.name())
+        });
+        let fields = self.fields.clone().with("entries", output::list(entries));
+        if self.troubles.is_empty() {
+            return fields;
+        }
+        let troubles = self.troubles.iter().map(Failure::to_json);
+        fields.with("errors", output::list(troubles))
+    }
+
+    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        if self.null {
+            for entry in self.flat() {
+                out.data(&entry.path);
+                out.data(b"\0");
+            }
+            return Ok(());
+        }
+        out.line(if self.depth == 0 { "./" } else { &self.top });
+        self.entries.sort_unstable_by(nested);
+        for entry in &self.entries {
+            let (name, depth) = entry.name_and_depth();
+            let indent = 2 * (depth + 1 - self.depth);
+            out.line(&format!("{:indent$}{}", "", ls::shown(name, entry.kind)));
+        }
+        Ok(())
+    }
+
+    fn troubles(&self) -> &[Failure] {
+        &self.troubles
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Entry, FileKind, nested};
+
+    #[test]
+    fn people_see_a_directory_and_then_what_is_in_it() {
+        let entry = |path: &str| Entry {
+            path: path.as_bytes().to_vec(),
+            kind: FileKind::File,
+        };
+        let mut entries = ["a-b", "a", "a/c", "a/c/d", "a.b"].map(entry);
+        entries.sort_unstable_by(nested);
+        let paths = entries.each_ref().map(|entry| entry.path.as_slice());
+        assert_eq!(paths, [&b"a"[..], b"a/c", b"a/c/d", b"a-b", b"a.b"]);
+        assert_eq!(entries[2].name_and_depth(), (&b"d"[..], 2));
+    }
+}

@@ -1,0 +1,56 @@
+//! `version PATH`: which state of a file this is.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast::{Root, Version};
+
+use super::answer::{Answer, Answered};
+use super::asked::Asked;
+use crate::failure::Failure;
+use crate::json::Object;
+use crate::output::Output;
+
+/// Print the version of a file, for a later `write --if-version` or `rm --if-version`
+#[derive(Debug, Args)]
+pub(super) struct VersionArgs {
+    /// The file
+    path: OsString,
+}
+
+impl VersionArgs {
+    pub(super) fn run(&self, root: &Root) -> Answered {
+        let asked = Asked::new(root, "version", "tell the version of", &self.path);
+        let version = root
+            .version(&asked.path()?)
+            .map_err(|error| asked.failed(&error))?
+            .to_string();
+        Ok(Box::new(Told {
+            fields: asked.fields().with("file_version", version.as_str()),
+            version,
+        }))
+    }
+}
+
+struct Told {
+    fields: Object,
+    version: String,
+}
+
+impl Answer for Told {
+    fn fields(&self) -> Object {
+        self.fields.clone()
+    }
+
+    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        out.line(&self.version);
+        Ok(())
+    }
+}
+
+/// A version as somebody hands it back.
+pub(super) fn parse(asked: &Asked<'_>, text: &str) -> Result<Version, Box<Failure>> {
+    text.parse().map_err(|_| {
+        asked.misused("`--if-version` is not a version that this program printed".to_owned())
+    })
+}

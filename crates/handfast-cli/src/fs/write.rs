@@ -1,0 +1,158 @@
+//! `write PATH`: replace or create a file with what comes on standard input.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use handfast::{Durability, Error, ErrorKind, RelPath, Root, Staged, WriteOptions, Written};
+
+use super::answer::{Answered, Done};
+use super::asked::Asked;
+use super::input::{self, kind_of, reason};
+use super::{mode, version};
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Replace or create a file with what comes on standard input
+///
+/// The new content becomes visible all at once when standard input ends, or not at all. The old
+/// file's mode is kept; other hard-linked names of it keep the old content.
+#[derive(Debug, Args)]
+pub(super) struct WriteArgs {
+    /// Refuse if anything is there already
+    #[arg(long, conflicts_with = "if_version")]
+    new: bool,
+
+    /// Refuse unless the file is still this version, as `version`, `stat` and `write` print it
+    #[arg(long, value_name = "VERSION")]
+    if_version: Option<String>,
+
+    /// Choose what is on the disk when the answer comes
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "file")]
+    durability: DurabilityLevel,
+
+    /// Wait until content and name are on the disk: `--durability full`
+    #[arg(long, conflicts_with = "durability")]
+    sync: bool,
+
+    /// Set these permission bits, in octal [default: the old file's, or 0666 and the umask]
+    #[arg(long, value_name = "MODE", value_parser = mode::parse_plain)]
+    mode: Option<u32>,
+
+    /// The file
+    path: OsString,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DurabilityLevel {
+    /// Nothing need be: after a power loss the file may be old, new or empty
+    None,
+    /// The content, before the name points to it: whole-old or whole-new after a power loss
+    File,
+    /// Content and name: what was answered survives a power loss
+    Full,
+}
+
+impl WriteArgs {
+    pub(super) fn run(&self, root: &Root, out: &mut Output) -> Answered {
+        let asked = Asked::new(root, "write", "write", &self.path);
+        let expected = self
+            .if_version
+            .as_deref()
+            .map(|text| version::parse(&asked, text))
+            .transpose()?;
+        let path = asked.path()?;
+        if self.new {
+            refuse_existing(&asked, &path)?;
+        }
+        let stale_if_missing = |error: Error| match error.kind() {
+            ErrorKind::NotFound if expected.is_some() => {
+                asked.refused(ErrorKind::Stale, "the file is gone")
+            }
+            _ => asked.failed(&error),
+        };
+        let mut staged = root
+            .stage(&path, self.options())
+            .map_err(stale_if_missing)?;
+        let size = copy_input(&asked, &mut staged, out)?;
+        let written = match &expected {
+            Some(version) => staged.commit_if(version),
+            None if self.new => staged.commit_new(),
+            None => staged.commit(),
+        };
+        let written = written.map_err(|error| asked.failed(&error))?;
+        let fields = asked
+            .fields()
+            .with("size", size)
+            .with("file_version", version_of(&written, out));
+        Done::answer(
+            fields,
+            format!("wrote {} to `{}`", bytes(size), asked.shown_path()),
+        )
+    }
+
+    fn options(&self) -> WriteOptions {
+        let durability = match self.durability {
+            _ if self.sync => Durability::Full,
+            DurabilityLevel::None => Durability::None,
+            DurabilityLevel::File => Durability::File,
+            DurabilityLevel::Full => Durability::Full,
+        };
+        let options = WriteOptions::new().durability(durability);
+        match self.mode {
+            Some(mode) => options.mode(mode),
+            None => options,
+        }
+    }
+}
+
+/// A size as people say it.
+pub(super) fn bytes(size: u64) -> String {
+    match size {
+        1 => "1 byte".to_owned(),
+        size => format!("{size} bytes"),
+    }
+}
+
+/// The version of what was written, for programs: it costs reading the file once. The write stands
+/// even where nobody can tell its version (others write too, or it may not be read).
+pub(super) fn version_of(written: &Written, out: &Output) -> Option<String> {
+    if !out.is_json() {
+        return None;
+    }
+    written.version().ok().map(|version| version.to_string())
+}
+
+/// Says no before standard input is read. What decides is the commit; this look only names the
+/// refusal, whatever kind of thing stands there.
+fn refuse_existing(asked: &Asked<'_>, path: &RelPath) -> Result<(), Box<Failure>> {
+    if !path.must_be_dir() && asked.root.symlink_metadata(path).is_ok() {
+        return Err(asked.refused(ErrorKind::Exists, ErrorKind::Exists.sentence()));
+    }
+    Ok(())
+}
+
+/// Streams standard input into a file that nobody sees yet.
+fn copy_input(
+    asked: &Asked<'_>,
+    staged: &mut Staged,
+    out: &mut Output,
+) -> Result<u64, Box<Failure>> {
+    let mut input = input::stdin(out);
+    let mut buffer = vec![0; 64 * 1024];
+    let mut size = 0;
+    loop {
+        let got = input::read_some(asked, &mut input, &mut buffer)?;
+        if got == 0 {
+            return Ok(size);
+        }
+        staged.write_all(&buffer[..got]).map_err(|error| {
+            let kind = kind_of(&error);
+            asked.refused(
+                kind,
+                &format!("{} (write: {})", kind.sentence(), reason(&error)),
+            )
+        })?;
+        size += got as u64;
+    }
+}

@@ -1,0 +1,27 @@
+//! The built `handfast`, run as people and programs run it.
+//!
+//! Every test has a private directory, so they run in parallel. What needs something that this
+//! machine lacks says `skipped: …` with a running number, and passes.
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    reason = "tests are named after what they show, and nobody depends on them"
+)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests look at the tree from outside"
+)]
+
+mod bad_input;
+mod doctor;
+mod mounts;
+mod names;
+mod pipes;
+mod settled;
+mod settled_links;
+mod shapes;
+mod support;
+mod usage;
+mod versions;
+mod words;
