@@ -365,6 +365,23 @@ mod modes {
             .is_ok_and(|status| status.success())
     }
 
+    /// What is mounted into a temporary directory is left alone when that is dropped.
+    pub(crate) fn mounted_temp(root: &str, outside: &str) -> i32 {
+        use std::os::unix::fs::PermissionsExt;
+        let root_path = root;
+        let root = open(root, "auto");
+        let temp = root.temp_dir(&RelPath::root()).unwrap();
+        temp.root().create_dir(&rel("mnt")).unwrap();
+        let inside = format!("{root_path}/{}/mnt", temp.name());
+        if !mount(&["--bind", outside, &inside]) {
+            return 3;
+        }
+        drop(temp);
+        let mode = std::fs::metadata(outside).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o751, "the mounted directory was changed");
+        0
+    }
+
     /// A root on a filesystem of one megabyte: full, nothing is lost and nothing is left.
     pub(crate) fn full_disk(root: &str) -> i32 {
         if !mount(&["-t", "tmpfs", "-o", "size=1M", "tmpfs", root]) {
@@ -530,7 +547,7 @@ mod modes {
             assert_eq!(mode(&name("e")), 0o646, "an exact mode is exact");
             root.write(&rel(&name("e")), "again").unwrap();
             assert_eq!(mode(&name("e")), 0o646, "a replaced file keeps its mode");
-            let temp = root.temp_file(&RelPath::root()).unwrap();
+            let mut temp = root.temp_file(&RelPath::root()).unwrap();
             temp.persist_new(&rel(&name("t")), WriteOptions::new())
                 .unwrap();
             assert_eq!(
@@ -614,6 +631,7 @@ fn main() -> std::process::ExitCode {
         ["inherit", root, backend] => modes::inherit(root, backend),
         ["few-descriptors", root, backend] => modes::few_descriptors(root, backend),
         ["full-disk", root] => modes::full_disk(root),
+        ["mounted-temp", root, outside] => modes::mounted_temp(root, outside),
         ["read-only", root] => modes::read_only(root),
         ["overlay", root] => modes::overlay(root),
         ["chroot", root, outside] => modes::chroot(root, outside),

@@ -71,16 +71,20 @@ impl Timestamp {
         i128::from(self.seconds) * 1_000_000_000 + i128::from(self.nanoseconds)
     }
 
-    /// As the standard library's type.
+    /// As the standard library's type; 1970 for times that type cannot hold.
     #[must_use]
     pub fn to_system_time(self) -> SystemTime {
         let nanoseconds = Duration::from_nanos(u64::from(self.nanoseconds));
         let whole = Duration::from_secs(self.seconds.unsigned_abs());
-        if self.seconds >= 0 {
-            SystemTime::UNIX_EPOCH + whole + nanoseconds
+        let epoch = SystemTime::UNIX_EPOCH;
+        let time = if self.seconds >= 0 {
+            epoch.checked_add(whole)
         } else {
-            SystemTime::UNIX_EPOCH - whole + nanoseconds
-        }
+            epoch.checked_sub(whole)
+        };
+        // A filesystem may claim any time; what no clock shows is the beginning of time.
+        time.and_then(|time| time.checked_add(nanoseconds))
+            .unwrap_or(epoch)
     }
 }
 

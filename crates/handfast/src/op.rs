@@ -14,8 +14,9 @@ use crate::path::RelPath;
 use crate::root::Root;
 use crate::verb::Verb;
 
-/// Entries of a tree operation are told in lists of this length.
+/// Entries of a tree operation are told in lists of this length, or of this many bytes.
 const SPILL: usize = 256;
+const SPILL_BYTES: usize = 32 * 1024;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
@@ -27,7 +28,12 @@ pub(crate) struct Op<'a> {
     destination: Option<&'a RelPath>,
     id: u64,
     decided: bool,
+    /// The recorder itself refused: it knows.
+    silent: bool,
+    /// The object, where it was only known after the decision.
+    object: Option<Metadata>,
     touched: Vec<TouchedEntry>,
+    touched_bytes: usize,
 }
 
 impl Root {
@@ -60,7 +66,10 @@ impl Root {
                 0
             },
             decided: false,
+            silent: false,
+            object: None,
             touched: Vec::new(),
+            touched_bytes: 0,
         };
         let result = body(&mut op);
         debug_assert!(
@@ -99,10 +108,16 @@ impl Op<'_> {
             ..self.event(phase, Decision::Allowed)
         };
         recorder.record(&event).map_err(|error| {
-            // The recorder has its say on record already; it gets no second event from us.
-            self.decided = false;
+            self.silent = true;
             record_fault(&error)
         })
+    }
+
+    /// Tells with the result which object it was, where the decision came before it was there.
+    pub(crate) fn note(&mut self, object: &Metadata) {
+        if self.is_recorded() {
+            self.object = Some(*object);
+        }
     }
 
     /// Whether anybody listens: what only events need is not collected otherwise.
@@ -112,8 +127,9 @@ impl Op<'_> {
 
     /// Notes an entry that a tree operation touched.
     pub(crate) fn touch(&mut self, entry: TouchedEntry) -> Result<(), Fault> {
+        self.touched_bytes += entry.path.len();
         self.touched.push(entry);
-        if self.touched.len() >= SPILL {
+        if self.touched.len() >= SPILL || self.touched_bytes >= SPILL_BYTES {
             self.spill()?;
         }
         Ok(())
@@ -121,6 +137,7 @@ impl Op<'_> {
 
     fn spill(&mut self) -> Result<(), Fault> {
         let entries = std::mem::take(&mut self.touched);
+        self.touched_bytes = 0;
         let Some(recorder) = self.recorder() else {
             return Ok(());
         };
@@ -156,6 +173,9 @@ impl Op<'_> {
         let Some(recorder) = self.recorder() else {
             return Ok(());
         };
+        if self.silent {
+            return Ok(());
+        }
         let phase = match (self.decided, self.verb.changes(), fault.is_some()) {
             (true, true, _) => Phase::Result,
             (false, true, true) => Phase::Intent,
@@ -189,7 +209,7 @@ impl Op<'_> {
             destination: self.destination,
             root: self.root.pinned.identity,
             parent: None,
-            object: None,
+            object: self.object.as_ref(),
             decision,
             entries: &[],
             backend: self.root.backend(),

@@ -80,7 +80,7 @@ impl Root {
         use std::os::unix::ffi::OsStrExt;
         let mut bytes = path.as_ref().as_os_str().as_bytes();
         // `link/` would follow the link: the slash must never reach the kernel.
-        while bytes.len() > 1 && bytes.ends_with(b"/") {
+        while bytes.len() > 1 && (bytes.ends_with(b"/") || bytes.ends_with(b"/.")) {
             bytes = &bytes[..bytes.len() - 1];
         }
         let fd = if bytes.is_empty() {

@@ -9,6 +9,7 @@ use crate::metadata::Metadata;
 use crate::path::{Name, RelPath};
 use crate::resolve::{self, Last, ParentFd, Place};
 use crate::root::Root;
+use crate::rules;
 use crate::sys;
 use crate::verb::Verb;
 
@@ -17,6 +18,7 @@ use crate::verb::Verb;
 /// The parent is held by descriptor: renaming directories on the way to it changes nothing. What
 /// stands under the name may change at any time; verbs decide on what they find when they act.
 pub struct Slot {
+    root: Root,
     path: RelPath,
     place: Place,
 }
@@ -32,6 +34,7 @@ impl Root {
             let place = resolve::place(self, path, Last::Itself)?;
             op.allow_in(Some(place.parent()?), None)?;
             Ok(Slot {
+                root: self.clone(),
                 path: path.clone(),
                 place,
             })
@@ -69,6 +72,7 @@ impl Slot {
     pub fn metadata(&self) -> Result<Metadata, Error> {
         self.place
             .status()
+            .and_then(|status| rules::check_passage(&self.root, &status).map(|()| status))
             .map_err(|fault| Error::new(Verb::Metadata, self.path.to_string(), fault))
     }
 }
@@ -98,6 +102,12 @@ impl Place {
             ParentFd::Root(root) => Ok(root.pinned.identity),
             ParentFd::Below(fd) => sys::status(fd).map(|status| status.identity),
         }
+    }
+
+    /// What stands under the name, where somebody listens.
+    pub(crate) fn recorded_object(&self, root: &Root) -> Option<Metadata> {
+        root.options.recorder.as_ref()?;
+        self.status().ok()
     }
 
     /// The parent's identity where somebody listens; a system call saved where nobody does.

@@ -333,3 +333,85 @@ fn a_result_that_cannot_be_recorded_is_told_to_the_caller() {
         assert_eq!(scratch.read("root/f"), "new");
     });
 }
+
+/// The object is named, by the intent where it was there before, by the result where it was made.
+#[test]
+fn every_change_names_its_object() {
+    each_backend(|backend| {
+        for (verb, call) in CALLS.iter().chain(CONDITIONAL) {
+            // These are about a directory's content, or about nothing that is there afterwards.
+            let without = [
+                Verb::TempFile,
+                Verb::TempDir,
+                Verb::Recover,
+                Verb::Symlink,
+                Verb::WriteNew,
+            ];
+            if !verb.changes() || without.contains(verb) {
+                continue;
+            }
+            let scratch = scene();
+            if !has_xattrs(&scratch) && verb.name().ends_with("xattr") {
+                skip("this filesystem has no extended attributes");
+                continue;
+            }
+            let log = Arc::new(Log::default());
+            let root = scratch
+                .open(options(backend))
+                .with_recorder(Arc::clone(&log) as Arc<dyn Recorder>);
+            call(&root).unwrap();
+            let told = log.take();
+            let named = told
+                .iter()
+                .any(|told| told.verb == *verb && told.has_object);
+            assert!(named, "{verb}: {told:?}");
+        }
+    });
+}
+
+/// A rename between two roots is decided by both, and both learn how it ended.
+#[test]
+fn a_rename_between_roots_is_told_to_both() {
+    each_backend(|backend| {
+        let scratch = scene();
+        let (from, to) = (Arc::new(Log::default()), Arc::new(Log::default()));
+        let one = scratch
+            .open(options(backend))
+            .with_recorder(Arc::clone(&from) as Arc<dyn Recorder>);
+        let other = scratch
+            .open(options(backend))
+            .with_recorder(Arc::clone(&to) as Arc<dyn Recorder>);
+        assert_kind(
+            one.rename_to(&rel("f"), &other, &rel("x"), RenameMode::NoReplace),
+            ErrorKind::Exists,
+        );
+        for log in [&from, &to] {
+            let told: Vec<_> = log
+                .take()
+                .iter()
+                .map(|told| (told.phase, told.allowed))
+                .collect();
+            assert_eq!(told, [(Phase::Intent, true), (Phase::Result, false)]);
+        }
+        let refusing = Arc::new(Log {
+            refuse: Some(Phase::Intent),
+            ..Log::default()
+        });
+        for (source, destination) in [
+            (
+                scratch.open(options(backend)),
+                other.with_recorder(Arc::clone(&refusing) as Arc<dyn Recorder>),
+            ),
+            (
+                one.with_recorder(refusing.clone()),
+                scratch.open(options(backend)),
+            ),
+        ] {
+            assert_kind(
+                source.rename_to(&rel("f"), &destination, &rel("y"), RenameMode::NoReplace),
+                ErrorKind::Denied,
+            );
+            assert_eq!(scratch.read("root/f"), "f");
+        }
+    });
+}

@@ -1070,15 +1070,16 @@ fn temporary_files_and_directories_vanish() {
             .unwrap();
         assert_eq!(scratch.read("root/e/kept"), "kept");
         assert_eq!(mode_of(&scratch, "root/e/kept"), 0o600);
-        let file = root.temp_file(&rel("d")).unwrap();
+        let mut file = root.temp_file(&rel("d")).unwrap();
         assert_kind(
             file.persist_new(&rel("e/kept"), WriteOptions::new()),
             ErrorKind::Exists,
         );
-        let dir = root.temp_dir(&rel("d")).unwrap();
+        let mut dir = root.temp_dir(&rel("d")).unwrap();
         dir.root().write(&rel("f"), "f").unwrap();
         dir.persist_new(&root, &rel("e/dir")).unwrap();
         assert_eq!(scratch.read("root/e/dir/f"), "f");
+        drop((file, dir));
         scratch.assert_no_leftovers();
     });
 }

@@ -74,6 +74,11 @@ impl<'a> NameRef<'a> {
         Ok(Self(bytes))
     }
 
+    /// A name that the kernel listed, however long the filesystem lets it be.
+    pub(crate) fn listed(name: &'a std::ffi::CStr) -> Self {
+        Self(name.to_bytes())
+    }
+
     /// The name as it stands in the directory.
     #[must_use]
     pub fn as_bytes(self) -> &'a [u8] {

@@ -120,7 +120,7 @@ fn follow(
             Err(errno) => return Answer::Done(Err(Fault::sys("openat2", errno))),
         }
     }
-    Answer::Done(Err(name_eagain(root, path)))
+    Answer::Done(Err(name_eagain(root, path, flags)))
 }
 
 fn strict_fault(errno: Errno) -> Fault {
@@ -165,8 +165,9 @@ const EVERYTHING: crate::path::Limits = crate::path::Limits::DEFAULT
     .with_depth(usize::MAX);
 
 /// EAGAIN that stayed is a lease or a race. Pinning breaks no lease, so its answer tells.
-fn name_eagain(root: &Root, path: impl Arg + Copy) -> Fault {
-    let pinned = sys::open_beneath(&root.pinned.fd, path, sys::PIN, Mode::empty(), base(root));
+fn name_eagain(root: &Root, path: impl Arg + Copy, flags: OFlags) -> Fault {
+    let pin = sys::PIN - (OFlags::NOFOLLOW - flags);
+    let pinned = sys::open_beneath(&root.pinned.fd, path, pin, Mode::empty(), base(root));
     match pinned {
         Err(Errno::AGAIN) => Fault::sys("openat2", Errno::AGAIN).with_kind(ErrorKind::Raced, ""),
         _ => lease_fault(),
@@ -174,7 +175,7 @@ fn name_eagain(root: &Root, path: impl Arg + Copy) -> Fault {
 }
 
 pub(super) fn open_child_dir(root: &Root, dir: BorrowedFd<'_>, name: &CStr) -> Answer {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | crate::root::CAUTIOUS;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | crate::root::CAUTIOUS;
     let strict = base(root) | ResolveFlags::NO_SYMLINKS;
     match sys::open_beneath(dir, name, flags, Mode::empty(), strict) {
         Ok(fd) => Answer::Done(Ok(fd)),

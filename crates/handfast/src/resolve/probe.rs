@@ -25,7 +25,10 @@ pub(crate) fn probe_in_place(root: impl AsFd) -> Probe {
     };
     match ask(c".", ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS) {
         Ok(()) => {}
-        Err(_) => return Probe::Absent,
+        Err(errno) if means_absent(errno) => return Probe::Absent,
+        // It is there, and this directory cannot be searched (or there is no descriptor left):
+        // nothing below it can be reached either way.
+        Err(_) => return Probe::Works,
     }
     // An emulation that takes the flags and ignores them would let these pass.
     let unknown = ResolveFlags::from_bits_retain(1 << 63);
@@ -56,5 +59,10 @@ pub(super) fn is_absent(root: impl AsFd) -> bool {
         Mode::empty(),
         ResolveFlags::BENEATH,
     )
-    .is_err()
+    .is_err_and(means_absent)
+}
+
+/// Old kernels and filters answer ENOSYS, older container profiles EPERM.
+fn means_absent(errno: Errno) -> bool {
+    matches!(errno, Errno::NOSYS | Errno::PERM)
 }

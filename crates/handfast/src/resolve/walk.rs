@@ -15,7 +15,6 @@ use rustix::io::Errno;
 
 use super::{Last, ParentFd, Place};
 use crate::error::{ErrorKind, Fault};
-use crate::filesystem::FilesystemKind;
 use crate::identity::Identity;
 use crate::options::Links;
 use crate::path::{Limits, NameRef, RelPath};
@@ -25,6 +24,10 @@ use crate::sys;
 
 /// As many links as the kernel follows.
 const MAX_LINKS: u32 = 40;
+
+/// Directories held at most, where links are followed and `..` has to be answered: a link's text
+/// alone must not use up a process's descriptors.
+const MAX_HELD: usize = 256;
 
 /// How often a last component may turn from file to link and back while we look.
 const TRIES: u32 = 128;
@@ -109,6 +112,12 @@ impl<'a> Walker<'a> {
             if self.root.options.links == Links::Refuse {
                 self.held.clear();
             }
+            if self.held.len() >= MAX_HELD {
+                return Err(Fault::rule(
+                    ErrorKind::TooLong,
+                    "links lead through too many directories",
+                ));
+            }
             self.held.push(fd);
             return Ok(());
         }
@@ -130,13 +139,7 @@ impl<'a> Walker<'a> {
         if self.links > MAX_LINKS {
             return Err(Fault::rule(ErrorKind::Link, "too many links, or a loop"));
         }
-        // Links of procfs may be magic: their text is not where they lead.
-        if matches!(sys::filesystem(link), Ok(FilesystemKind::Proc)) {
-            return Err(Fault::rule(
-                ErrorKind::Link,
-                "links of procfs are not followed",
-            ));
-        }
+        sys::check_links_followed(link)?;
         let target = sys::readlink_pinned(link)?;
         if target.first() == Some(&b'/') {
             return Err(escape());
@@ -150,10 +153,8 @@ impl<'a> Walker<'a> {
                 b"" => continue,
                 b"." => Step::Stay,
                 b".." => Step::Up,
-                name => {
-                    NameRef::check(name, &Limits::DEFAULT)?;
-                    Step::Name(Cow::Owned(name.to_vec()))
-                }
+                // Without `/`, since split, and without NUL, since a link cannot hold one.
+                name => Step::Name(Cow::Owned(name.to_vec())),
             });
         }
         Ok(())
@@ -283,7 +284,28 @@ fn open_last_pinned(
     if flags.contains(OFlags::PATH) {
         return Ok(Some(fd));
     }
-    sys::open_at(&fd, c".", flags - OFlags::NOFOLLOW, mode).map(Some)
+    reopen_dir(walker.current(), &fd, name, flags, mode).map(Some)
+}
+
+/// Opens a pinned directory for listing. Its own `.` cannot be anything else, but needs search
+/// permission, which listing does not; then it is opened by name and compared.
+fn reopen_dir(
+    dir: BorrowedFd<'_>,
+    pin: &OwnedFd,
+    name: &[u8],
+    flags: OFlags,
+    mode: Mode,
+) -> Result<OwnedFd, Fault> {
+    match sys::open_at(pin, c".", flags - OFlags::NOFOLLOW, mode) {
+        Err(fault) if fault.is(Errno::ACCESS) => {}
+        opened => return opened,
+    }
+    let fd = sys::open_at(dir, name, flags | OFlags::NOFOLLOW, mode)?;
+    if sys::status(&fd)?.identity == sys::status(pin)?.identity {
+        Ok(fd)
+    } else {
+        Err(raced())
+    }
 }
 
 fn not_a_directory() -> Fault {
@@ -365,5 +387,5 @@ pub(super) fn open_child_dir(
         return Err(not_a_directory());
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | CAUTIOUS;
-    sys::open_at(&fd, c".", flags, Mode::empty())
+    reopen_dir(dir, &fd, name.to_bytes(), flags, Mode::empty())
 }

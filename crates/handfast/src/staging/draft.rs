@@ -70,7 +70,7 @@ impl<D: AsFd> Draft<D> {
         let identity = self.identity()?;
         let proof = StagingName::new(Role::File, &identity, sys::random()?, expected).to_name();
         if let Some(old) = &self.name {
-            sys::rename_noreplace(&self.dir, old.as_c_str(), &self.dir, proof.as_c_str())?;
+            rename_to_secret(&self.dir, old, &proof)?;
             self.name = Some(proof);
         }
         Ok(())
@@ -108,16 +108,28 @@ impl<D: AsFd> Draft<D> {
                 self.name = Some(proof);
                 Ok(())
             }
-            // Kernels before 6.10 want a capability to link by descriptor and answer ENOENT.
-            // Copy into a named draft once, and use names from now on.
-            Err(fault) if fault.is(Errno::NOENT) || fault.is(Errno::OPNOTSUPP) => {
+            Err(fault) => {
+                self.require_lasting(fault)?;
                 root.pinned.no_unnamed_files.store(true, Ordering::Relaxed);
                 self.become_named(expected)
             }
-            Err(fault) => Err(fault),
         }
     }
 
+    /// Kernels before 6.10 want a capability to link by descriptor and answer ENOENT; so does
+    /// every kernel if the directory itself was removed. Passes only where names will do better.
+    fn require_lasting(&self, fault: Fault) -> Result<(), Fault> {
+        let says_no = fault.is(Errno::NOENT) || fault.is(Errno::OPNOTSUPP);
+        let removed = sys::status(&self.dir).is_ok_and(|status| status.nlink == 0);
+        if says_no && !removed {
+            Ok(())
+        } else {
+            Err(fault)
+        }
+    }
+
+    /// Copies into a draft with a name: another file, so whoever asked for the identity before
+    /// asks again.
     fn become_named(&mut self, expected: Option<Expected>) -> Result<(), Fault> {
         let status = sys::status(self.fd())?;
         let mut named = Draft::create_named(self.dir.as_fd(), 0o600)?;
@@ -131,7 +143,10 @@ impl<D: AsFd> Draft<D> {
             sys::write_all(named.fd(), &buffer[..got])?;
             offset += got as u64;
         }
-        sys::chown_open(named.fd(), Some(status.uid), Some(status.gid))?;
+        let made = sys::status(named.fd())?;
+        if (made.uid, made.gid) != (status.uid, status.gid) {
+            sys::chown_open(named.fd(), Some(status.uid), Some(status.gid))?;
+        }
         sys::chmod_open(named.fd(), status.mode)?;
         // A sync of the first file said nothing about this one.
         sys::sync_all(named.fd())?;
@@ -145,41 +160,51 @@ impl<D: AsFd> Draft<D> {
     }
 
     /// The same file, to be published in another directory of the same filesystem.
-    pub(crate) fn moved_to<E: AsFd>(mut self, dir: E) -> Result<Draft<E>, Fault> {
+    pub(crate) fn move_to(&mut self, dir: D) -> Result<(), Fault> {
         if let Some(name) = &self.name {
-            sys::rename_noreplace(&self.dir, name.as_c_str(), &dir, name.as_c_str())?;
+            sys::rename_at(&self.dir, name.as_c_str(), &dir, name.as_c_str())?;
         }
-        Ok(Draft {
-            dir,
-            name: self.name.take(),
-            fd: self.fd.take(),
-            identity: self.identity,
-        })
+        self.dir = dir;
+        Ok(())
     }
 
-    /// Publishes under a name that must be free.
-    pub(crate) fn publish_new(mut self, root: &Root, name: &Name) -> Result<OwnedFd, Fault> {
+    /// Publishes under a name that must be free, and says which file was published.
+    pub(crate) fn publish_new(&mut self, root: &Root, name: &Name) -> Result<Identity, Fault> {
         if self.name.is_none() {
             match sys::link_pinned(self.fd(), &self.dir, name.as_c_str()) {
-                Ok(()) => return Ok(self.release()),
-                Err(fault) if fault.is(Errno::NOENT) || fault.is(Errno::OPNOTSUPP) => {
+                // By descriptor: it cannot have been another file.
+                Ok(()) => return self.identity(),
+                Err(fault) => {
+                    self.require_lasting(fault)?;
                     root.pinned.no_unnamed_files.store(true, Ordering::Relaxed);
                     self.become_named(None)?;
                 }
-                Err(fault) => return Err(fault),
             }
         }
+        let identity = self.identity()?;
         let staging = self.name.as_ref().expect("named by now");
-        sys::rename_noreplace(&self.dir, staging.as_c_str(), &self.dir, name.as_c_str())?;
-        Ok(self.release())
+        match sys::rename_noreplace(&self.dir, staging.as_c_str(), &self.dir, name.as_c_str()) {
+            Ok(()) => self.name = None,
+            // Filesystems without the flag: a second name, which never replaces, and then the
+            // first one goes.
+            Err(fault) if fault.is(Errno::INVAL) => {
+                sys::link_at(&self.dir, staging.as_c_str(), &self.dir, name.as_c_str())?;
+                let staging = self.name.take().expect("named by now");
+                drop(remove_if_same(self.dir.as_fd(), &staging, &identity));
+            }
+            Err(fault) => return Err(fault),
+        }
+        Ok(identity)
     }
 
-    /// Publishes under a name, replacing what is there.
-    pub(crate) fn publish(mut self, root: &Root, name: &Name) -> Result<OwnedFd, Fault> {
+    /// Publishes under a name, replacing what is there, and says which file was published.
+    pub(crate) fn publish(&mut self, root: &Root, name: &Name) -> Result<Identity, Fault> {
         self.named(root, None)?;
+        let identity = self.identity()?;
         let staging = self.name.as_ref().expect("just named");
         sys::rename_at(&self.dir, staging.as_c_str(), &self.dir, name.as_c_str())?;
-        Ok(self.release())
+        self.name = None;
+        Ok(identity)
     }
 
     /// The staging name now belongs to something else, or to nothing.
@@ -236,6 +261,22 @@ fn lock(fd: &OwnedFd) -> Result<(), Fault> {
 fn means_no_unnamed_files(fault: &Fault) -> bool {
     // EISDIR: kernels that do not know the flag; EOPNOTSUPP, EINVAL: filesystems without it.
     fault.is(Errno::OPNOTSUPP) || fault.is(Errno::ISDIR) || fault.is(Errno::INVAL)
+}
+
+/// Renames to a name that nobody can have guessed: where the filesystem cannot promise not to
+/// replace, there is nothing to be replaced.
+pub(crate) fn rename_to_secret(dir: impl AsFd, from: &Name, to: &Name) -> Result<(), Fault> {
+    let renamed = match sys::rename_noreplace(&dir, from.as_c_str(), &dir, to.as_c_str()) {
+        Err(fault) if fault.is(Errno::INVAL) || fault.is(Errno::NOSYS) => {
+            sys::rename_at(&dir, from.as_c_str(), &dir, to.as_c_str())
+        }
+        renamed => renamed,
+    };
+    renamed.map_err(|fault| match fault.kind {
+        // Somebody took away what nobody else should have found.
+        ErrorKind::NotFound => fault.with_kind(ErrorKind::Raced, ""),
+        _ => fault,
+    })
 }
 
 /// Unlinks a name of ours if it still stands for the given object.

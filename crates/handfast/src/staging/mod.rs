@@ -9,5 +9,5 @@
 mod draft;
 mod name;
 
-pub(crate) use draft::{Draft, remove_if_same};
+pub(crate) use draft::{Draft, remove_if_same, rename_to_secret};
 pub(crate) use name::{Expected, PREFIX, Role, StagingName};

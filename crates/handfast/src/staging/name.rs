@@ -4,10 +4,18 @@
 //! nanoseconds, 0 where the filesystem keeps none. A conditional write adds what it expects to
 //! displace: `-<inode>-<birth>-<size>-<mtime>` and, if known, `-<digest>` (its first 8 bytes).
 
+use std::os::fd::AsFd;
+
+use rustix::fs::XattrFlags;
+
 use crate::identity::Identity;
 use crate::metadata::Metadata;
 use crate::path::Name;
+use crate::sys;
 use crate::version::Version;
+
+/// The attribute that marks a staging directory.
+const MARK: &std::ffi::CStr = c"user.handfast.staging";
 
 /// Every staging name begins with this.
 pub(crate) const PREFIX: &[u8] = b".handfast-";
@@ -123,6 +131,27 @@ impl StagingName {
         self.inode != 0
             && self.inode == status.identity.inode
             && self.born == status.identity.born_nanoseconds()
+    }
+
+    /// Marks a directory as the one this name was made for. Inode and birth time can be read by
+    /// anybody who wants to forge a name; the mark can only be set by who may write the directory,
+    /// and who may do that may also empty it.
+    pub(crate) fn mark(&self, dir: impl AsFd) {
+        let value = self.random.to_be_bytes();
+        // Where there are no attributes, `recover` cannot prove anything and keeps the directory.
+        sys::retry(|| rustix::fs::fsetxattr(&dir, MARK, &value, XattrFlags::empty())).ok();
+    }
+
+    /// Takes the mark away, before the directory becomes somebody's.
+    pub(crate) fn unmark(dir: impl AsFd) {
+        sys::retry(|| rustix::fs::fremovexattr(&dir, MARK)).ok();
+    }
+
+    /// Whether a directory has the mark of this name.
+    pub(crate) fn has_mark(&self, dir: impl AsFd) -> bool {
+        let mut value = [0; 8];
+        rustix::fs::fgetxattr(&dir, MARK, &mut value[..]).is_ok_and(|len| len == value.len())
+            && value == self.random.to_be_bytes()
     }
 
     pub(crate) fn inode(&self) -> u64 {

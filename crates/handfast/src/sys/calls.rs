@@ -56,6 +56,17 @@ pub(crate) fn rename_at(
         .map_err(|errno| Fault::sys("renameat", errno))
 }
 
+/// Another name for what stands under a name; a link is itself.
+pub(crate) fn link_at(
+    from: impl AsFd,
+    old: impl Arg + Copy,
+    to: impl AsFd,
+    new: impl Arg + Copy,
+) -> Result<(), Fault> {
+    retry(|| rustix::fs::linkat(&from, old, &to, new, AtFlags::empty()))
+        .map_err(|errno| Fault::sys("linkat", errno))
+}
+
 /// The text of a link under a name.
 pub(crate) fn readlink_at(dir: impl AsFd, name: impl Arg + Copy) -> Result<Vec<u8>, Fault> {
     retry(|| rustix::fs::readlinkat(&dir, name, Vec::new()))

@@ -230,6 +230,29 @@ pub(crate) fn copy_range(from: impl AsFd, to: impl AsFd, len: usize) -> Result<u
         .map_err(|errno| Fault::sys("copy_file_range", errno))
 }
 
+/// Whether links on the filesystem of a pinned one may be followed at all: those of procfs may be
+/// magic, and their text is not where they lead; and a mount may forbid it.
+pub(crate) fn check_links_followed(link: impl AsFd) -> Result<(), Fault> {
+    let status =
+        retry(|| rustix::fs::fstatfs(&link)).map_err(|errno| Fault::sys("fstatfs", errno))?;
+    if FilesystemKind::from_magic(magic(status.f_type)) == FilesystemKind::Proc {
+        return Err(Fault::rule(
+            ErrorKind::Link,
+            "links of procfs are not followed",
+        ));
+    }
+    if u64::try_from(status.f_flags).is_ok_and(|flags| flags & NOSYMFOLLOW != 0) {
+        return Err(Fault::rule(
+            ErrorKind::Link,
+            "links are not followed on this mount",
+        ));
+    }
+    Ok(())
+}
+
+/// `ST_NOSYMFOLLOW` (Linux 5.10); the C library's headers do not have it yet.
+const NOSYMFOLLOW: u64 = 0x2000;
+
 /// Which filesystem a descriptor lies on.
 pub(crate) fn filesystem(fd: impl AsFd) -> Result<FilesystemKind, Fault> {
     retry(|| rustix::fs::fstatfs(&fd))

@@ -68,7 +68,9 @@ impl Budget {
         Self {
             depth: limits.depth,
             entries: limits.entries,
-            deadline: limits.time.map(|time| Instant::now() + time),
+            deadline: limits
+                .time
+                .and_then(|time| Instant::now().checked_add(time)),
             until_clock: 0,
         }
     }

@@ -113,6 +113,10 @@ impl Listing {
                 let inode = entry.ino();
                 match name {
                     b".\0" | b"..\0" => {}
+                    // Only a lying filesystem says so, and the kernel lets none through.
+                    name if name == b"\0" || name.contains(&b'/') => {
+                        return Err(Fault::sys("getdents64", Errno::IO));
+                    }
                     name => {
                         let start = self.names.len();
                         self.names.extend_from_slice(name);

@@ -1,13 +1,18 @@
 //! Append to a file, creating it if it is missing.
 
+use std::os::fd::{AsFd, OwnedFd};
+
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
 use super::open::{OpenOptions, open_ruled};
-use super::write::{WriteOptions, Written};
-use crate::error::{Effect, Error, Fault};
+use super::write::{DirSync, WriteOptions, Written};
+use crate::error::{Effect, Error, ErrorKind, Fault};
+use crate::metadata::Metadata;
 use crate::path::RelPath;
+use crate::resolve::{self, Last};
 use crate::root::Root;
+use crate::staging::remove_if_same;
 use crate::sys;
 use crate::verb::Verb;
 
@@ -42,13 +47,36 @@ impl Root {
                 .append(true)
                 .create(true)
                 .mode(options.mode.unwrap_or(0o666));
-            op.allow(None)?;
-            // Readable as well where possible, so that the version can be told afterwards.
-            let (fd, status) = match open_ruled(self, path, how) {
-                Err(fault) if fault.is(Errno::ACCESS) => open_ruled(self, path, how.read(false))?,
-                opened => opened?,
+            let existing = match open_appending(self, path, how.create(false)) {
+                Err(fault) if fault.kind == ErrorKind::NotFound => None,
+                opened => Some(opened?),
             };
-            reserve(&fd, status.len, data.len())?;
+            op.allow(existing.as_ref().map(|(_, status)| status))?;
+            let mut made = false;
+            let (fd, status) = match existing {
+                Some(opened) => opened,
+                None => match open_ruled(self, path, how.create_new(true)) {
+                    // Somebody was faster, or a link leads to nothing: the next open tells.
+                    Err(fault) if fault.kind == ErrorKind::Exists => {
+                        open_appending(self, path, how)?
+                    }
+                    opened => {
+                        made = true;
+                        opened?
+                    }
+                },
+            };
+            op.note(&status);
+            reserve(&fd, status.len, data.len()).inspect_err(|_| {
+                if made && let Ok(place) = resolve::place(self, path, Last::Itself) {
+                    // Nothing was written: the file that this call made goes again.
+                    drop(remove_if_same(
+                        place.dir.as_fd(),
+                        &place.name,
+                        &status.identity,
+                    ));
+                }
+            })?;
             sys::write_all(&fd, data).map_err(|fault| match sys::status(&fd) {
                 Ok(now) if now.len == status.len => fault,
                 _ => fault.with_effect(Effect::Visible),
@@ -56,8 +84,26 @@ impl Root {
             if options.durability.syncs_file() {
                 sys::sync_all(&fd).map_err(|fault| fault.with_effect(Effect::Visible))?;
             }
+            if made && options.durability.syncs_dir() {
+                resolve::place(self, path, Last::Itself)
+                    .and_then(|place| DirSync::prepare(&place, options.durability))
+                    .and_then(DirSync::sync)
+                    .map_err(|fault| fault.with_effect(Effect::Visible))?;
+            }
             Ok(Written::new(fd, path, status.identity))
         })
+    }
+}
+
+/// Readable as well where possible, so that the version can be told afterwards.
+fn open_appending(
+    root: &Root,
+    path: &RelPath,
+    how: OpenOptions,
+) -> Result<(OwnedFd, Metadata), Fault> {
+    match open_ruled(root, path, how) {
+        Err(fault) if fault.is(Errno::ACCESS) => open_ruled(root, path, how.read(false)),
+        opened => opened,
     }
 }
 

@@ -35,6 +35,11 @@ impl Root {
                     let fd = reopen(self, path, &status)?;
                     sys::chmod_open(&fd, mode)
                 }
+                // A genuine refusal, or a filter's: a descriptor gets the same genuine one.
+                Err(fault) if fault.is(Errno::PERM) => match reopen(self, path, &status) {
+                    Ok(fd) => sys::chmod_open(&fd, mode),
+                    Err(_) => Err(fault),
+                },
                 done => done,
             }
         })

@@ -1,7 +1,7 @@
 //! Change owner and group.
 
 use super::chmod::pin_for_change;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind, Fault};
 use crate::path::RelPath;
 use crate::root::Root;
 use crate::sys;
@@ -19,6 +19,10 @@ impl Root {
     /// The owner is changed through the descriptor of the object that was judged.
     pub fn chown(&self, path: &RelPath, uid: Option<u32>, gid: Option<u32>) -> Result<(), Error> {
         self.act(Verb::Chown, path, |op| {
+            // The kernel takes this number for "leave it as it is".
+            if uid == Some(u32::MAX) || gid == Some(u32::MAX) {
+                return Err(Fault::rule(ErrorKind::Invalid, "not a user or group"));
+            }
             let (pin, _) = pin_for_change(self, path, op)?;
             sys::chown_pinned(&pin, uid, gid)
         })

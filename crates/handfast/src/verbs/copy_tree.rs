@@ -3,6 +3,7 @@
 //! The copy is built in a staging directory beside the destination and renamed into place at the
 //! end, so the destination appears whole or not at all.
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -14,6 +15,7 @@ use super::symlink::check_target;
 use super::temp::StagingDir;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::event::TouchedEntry;
+use crate::identity::Identity;
 use crate::metadata::FileKind;
 use crate::op::Op;
 use crate::options::Links;
@@ -62,7 +64,7 @@ impl Root {
             let (place, depth) = resolve::place_with_depth(self, to)?;
             require_free(&place)?;
             op.allow_in(place.recorded_parent(self)?, Some(&status))?;
-            let staging = StagingDir::create(self, place.dir.as_fd())?;
+            let mut staging = StagingDir::create(self, place.dir.as_fd())?;
             let top = sys::open_at(
                 staging.fd(),
                 c".",
@@ -77,7 +79,7 @@ impl Root {
                 modes: vec![status.mode & 0o777],
                 depth: depth + 1,
                 budget: Budget::new(limits),
-                staging: staging.identity().inode,
+                made: BTreeSet::from([key(staging.identity())]),
             };
             copier.run()?;
             staging.publish_new(&place).map_err(|fault| {
@@ -89,6 +91,10 @@ impl Root {
             })
         })
     }
+}
+
+fn key(identity: &Identity) -> (u64, u64) {
+    (identity.device, identity.inode)
 }
 
 /// Looked at before the work, so that it is not done in vain; the rename at its end decides.
@@ -123,8 +129,8 @@ struct Copier<'a, 'op> {
     /// Directories between the root and the top of the copy.
     depth: usize,
     budget: Budget,
-    /// The staging directory itself, which must not be copied into itself.
-    staging: u64,
+    /// The directories of the copy, which must not be copied into themselves.
+    made: BTreeSet<(u64, u64)>,
 }
 
 impl Copier<'_, '_> {
@@ -157,9 +163,6 @@ impl Copier<'_, '_> {
         listing.restart();
         while let Some(listed) = listing.next(self.source.current())? {
             self.budget.spend_entry()?;
-            if listed.inode == self.staging {
-                return Err(into_itself());
-            }
             let mut kind = listed.kind;
             if kind == FileKind::Unknown {
                 kind = sys::status_at(self.source.current(), listed.name)?.kind;
@@ -199,12 +202,16 @@ impl Copier<'_, '_> {
         let from = resolve::open_child_dir(self.root, self.source.current(), name)?;
         let status = sys::status(&from)?;
         rules::check_passage(self.root, &status)?;
+        if self.made.contains(&key(&status.identity)) {
+            return Err(into_itself());
+        }
         sys::mkdir_at(
             self.copy.current(),
             name.as_c_str(),
             Mode::from_raw_mode(0o700),
         )?;
         let to = self.open_made(name)?;
+        self.made.insert(key(&sys::status(&to)?.identity));
         self.source.push(name.to_bytes(), from)?;
         self.copy.push(name.to_bytes(), to)?;
         self.modes.push(status.mode & 0o777);

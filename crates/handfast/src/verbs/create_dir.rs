@@ -3,7 +3,7 @@
 use rustix::fs::Mode;
 
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Fault};
+use crate::error::{Effect, Error, ErrorKind, Fault};
 use crate::path::RelPath;
 use crate::resolve::{self, Last};
 use crate::root::Root;
@@ -39,8 +39,10 @@ impl Root {
                 return Err(Fault::rule(
                     ErrorKind::Raced,
                     "something else stands under the name right after it was made",
-                ));
+                )
+                .with_effect(Effect::Unknown));
             }
+            op.note(&metadata);
             Ok(Dir {
                 root: self.clone(),
                 fd,

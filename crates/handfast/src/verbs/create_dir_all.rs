@@ -48,14 +48,17 @@ impl Root {
             op.allow(None)?;
             let mode = Mode::from_raw_mode(mode & 0o777);
             for _ in 0..TRIES {
-                match self.existing_dir(path) {
-                    Err(fault) if fault.kind == ErrorKind::NotFound => {}
-                    found => return found,
-                }
-                match Descent::new(self, path).run(mode) {
-                    Err(fault) if fault.is(Errno::NOENT) => {}
-                    made => return made,
-                }
+                let dir = match self.existing_dir(path) {
+                    Err(fault) if fault.kind == ErrorKind::NotFound => {
+                        match Descent::new(self, path).run(mode) {
+                            Err(fault) if fault.is(Errno::NOENT) => continue,
+                            made => made?,
+                        }
+                    }
+                    found => found?,
+                };
+                op.note(&dir.metadata);
+                return Ok(dir);
             }
             Err(Fault::rule(
                 ErrorKind::Raced,

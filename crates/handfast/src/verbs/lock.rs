@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use super::open_dir_place;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::identity::Identity;
+use crate::metadata::Metadata;
 use crate::path::RelPath;
 use crate::resolve::{self, Last, Place};
 use crate::root::{CAUTIOUS, Root};
@@ -56,10 +57,12 @@ impl Root {
         self.act(Verb::Lock, path, |op| {
             resolve::require_file_path(self, path, Last::Itself)?;
             op.allow(None)?;
-            let deadline = Instant::now() + patience;
+            let deadline = Instant::now().checked_add(patience);
             let place = resolve::place(self, path, Last::Itself)?;
             for _ in 0..TRIES {
-                let (fd, identity) = open_lock_file(self, &place)?;
+                let (fd, status) = open_lock_file(self, &place)?;
+                let identity = status.identity;
+                op.note(&status);
                 acquire(&fd, kind, deadline)?;
                 // The name may have got another file while we waited.
                 match place.status() {
@@ -98,7 +101,7 @@ impl Root {
             let fd = open_dir_place(self, path)?;
             let status = sys::status(&fd)?;
             op.allow(Some(&status))?;
-            acquire(&fd, kind, Instant::now() + patience)?;
+            acquire(&fd, kind, Instant::now().checked_add(patience))?;
             Ok(LockGuard {
                 fd,
                 identity: status.identity,
@@ -110,7 +113,7 @@ impl Root {
 }
 
 /// Opens the file that is locked, judged before it is.
-fn open_lock_file(root: &Root, place: &Place) -> Result<(OwnedFd, Identity), Fault> {
+fn open_lock_file(root: &Root, place: &Place) -> Result<(OwnedFd, Metadata), Fault> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | CAUTIOUS;
     let fd = sys::open_at(
         &place.dir,
@@ -124,15 +127,16 @@ fn open_lock_file(root: &Root, place: &Place) -> Result<(OwnedFd, Identity), Fau
     })?;
     let status = sys::status(&fd)?;
     rules::check_file(root, &status, Want::Change)?;
-    Ok((fd, status.identity))
+    Ok((fd, status))
 }
 
-fn acquire(fd: &OwnedFd, kind: LockKind, deadline: Instant) -> Result<(), Fault> {
+/// Without a deadline it waits for as long as it takes.
+fn acquire(fd: &OwnedFd, kind: LockKind, deadline: Option<Instant>) -> Result<(), Fault> {
     loop {
         if sys::try_lock(fd, kind == LockKind::Exclusive)? {
             return Ok(());
         }
-        if Instant::now() >= deadline {
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(Fault::rule(ErrorKind::Busy, "somebody else holds the lock"));
         }
         std::thread::sleep(PAUSE);

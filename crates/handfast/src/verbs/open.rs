@@ -201,7 +201,9 @@ pub(super) fn open_checked(
     if options.create != Create::Never {
         // Creating is a change of its own: it is told before it happens.
         op.allow(None)?;
-        return open_ruled(root, path, options);
+        let (fd, status) = open_ruled(root, path, options)?;
+        op.note(&status);
+        return Ok((fd, status));
     }
     let (fd, status) = open_ruled(root, path, options)?;
     op.allow(Some(&status))?;

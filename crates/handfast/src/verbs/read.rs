@@ -78,8 +78,9 @@ fn read_whole(fd: &OwnedFd, status: &Metadata, limit: u64) -> Result<Vec<u8>, Fa
     }
     let expected = usize::try_from(status.len).map_err(|_| too_large())?;
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    // One byte more, so that the usual file ends with one short read.
-    let mut data = vec![0; expected + 1];
+    // One byte more, so that the usual file ends with one short read; not more than it is likely
+    // to have, since a hole costs nobody anything but us.
+    let mut data = vec![0; expected.min(64 << 20) + 1];
     let mut filled = 0;
     loop {
         let got = sys::read(fd, &mut data[filled..])?;

@@ -104,7 +104,7 @@ impl<'a> DirEntry<'a> {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> NameRef<'a> {
-        name_of(self.listed.name)
+        NameRef::listed(self.listed.name)
     }
 
     /// Its kind as the directory tells it: a hint, and `Unknown` on some filesystems.
@@ -141,11 +141,6 @@ impl fmt::Debug for DirEntry<'_> {
             .field("kind", &self.kind())
             .finish()
     }
-}
-
-/// Names from the kernel are names: it lets no other through.
-pub(super) fn name_of(name: &CStr) -> NameRef<'_> {
-    NameRef::parse(name.to_bytes()).expect("the kernel lists names only")
 }
 
 pub(super) fn entry_metadata(root: &Root, dir: impl AsFd, name: &CStr) -> Result<Metadata, Fault> {

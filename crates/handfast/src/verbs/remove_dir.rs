@@ -18,7 +18,8 @@ impl Root {
         self.act(Verb::RemoveDir, path, |op| {
             let place = resolve::place(self, path, Last::Itself)?;
             check_denied(self, &place)?;
-            op.allow_in(place.recorded_parent(self)?, None)?;
+            let object = place.recorded_object(self);
+            op.allow_in(place.recorded_parent(self)?, object.as_ref())?;
             sys::rmdir_at(&place.dir, place.name.as_c_str())
                 .map_err(|fault| name_busy(&place, fault))
         })

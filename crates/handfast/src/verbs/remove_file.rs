@@ -19,7 +19,8 @@ impl Root {
             resolve::require_file_path(self, path, Last::Itself)?;
             let place = resolve::place(self, path, Last::Itself)?;
             check_denied(self, &place)?;
-            op.allow_in(place.recorded_parent(self)?, None)?;
+            let object = place.recorded_object(self);
+            op.allow_in(place.recorded_parent(self)?, object.as_ref())?;
             sys::unlink_at(&place.dir, place.name.as_c_str())
                 .map_err(|fault| name_busy(&place, fault))
         })

@@ -8,7 +8,7 @@ use crate::path::RelPath;
 use crate::resolve::{self, Last};
 use crate::root::Root;
 use crate::rules;
-use crate::staging::{Expected, Role, StagingName};
+use crate::staging::{Expected, Role, StagingName, rename_to_secret};
 use crate::sys;
 use crate::verb::Verb;
 use crate::version::Version;
@@ -40,7 +40,7 @@ impl Root {
             let private =
                 StagingName::new(Role::Removed, identity, sys::random()?, expected).to_name();
             let (dir, name) = (&place.dir, &place.name);
-            sys::rename_noreplace(dir, name.as_c_str(), dir, private.as_c_str())?;
+            rename_to_secret(dir, name, &private)?;
             if let Err(fault) = old.compare_displaced(dir.as_fd(), &private, version) {
                 sys::rename_noreplace(dir, private.as_c_str(), dir, name.as_c_str()).map_err(
                     |back| {

@@ -18,12 +18,13 @@ use crate::op::Op;
 use crate::path::RelPath;
 use crate::resolve::{self, Last};
 use crate::root::Root;
+use crate::rules;
 use crate::sys;
 use crate::tree::{Budget, DirStack, Listing, Pending, TreeLimits};
 use crate::verb::Verb;
 
-/// How often a directory that somebody keeps filling is emptied again.
-const PASSES: u32 = 32;
+/// How often directories that somebody keeps filling are emptied again, in one removal.
+const PASSES: u32 = 256;
 
 /// How often one entry may change between directory and something else while it is removed.
 const TURNS: u32 = 128;
@@ -53,7 +54,8 @@ impl Root {
             if path.must_be_dir() && !place.status()?.is_dir() {
                 return Err(Fault::rule(ErrorKind::NotADirectory, ""));
             }
-            op.allow_in(place.recorded_parent(self)?, None)?;
+            let object = place.recorded_object(self);
+            op.allow_in(place.recorded_parent(self)?, object.as_ref())?;
             let mut removal = Removal::new(self, limits, Some(op));
             removal
                 .remove(place.dir.as_fd(), place.name.as_c_str())
@@ -68,6 +70,8 @@ pub(super) struct Removal<'a, 'op> {
     root: &'a Root,
     budget: Budget,
     removed: u64,
+    /// How often a directory was not empty after all.
+    passes: u32,
     op: Option<&'a mut Op<'op>>,
     /// The tree is one that we made and that nobody has seen: what is not writable in it was made
     /// so by us.
@@ -87,16 +91,17 @@ impl<'a, 'op> Removal<'a, 'op> {
             root,
             budget: Budget::new(limits),
             removed: 0,
+            passes: 0,
             op,
             own: false,
         }
     }
 
     /// For a tree of our own that was not published.
-    pub(super) fn of_own(root: &'a Root) -> Self {
+    pub(super) fn of_own(root: &'a Root, limits: TreeLimits) -> Self {
         Self {
             own: true,
-            ..Self::new(root, TreeLimits::new(), None)
+            ..Self::new(root, limits, None)
         }
     }
 
@@ -115,7 +120,7 @@ impl<'a, 'op> Removal<'a, 'op> {
             Err(fault) if is_directory(&fault) => {}
             Err(fault) => return Err(fault),
         }
-        for _ in 0..PASSES {
+        while self.passes <= PASSES {
             match self.enter(dir, name)? {
                 Entered::Gone => return Ok(()),
                 Entered::Dir(fd) => self.empty(fd)?,
@@ -123,6 +128,7 @@ impl<'a, 'op> Removal<'a, 'op> {
             if self.remove_dir(dir, name)? {
                 return Ok(());
             }
+            self.passes += 1;
         }
         Err(self.keeps_growing())
     }
@@ -147,8 +153,6 @@ impl<'a, 'op> Removal<'a, 'op> {
         let mut stack = DirStack::new(top);
         let mut pending = Pending::new();
         let mut listing = Listing::new();
-        // Passes over the directories that are not empty yet, one count for each level.
-        let mut passes = vec![0_u32];
         self.clear_files(&stack, &mut listing, &mut pending)?;
         loop {
             if let Some(name) = pending.pop() {
@@ -156,7 +160,6 @@ impl<'a, 'op> Removal<'a, 'op> {
                 if let Entered::Dir(fd) = self.enter(stack.current(), &name)? {
                     stack.push(name.to_bytes(), fd)?;
                     pending.enter_level();
-                    passes.push(0);
                     self.clear_files(&stack, &mut listing, &mut pending)?;
                 }
                 continue;
@@ -168,19 +171,18 @@ impl<'a, 'op> Removal<'a, 'op> {
             let path = self.is_recorded().then(|| stack.path().to_vec());
             drop(stack.pop()?);
             pending.leave_level();
-            let pass = passes.pop().unwrap_or(0);
             if self.remove_dir(stack.current(), &name)? {
                 self.touch(path, FileKind::Dir)?;
                 continue;
             }
             // Somebody added entries meanwhile: enter it once more.
-            if pass >= PASSES {
+            self.passes += 1;
+            if self.passes > PASSES {
                 return Err(self.keeps_growing());
             }
             if let Entered::Dir(fd) = self.enter(stack.current(), &name)? {
                 stack.push(name.to_bytes(), fd)?;
                 pending.enter_level();
-                passes.push(pass + 1);
                 self.clear_files(&stack, &mut listing, &mut pending)?;
             }
         }
@@ -194,7 +196,8 @@ impl<'a, 'op> Removal<'a, 'op> {
         pending: &mut Pending,
     ) -> Result<(), Fault> {
         if self.own {
-            sys::chmod_open(stack.current(), 0o700)?;
+            // Where this fails, the entries tell.
+            drop(sys::chmod_open(stack.current(), 0o700));
         }
         listing.restart();
         while let Some(listed) = listing.next(stack.current())? {
@@ -228,8 +231,10 @@ impl<'a, 'op> Removal<'a, 'op> {
     fn enter(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<Entered, Fault> {
         if self.own {
             let pin = sys::open_at(dir, name, sys::PIN, Mode::empty())?;
+            let status = sys::status(&pin)?;
+            rules::check_passage(self.root, &status)?;
             // A directory that its owner may not read; where this fails, opening it tells.
-            if sys::status(&pin)?.is_dir() {
+            if status.is_dir() {
                 drop(sys::chmod_pinned(&pin, 0o700));
             }
         }

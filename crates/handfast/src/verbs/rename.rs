@@ -57,17 +57,25 @@ impl Root {
                 require_dir(from, &source)?;
                 check_denied(self, &source)?;
                 check_denied(destination, &target)?;
-                op.allow_in(source.recorded_parent(self)?, None)?;
+                let object = source.recorded_object(self);
+                op.allow_in(source.recorded_parent(self)?, object.as_ref())?;
                 rename_place(&source, to, &target, mode)
             })
         };
         if Arc::ptr_eq(&self.options, &destination.options) {
             return mine();
         }
-        destination.act(Verb::Rename, to, |op| {
+        // The other root decides too, and learns how it ended; the caller gets the one error.
+        let mut ended = Ok(());
+        let told = destination.act(Verb::Rename, to, |op| {
             op.allow(None)?;
-            Ok(mine())
-        })?
+            ended = mine();
+            ended.as_ref().map_err(|error| {
+                Fault::rule(error.kind(), error.detail()).with_effect(error.effect())
+            })?;
+            Ok(())
+        });
+        ended.and(told)
     }
 }
 

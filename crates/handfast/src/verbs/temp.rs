@@ -9,14 +9,15 @@ use rustix::io::Errno;
 
 use super::open_dir_place;
 use super::remove_tree::Removal;
-use super::write::{WriteOptions, Written, publish_new};
+use super::write::{WriteOptions, Written, publish_new, verify_published};
 use crate::error::{Error, ErrorKind, Fault};
 use crate::identity::Identity;
 use crate::path::{Name, RelPath};
 use crate::resolve::{self, Last, Place};
 use crate::root::{CAUTIOUS, Root};
-use crate::staging::{Draft, Role, StagingName};
+use crate::staging::{Draft, Role, StagingName, rename_to_secret};
 use crate::sys;
+use crate::tree::TreeLimits;
 use crate::verb::Verb;
 
 impl Root {
@@ -70,23 +71,25 @@ pub struct TempFile {
 }
 
 impl TempFile {
-    /// Gives the file a name, which must be free, in any directory of the same filesystem.
+    /// Gives the file a name, which must be free, in any directory of the same filesystem. If that
+    /// fails the file is still there, and another name can be tried.
     ///
     /// # Errors
     /// `Exists` if the name is taken; `Mount` if it lies on another filesystem; otherwise as
     /// [`Root::write_new`].
-    pub fn persist_new(self, path: &RelPath, options: WriteOptions) -> Result<Written, Error> {
+    pub fn persist_new(&mut self, path: &RelPath, options: WriteOptions) -> Result<Written, Error> {
         let Self { root, draft } = self;
         root.act(Verb::WriteNew, path, |op| {
-            resolve::require_file_path(&root, path, Last::Itself)?;
-            let place = resolve::place(&root, path, Last::Itself)?;
-            op.allow_in(place.recorded_parent(&root)?, None)?;
+            resolve::require_file_path(root, path, Last::Itself)?;
+            let place = resolve::place(root, path, Last::Itself)?;
+            op.allow_in(place.recorded_parent(root)?, None)?;
             let options = match options.mode {
                 Some(_) => options,
                 None => options.mode(0o600),
             };
-            let draft = draft.moved_to(sys::duplicate(&place.dir)?)?;
-            publish_new(&root, path, &place, draft, options)
+            draft.move_to(sys::duplicate(&place.dir)?)?;
+            let identity = publish_new(root, &place, draft, options)?;
+            Ok(Written::new(sys::duplicate(draft.fd())?, path, identity))
         })
     }
 }
@@ -149,13 +152,13 @@ impl TempDir {
         &self.staging.name
     }
 
-    /// Gives the directory a name for good; the name must be free.
+    /// Gives the directory a name for good; the name must be free. If that fails the directory is
+    /// still there, and another name can be tried.
     ///
     /// # Errors
     /// `Exists` if the name is taken; `Mount` if it lies on another filesystem.
-    pub fn persist_new(self, parent: &Root, path: &RelPath) -> Result<(), Error> {
-        let Self { root, staging } = self;
-        drop(root);
+    pub fn persist_new(&mut self, parent: &Root, path: &RelPath) -> Result<(), Error> {
+        let staging = &mut self.staging;
         parent.act(Verb::Rename, path, |op| {
             let place = resolve::place(parent, path, Last::Itself)?;
             op.allow_in(place.recorded_parent(parent)?, None)?;
@@ -211,8 +214,10 @@ impl<D: AsFd> StagingDir<D> {
                 "somebody locked a directory that nobody else should have found",
             ));
         }
-        let name = StagingName::new(Role::Tree, &identity, sys::random()?, None).to_name();
-        match sys::rename_noreplace(parent, first.as_c_str(), parent, name.as_c_str()) {
+        let proof = StagingName::new(Role::Tree, &identity, sys::random()?, None);
+        proof.mark(&fd);
+        let name = proof.to_name();
+        match rename_to_secret(parent, first, &name) {
             Ok(()) => Ok((fd, identity, name)),
             // Some overlay filesystems cannot rename a directory at all: then it keeps its first
             // name, and `recover` will not be able to prove whose it is.
@@ -230,7 +235,9 @@ impl<D: AsFd> StagingDir<D> {
     }
 
     /// Renames the directory into place; the name must be free.
-    pub(super) fn publish_new(mut self, place: &Place) -> Result<(), Fault> {
+    pub(super) fn publish_new(&mut self, place: &Place) -> Result<(), Fault> {
+        // From here on it is nobody's to clean up.
+        StagingName::unmark(self.fd());
         sys::rename_noreplace(
             &self.parent,
             self.name.as_c_str(),
@@ -248,11 +255,15 @@ impl<D: AsFd> StagingDir<D> {
                         "this filesystem cannot rename a directory",
                     )
                 }
+                _ if fault.is(Errno::INVAL) => fault.with_kind(
+                    ErrorKind::Unsupported,
+                    "this filesystem cannot promise not to replace what has the name",
+                ),
                 _ => fault,
             }
         })?;
         self.published = true;
-        Ok(())
+        verify_published(place, &self.identity)
     }
 }
 
@@ -263,7 +274,7 @@ impl<D: AsFd> Drop for StagingDir<D> {
             .is_ok_and(|status| status.identity.same_object(&self.identity));
         if !self.published && still_ours {
             // Best effort: what cannot be removed now is found by `recover`.
-            let mut removal = Removal::of_own(&self.root);
+            let mut removal = Removal::of_own(&self.root, TreeLimits::new());
             if let Some(fd) = self.fd.take() {
                 drop(removal.remove_held(parent, self.name.as_c_str(), fd));
             }

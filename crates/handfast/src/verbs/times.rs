@@ -3,7 +3,7 @@
 use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 
 use super::chmod::pin_for_change;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind, Fault};
 use crate::metadata::Timestamp;
 use crate::path::RelPath;
 use crate::root::Root;
@@ -31,6 +31,11 @@ impl Root {
             last_modification: timespec(modified),
         };
         self.act(Verb::SetTimes, path, |op| {
+            // The kernel takes two of these numbers for "now" and "leave it as it is".
+            let is_time = |time: &Timestamp| time.nanoseconds < 1_000_000_000;
+            if !accessed.iter().chain(&modified).all(is_time) {
+                return Err(Fault::rule(ErrorKind::Invalid, "not a time"));
+            }
             let (pin, _) = pin_for_change(self, path, op)?;
             sys::set_times_pinned(&pin, &times)
         })

@@ -17,7 +17,7 @@ use crate::sys;
 use crate::tree::{Budget, DirStack, Listed, Listing, Pending};
 use crate::verb::Verb;
 
-use super::read_dir::{entry_metadata, name_of, open_listed};
+use super::read_dir::{entry_metadata, open_listed};
 
 pub use crate::tree::TreeLimits;
 
@@ -186,7 +186,7 @@ impl<'a> WalkEntry<'a> {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> NameRef<'a> {
-        name_of(self.listed.name)
+        NameRef::listed(self.listed.name)
     }
 
     /// The directory it is in, as bytes from the walk's own directory; empty for that one.

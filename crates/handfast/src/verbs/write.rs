@@ -12,6 +12,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::write_if::Turn;
 use crate::durability::Durability;
 use crate::error::{Effect, Error, ErrorKind, Fault};
 use crate::identity::Identity;
@@ -25,6 +26,9 @@ use crate::staging::Draft;
 use crate::sys;
 use crate::verb::Verb;
 use crate::version::Version;
+
+/// How often what stands under the name may turn into something else while we look.
+const TRIES: u32 = 16;
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -148,7 +152,8 @@ impl Root {
         self.act(Verb::Write, path, |op| {
             let target = Target::find(self, path)?;
             op.allow_in(target.place.recorded_parent(self)?, target.old.as_ref())?;
-            let draft = Draft::create(self, target.place.dir.as_fd(), 0o666)?;
+            let mode = target.draft_mode(options);
+            let draft = Draft::create(self, target.place.dir.as_fd(), mode)?;
             sys::write_all(draft.fd(), data.as_ref())?;
             target.publish(self, path, draft, options)
         })
@@ -177,9 +182,11 @@ impl Root {
             resolve::require_file_path(self, path, Last::Itself)?;
             let place = resolve::place(self, path, Last::Itself)?;
             op.allow_in(place.recorded_parent(self)?, None)?;
-            let draft = Draft::create(self, place.dir.as_fd(), 0o666)?;
+            let mode = options.mode.map_or(0o666, |_| 0o600);
+            let mut draft = Draft::create(self, place.dir.as_fd(), mode)?;
             sys::write_all(draft.fd(), data.as_ref())?;
-            publish_new(self, path, &place, draft, options)
+            let identity = publish_new(self, &place, &mut draft, options)?;
+            Ok(Written::new(draft.release(), path, identity))
         })
     }
 
@@ -191,7 +198,7 @@ impl Root {
     pub fn stage(&self, path: &RelPath, options: WriteOptions) -> Result<Staged, Error> {
         let staged = Target::find(self, path).and_then(|target| {
             let dir = sys::duplicate(&target.place.dir)?;
-            let draft = Draft::create(self, dir, 0o666)?;
+            let draft = Draft::create(self, dir, target.draft_mode(options))?;
             Ok(Staged {
                 root: self.clone(),
                 path: path.clone(),
@@ -243,7 +250,7 @@ impl Staged {
             root,
             path,
             target,
-            draft,
+            mut draft,
             options,
         } = self;
         root.act(Verb::WriteNew, &path, |op| {
@@ -251,7 +258,8 @@ impl Staged {
             if target.old.is_some() {
                 return Err(Fault::rule(ErrorKind::Exists, ""));
             }
-            publish_new(&root, &path, &target.place, draft, options)
+            let identity = publish_new(&root, &target.place, &mut draft, options)?;
+            Ok(Written::new(draft.release(), &path, identity))
         })
     }
 
@@ -268,7 +276,8 @@ impl Staged {
             options,
         } = self;
         root.act(Verb::WriteIf, &path, |op| {
-            super::write_if::replace_if(&root, &path, op, &target, draft, version, options)
+            Turn::take(&root, op, &target, version)?
+                .replace(&root, &path, &target, draft, version, options)
         })
     }
 }
@@ -305,6 +314,16 @@ pub(super) struct Target {
 impl Target {
     pub(super) fn find(root: &Root, path: &RelPath) -> Result<Self, Fault> {
         resolve::require_file_path(root, path, Last::Follow)?;
+        for _ in 0..TRIES {
+            match Self::find_once(root, path) {
+                Err(fault) if fault.kind == ErrorKind::Raced => {}
+                found => return found,
+            }
+        }
+        Err(Fault::rule(ErrorKind::Raced, ""))
+    }
+
+    fn find_once(root: &Root, path: &RelPath) -> Result<Self, Fault> {
         let place = resolve::place(root, path, Last::Itself)?;
         let found = Self::look(root, place)?;
         match &found.old {
@@ -342,7 +361,7 @@ impl Target {
         let old = sys::status(&pin)?;
         rules::check_passage(root, &old)?;
         match old.kind {
-            FileKind::File => require_writable(&place, &pin, &old)?,
+            FileKind::File => require_writable(&place, &pin)?,
             FileKind::Symlink => {}
             FileKind::Dir => return Err(Fault::rule(ErrorKind::IsADirectory, "")),
             special => return Err(rules::special_fault(special)),
@@ -366,36 +385,49 @@ impl Target {
         if options.durability.syncs_file() {
             sys::sync_all(draft.fd())?;
         }
-        let identity = draft.identity()?;
-        let fd = draft.publish(root, &self.place.name)?;
-        self.verify_published(&identity)?;
+        let identity = draft.publish(root, &self.place.name)?;
+        verify_published(&self.place, &identity)?;
         dir.sync()?;
-        Ok(Written::new(fd, path, identity))
+        Ok(Written::new(draft.release(), path, identity))
     }
 
-    /// Whether our file stands under the name. If somebody exchanged the staging file, or replaced
-    /// ours at once, the caller must not believe that its content is there.
-    pub(super) fn verify_published(&self, identity: &Identity) -> Result<(), Fault> {
-        match self.place.status() {
-            Ok(now) if now.identity.same_object(identity) => Ok(()),
-            Ok(_) => Err(not_ours()),
-            Err(fault) if fault.is(Errno::NOENT) => Err(not_ours()),
-            Err(fault) => Err(fault.with_effect(Effect::Unknown)),
+    /// The mode under which a draft is filled: nobody reads through it what the file it becomes
+    /// would not show.
+    fn draft_mode(&self, options: WriteOptions) -> u32 {
+        if self.old.is_some() || options.mode.is_some() {
+            0o600
+        } else {
+            0o666
         }
+    }
+}
+
+/// Whether our object stands under the name. If somebody exchanged what was staged, or replaced
+/// ours at once, the caller must not believe that its content is there.
+pub(super) fn verify_published(place: &Place, identity: &Identity) -> Result<(), Fault> {
+    match place.status() {
+        Ok(now) if now.identity.same_object(identity) => Ok(()),
+        Ok(_) => Err(not_ours()),
+        Err(fault) if fault.is(Errno::NOENT) => Err(not_ours()),
+        Err(fault) => Err(fault.with_effect(Effect::Unknown)),
     }
 }
 
 /// Replacing needs only the directory's permission; but a file that the caller may not write is
 /// not replaced either.
-fn require_writable(place: &Place, pin: &OwnedFd, old: &Metadata) -> Result<(), Fault> {
+fn require_writable(place: &Place, pin: &OwnedFd) -> Result<(), Fault> {
     match sys::may_write_pinned(pin) {
         // Kernels before 5.8, and filters: open it for writing instead, which changes nothing.
-        Err(fault) if fault.is(Errno::NOSYS) => {}
+        Err(fault) if fault.is(Errno::NOSYS) || fault.is(Errno::PERM) => {}
         answer => return answer,
     }
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | CAUTIOUS;
     let fd = sys::open_at(&place.dir, place.name.as_c_str(), flags, Mode::empty())?;
-    if sys::status(&fd)?.identity.same_object(&old.identity) {
+    // Both answers fresh: opening for writing copies a file up on overlay filesystems.
+    if sys::status(&fd)?
+        .identity
+        .same_object(&sys::status(pin)?.identity)
+    {
         Ok(())
     } else {
         Err(Fault::rule(ErrorKind::Raced, ""))
@@ -412,20 +444,19 @@ fn not_ours() -> Fault {
 
 pub(super) fn publish_new<D: AsFd>(
     root: &Root,
-    path: &RelPath,
     place: &Place,
-    mut draft: Draft<D>,
+    draft: &mut Draft<D>,
     options: WriteOptions,
-) -> Result<Written, Fault> {
-    dress(&draft, None, options.mode)?;
+) -> Result<Identity, Fault> {
+    dress(draft, None, options.mode)?;
     let dir = DirSync::prepare(place, options.durability)?;
     if options.durability.syncs_file() {
         sys::sync_all(draft.fd())?;
     }
-    let identity = draft.identity()?;
-    let fd = draft.publish_new(root, &place.name)?;
+    let identity = draft.publish_new(root, &place.name)?;
+    verify_published(place, &identity)?;
     dir.sync()?;
-    Ok(Written::new(fd, path, identity))
+    Ok(identity)
 }
 
 /// Gives a draft the mode and owner of the file it replaces, through its descriptor and before it

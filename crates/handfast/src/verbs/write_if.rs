@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::write::{DirSync, Target, WriteOptions, Written, dress};
+use super::write::{DirSync, Target, WriteOptions, Written, dress, verify_published};
 use crate::error::{Effect, Error, ErrorKind, Fault};
 use crate::metadata::Metadata;
 use crate::op::Op;
@@ -63,9 +63,10 @@ impl Root {
                 Err(fault) if fault.kind == ErrorKind::NotFound => return Err(gone()),
                 target => target?,
             };
+            let turn = Turn::take(self, op, &target, version)?;
             let draft = Draft::create(self, target.place.dir.as_fd(), 0o600)?;
             sys::write_all(draft.fd(), data.as_ref())?;
-            replace_if(self, path, op, &target, draft, version, options)
+            turn.replace(self, path, &target, draft, version, options)
         })
     }
 }
@@ -74,27 +75,56 @@ pub(super) fn gone() -> Fault {
     Fault::rule(ErrorKind::Stale, "the file is gone")
 }
 
-pub(super) fn replace_if<D: AsFd>(
+/// Our turn among the writers that take turns: the parent is locked, the old file pinned, the
+/// decision recorded, and the version compared.
+pub(super) struct Turn {
+    old: Pinned,
+    _lock: OwnedFd,
+}
+
+impl Turn {
+    pub(super) fn take(
+        root: &Root,
+        op: &mut Op<'_>,
+        target: &Target,
+        version: &Version,
+    ) -> Result<Self, Fault> {
+        let lock = lock_parent(&target.place)?;
+        let old = Pinned::take(&target.place, version)?;
+        op.allow_in(target.place.recorded_parent(root)?, Some(&old.status))?;
+        old.compare(version)?;
+        Ok(Self { old, _lock: lock })
+    }
+
+    pub(super) fn replace<D: AsFd>(
+        self,
+        root: &Root,
+        path: &RelPath,
+        target: &Target,
+        draft: Draft<D>,
+        version: &Version,
+        options: WriteOptions,
+    ) -> Result<Written, Fault> {
+        replace(root, path, &self.old, target, draft, version, options)
+    }
+}
+
+fn replace<D: AsFd>(
     root: &Root,
     path: &RelPath,
-    op: &mut Op<'_>,
+    old: &Pinned,
     target: &Target,
     mut draft: Draft<D>,
     version: &Version,
     options: WriteOptions,
 ) -> Result<Written, Fault> {
-    let _turn = lock_parent(&target.place)?;
-    let old = Pinned::take(&target.place, version)?;
-    op.allow_in(target.place.recorded_parent(root)?, Some(&old.status))?;
-    old.compare(version)?;
-
     dress(&draft, Some(&old.status), options.mode)?;
     let dir_sync = DirSync::prepare(&target.place, options.durability)?;
     if options.durability.syncs_file() {
         sys::sync_all(draft.fd())?;
     }
-    let identity = draft.identity()?;
     let staging = draft.named(root, Some(Expected::of(version)))?.clone();
+    let identity = draft.identity()?;
     let (dir, name) = (target.place.dir.as_fd(), &target.place.name);
     exchange(dir, &staging, name).map_err(|fault| match fault.kind {
         ErrorKind::NotFound => gone(),
@@ -110,7 +140,7 @@ pub(super) fn replace_if<D: AsFd>(
     let removed = sys::unlink_at(dir, staging.as_c_str());
     draft.forget_name();
     let fd = draft.release();
-    target.verify_published(&identity)?;
+    verify_published(&target.place, &identity)?;
     removed.map_err(|fault| fault.with_effect(Effect::Visible))?;
     dir_sync.sync()?;
     Ok(Written::new(fd, path, identity))
