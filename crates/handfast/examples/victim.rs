@@ -564,6 +564,30 @@ mod modes {
         0
     }
 
+    /// Takes a lock once, and says whether it is on the file that has the name.
+    pub(crate) fn lock_once(root: &str) -> i32 {
+        let root = open(root, "auto");
+        mark();
+        let wait = std::time::Duration::from_secs(5);
+        let guard = root
+            .lock(&rel("lock"), handfast::LockKind::Exclusive, wait)
+            .unwrap();
+        println!("{}", guard.verify().unwrap());
+        0
+    }
+
+    /// Reads through a link, and says who walked.
+    pub(crate) fn read_link_target(path: &str) -> i32 {
+        let options = RootOptions::new().links(handfast::Links::Beneath);
+        let root = Root::open_ambient_with(path, options).unwrap();
+        mark();
+        let kind = root
+            .read(&rel("link"))
+            .map_or_else(|error| error.kind().name(), |_| "ok");
+        println!("{kind} {}", root.enforcement().backend);
+        0
+    }
+
     /// Holds a lock until it is killed.
     pub(crate) fn hold_lock(root: &str) -> i32 {
         let root = open(root, "auto");
@@ -637,6 +661,8 @@ fn main() -> std::process::ExitCode {
         ["chroot", root, outside] => modes::chroot(root, outside),
         ["umask", root, backend] => modes::umask(root, backend),
         ["hold-lock", root] => modes::hold_lock(root),
+        ["lock-once", root] => modes::lock_once(root),
+        ["read-link-target", root] => modes::read_link_target(root),
         [] => {
             println!("run by the tests");
             0

@@ -99,3 +99,14 @@ pub use {
 
 #[cfg(not(supported))]
 pub use unsupported::Root;
+
+/// The examples of the documents are tests.
+#[cfg(all(doctest, supported))]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/library.md")]
+    struct Library;
+    #[doc = include_str!("../../../docs/migrating.md")]
+    struct Migrating;
+}
