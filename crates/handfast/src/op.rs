@@ -31,7 +31,7 @@ pub(crate) struct Op<'a> {
     /// The recorder itself refused: it knows.
     silent: bool,
     /// The object, where it was only known after the decision.
-    object: Option<Metadata>,
+    object: Option<Box<Metadata>>,
     touched: Vec<TouchedEntry>,
     touched_bytes: usize,
 }
@@ -76,7 +76,14 @@ impl Root {
             op.decided || result.is_err(),
             "the verb {verb} gave something out without a decision"
         );
-        op.finish(result)
+        if self.options.recorder.is_some() {
+            return op.finish(result);
+        }
+        // The usual case, kept short: nobody listens.
+        match result {
+            Ok(value) => Ok(value),
+            Err(fault) => Err(op.error(fault)),
+        }
     }
 }
 
@@ -116,7 +123,7 @@ impl Op<'_> {
     /// Tells with the result which object it was, where the decision came before it was there.
     pub(crate) fn note(&mut self, object: &Metadata) {
         if self.is_recorded() {
-            self.object = Some(*object);
+            self.object = Some(Box::new(*object));
         }
     }
 
@@ -153,7 +160,13 @@ impl Op<'_> {
             .map_err(|error| record_fault(&error).with_effect(Effect::Visible))
     }
 
-    fn finish<T>(mut self, result: Result<T, Fault>) -> Result<T, Error> {
+    #[cold]
+    fn error(&self, fault: Fault) -> Error {
+        Error::new(self.verb, self.path.to_string(), fault)
+            .with_destination(self.destination.map(ToString::to_string))
+    }
+
+    fn finish<T>(&mut self, result: Result<T, Fault>) -> Result<T, Error> {
         let result = match (self.spill(), result) {
             (Err(fault), Ok(_)) => Err(fault),
             (_, result) => result,
@@ -162,10 +175,7 @@ impl Op<'_> {
             (Err(fault), Ok(_)) => Err(fault),
             (_, result) => result,
         };
-        result.map_err(|fault| {
-            Error::new(self.verb, self.path.to_string(), fault)
-                .with_destination(self.destination.map(ToString::to_string))
-        })
+        result.map_err(|fault| self.error(fault))
     }
 
     /// The result of a change, or the refusal of anything.
@@ -209,7 +219,7 @@ impl Op<'_> {
             destination: self.destination,
             root: self.root.pinned.identity,
             parent: None,
-            object: self.object.as_ref(),
+            object: self.object.as_deref(),
             decision,
             entries: &[],
             backend: self.root.backend(),

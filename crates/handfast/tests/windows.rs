@@ -157,7 +157,7 @@ fn a_kernel_that_keeps_saying_try_again_is_not_left() {
 fn a_directory_moved_away_under_a_walk_is_noticed() {
     each_backend(|backend| {
         let scratch = Scratch::new();
-        let deep = vec!["d"; 40].join("/");
+        let deep = ["d"; 40].join("/");
         scratch.dir(&format!("t/{deep}")).dir("elsewhere");
         let root = scratch.open(options(backend));
         let mut walk = root.walk(&rel("t")).unwrap();
@@ -167,7 +167,7 @@ fn a_directory_moved_away_under_a_walk_is_noticed() {
             }
         }
         // Its parent is none of those that are held any more.
-        let moved = scratch.path(&format!("root/t/{}", vec!["d"; 12].join("/")));
+        let moved = scratch.path(&format!("root/t/{}", ["d"; 12].join("/")));
         std::fs::rename(moved, scratch.path("root/elsewhere/d")).unwrap();
         let error = loop {
             match walk.next_entry() {
@@ -194,7 +194,7 @@ fn what_a_walk_up_leads_to_is_not_removed() {
             let mut done = self.done.lock().unwrap();
             if event.phase == handfast::Phase::Entries && !*done {
                 *done = true;
-                let moved = self.top.join(format!("root/t/{}", vec!["d"; 12].join("/")));
+                let moved = self.top.join(format!("root/t/{}", ["d"; 12].join("/")));
                 std::fs::rename(moved, self.top.join("outside/dir/d")).unwrap();
             }
             Ok(())
@@ -202,7 +202,7 @@ fn what_a_walk_up_leads_to_is_not_removed() {
     }
     each_backend(|backend| {
         let scratch = Scratch::new();
-        let deep = vec!["d"; 40].join("/");
+        let deep = ["d"; 40].join("/");
         for number in 0..300 {
             scratch.file(&format!("t/{deep}/f{number}"), "");
         }

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString};
 use std::fmt;
+use std::sync::Arc;
 
 use super::limits::Limits;
 use super::name::{Name, NameRef};
@@ -27,8 +28,9 @@ use crate::verb::Verb;
 /// the text itself cannot climb. Confinement happens when the path is resolved by a root.
 #[derive(Clone, Eq, PartialEq, Hash, PartialOrd, Ord)]
 pub struct RelPath {
-    // Kept as the kernel wants it, so that resolving needs no copy.
-    text: CString,
+    // Kept as the kernel wants it, so that resolving needs no copy; shared, so that a handle can
+    // remember its path for nothing.
+    text: Arc<CStr>,
     must_be_dir: bool,
 }
 
@@ -58,7 +60,7 @@ impl RelPath {
             Self::check_depth(index, limits)?;
         }
         Ok(Self {
-            text: CString::new(bytes).expect("segments hold no NUL"),
+            text: shared(bytes),
             must_be_dir: false,
         })
     }
@@ -104,7 +106,7 @@ impl RelPath {
             depth += 1;
         }
         Ok(Self {
-            text: CString::new(text).expect("segments hold no NUL"),
+            text: shared(text),
             must_be_dir,
         })
     }
@@ -137,7 +139,7 @@ impl RelPath {
     #[must_use]
     pub fn root() -> Self {
         Self {
-            text: CString::default(),
+            text: shared(""),
             must_be_dir: true,
         }
     }
@@ -145,13 +147,13 @@ impl RelPath {
     /// The path as it stands, without a trailing `/`; empty for the root itself.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        self.text.as_bytes()
+        self.text.to_bytes()
     }
 
     /// Whether this is the root itself.
     #[must_use]
     pub fn is_root(&self) -> bool {
-        self.text.as_bytes().is_empty()
+        self.text.to_bytes().is_empty()
     }
 
     /// Whether the path was written so that it must name a directory (`a/`, `a/.`).
@@ -170,7 +172,7 @@ impl RelPath {
     #[must_use]
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = NameRef<'_>> {
         self.text
-            .as_bytes()
+            .to_bytes()
             .split(|byte| *byte == b'/')
             .filter(|segment| !segment.is_empty())
             .map(|segment| NameRef::check(segment, &UNLIMITED).expect("checked when parsed"))
@@ -191,7 +193,7 @@ impl RelPath {
         }
         text.extend_from_slice(name.as_bytes());
         Self {
-            text: CString::new(text).expect("segments hold no NUL"),
+            text: shared(text),
             must_be_dir: false,
         }
     }
@@ -211,7 +213,7 @@ impl RelPath {
 
     /// The parent's text (empty for a path of one segment) and the last segment.
     pub(crate) fn split(&self) -> Option<(&[u8], NameRef<'_>)> {
-        let bytes = self.text.as_bytes();
+        let bytes = self.text.to_bytes();
         if bytes.is_empty() {
             return None;
         }
@@ -228,6 +230,10 @@ impl RelPath {
     pub(crate) fn as_c_str(&self) -> &CStr {
         &self.text
     }
+}
+
+fn shared(text: impl Into<Vec<u8>>) -> Arc<CStr> {
+    CString::new(text).expect("segments hold no NUL").into()
 }
 
 const UNLIMITED: Limits = Limits {

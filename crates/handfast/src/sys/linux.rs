@@ -51,6 +51,7 @@ pub(crate) fn status_at(dir: impl AsFd, name: impl Arg + Copy) -> Result<Metadat
         .map_err(|errno| Fault::sys("statx", errno))
 }
 
+#[inline]
 fn metadata(status: &Statx) -> Metadata {
     let has = |flag: StatxFlags| status.stx_mask & flag.bits() == flag.bits();
     let unique = StatxFlags::from_bits_retain(libc::STATX_MNT_ID_UNIQUE);
@@ -83,7 +84,21 @@ fn timestamp(time: StatxTimestamp) -> Timestamp {
     }
 }
 
-pub(crate) fn kind(kind: FileType) -> FileKind {
+/// The kind as a directory's entry tells it (`DT_…`).
+pub(crate) fn kind_of_entry(kind: u8) -> FileKind {
+    match kind {
+        libc::DT_REG => FileKind::File,
+        libc::DT_DIR => FileKind::Dir,
+        libc::DT_LNK => FileKind::Symlink,
+        libc::DT_FIFO => FileKind::Fifo,
+        libc::DT_SOCK => FileKind::Socket,
+        libc::DT_BLK => FileKind::Block,
+        libc::DT_CHR => FileKind::Char,
+        _ => FileKind::Unknown,
+    }
+}
+
+fn kind(kind: FileType) -> FileKind {
     match kind {
         FileType::RegularFile => FileKind::File,
         FileType::Directory => FileKind::Dir,
@@ -215,8 +230,30 @@ fn number(result: libc::c_long) -> Result<(), Errno> {
     if result == 0 {
         Ok(())
     } else {
-        Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+        Err(last_error())
     }
+}
+
+fn last_error() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
+/// Fills a buffer with entries of a directory, as the kernel writes them; 0 at the end.
+pub(crate) fn list_entries(fd: impl AsFd, buffer: &mut [u8]) -> Result<usize, Errno> {
+    retry(|| {
+        // SAFETY: getdents64(int, void *, size_t) writes at most the given number of bytes to the
+        // buffer, which is borrowed exclusively for the call, and returns how many it wrote; the
+        // descriptor is borrowed for its duration.
+        let result = unsafe {
+            libc::syscall(
+                libc::SYS_getdents64,
+                fd.as_fd().as_raw_fd(),
+                buffer.as_mut_ptr(),
+                buffer.len(),
+            )
+        };
+        usize::try_from(result).map_err(|_| last_error())
+    })
 }
 
 /// Shares the blocks of one file with another where the filesystem can.

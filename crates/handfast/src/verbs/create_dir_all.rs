@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Fault};
 use crate::identity::Identity;
 use crate::metadata::Metadata;
 use crate::options::Links;
-use crate::path::{Name, RelPath};
+use crate::path::{NameRef, RelPath};
 use crate::resolve::{self, Last};
 use crate::root::Root;
 use crate::rules;
@@ -79,10 +79,10 @@ impl Root {
     }
 }
 
-/// A directory that this call made, remembered so that it can be taken back.
+/// A directory that this call made, remembered so that it can be taken back: the segment it is,
+/// and which object.
 struct Made {
     level: usize,
-    name: Name,
     identity: Identity,
 }
 
@@ -105,10 +105,8 @@ impl<'a> Descent<'a> {
     }
 
     fn run(mut self, mode: Mode) -> Result<Dir, Fault> {
-        let mut prefix = RelPath::root();
         for name in self.path.segments() {
-            prefix = prefix.join(name);
-            if let Err(fault) = self.enter(&name.to_name(), &prefix, mode) {
+            if let Err(fault) = self.enter(name, mode) {
                 self.take_back();
                 return Err(fault);
             }
@@ -134,20 +132,19 @@ impl<'a> Descent<'a> {
         }
     }
 
-    fn enter(&mut self, name: &Name, prefix: &RelPath, mode: Mode) -> Result<(), Fault> {
+    fn enter(&mut self, name: NameRef<'_>, mode: Mode) -> Result<(), Fault> {
         let level = self.levels.len();
-        let made = match sys::mkdir_at(self.level(level), name.as_c_str(), mode) {
+        let made = match sys::mkdir_at(self.level(level), name.as_bytes(), mode) {
             Ok(()) => true,
             // Fine, if it then opens as a directory.
             Err(fault) if fault.kind == ErrorKind::Exists => false,
             Err(fault) => return Err(fault),
         };
-        let fd = sys::open_at(self.level(level), name.as_c_str(), sys::PIN, Mode::empty())?;
+        let fd = sys::open_at(self.level(level), name.as_bytes(), sys::PIN, Mode::empty())?;
         let status = sys::status(&fd)?;
         if made && status.is_dir() {
             self.made.push(Made {
                 level,
-                name: name.clone(),
                 identity: status.identity,
             });
         }
@@ -164,8 +161,13 @@ impl<'a> Descent<'a> {
         }
         // A link that stays beneath: one confined lookup of the prefix finds where it leads. A link
         // to nothing is a link: nothing is created through it.
+        let prefix = self
+            .path
+            .segments()
+            .take(level + 1)
+            .fold(RelPath::root(), |prefix, name| prefix.join(name));
         let flags = resolve::pin_dir();
-        let fd = resolve::open(self.root, prefix, flags, Mode::empty(), Last::Follow).map_err(
+        let fd = resolve::open(self.root, &prefix, flags, Mode::empty(), Last::Follow).map_err(
             |fault| match fault.kind {
                 ErrorKind::NotFound => Fault::rule(ErrorKind::Link, "the link leads to nothing"),
                 _ => fault,
@@ -180,10 +182,13 @@ impl<'a> Descent<'a> {
     /// Removes, in reverse, the empty directories that this call made.
     fn take_back(&mut self) {
         for made in std::mem::take(&mut self.made).iter().rev() {
+            let Some(name) = self.path.segments().nth(made.level) else {
+                continue;
+            };
             // Best effort: what is not empty or not ours any more stays.
             drop(remove_if_same(
                 self.level(made.level),
-                &made.name,
+                &name.to_name(),
                 &made.identity,
             ));
         }

@@ -1,0 +1,87 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use crate::column::Column;
+use crate::run::Effort;
+
+/// Measures Handfast beside raw system calls, the standard library and its peers.
+///
+/// Exit code 0, or with --check: 1 if a budget is missed, 3 if a column that a budget is about is
+/// not in this build (see the feature `peers`). 2 is wrong usage, 3 that it could not be measured.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "handfast-bench", version)]
+pub struct Args {
+    /// Measures in this directory as well: in a scratch directory, which is removed again
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+
+    /// Measures only in the directory given by --dir
+    #[arg(long, requires = "dir")]
+    pub only_dir: bool,
+
+    /// Only rows whose name holds one of these, separated by commas
+    #[arg(long, value_name = "PATTERN")]
+    pub rows: Option<String>,
+
+    /// Only these columns, separated by commas: for a profiler's eyes
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = column)]
+    pub columns: Vec<Column>,
+
+    /// How often every column has its turn
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: Option<u32>,
+
+    /// Fewer and shorter rounds, for a first look
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Prints JSON
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+
+    /// Prints Markdown
+    #[arg(long)]
+    pub markdown: bool,
+
+    /// Prints wall time as well
+    #[arg(long)]
+    pub wall: bool,
+
+    /// Compares with the budgets
+    #[arg(long)]
+    pub check: bool,
+
+    /// Prints the names of the rows and measures nothing
+    #[arg(long)]
+    pub list: bool,
+}
+
+fn column(name: &str) -> Result<Column, String> {
+    Column::from_name(name).ok_or_else(|| {
+        let names = Column::built().map(Column::name).collect::<Vec<_>>();
+        format!("there are {}", names.join(", "))
+    })
+}
+
+impl Args {
+    /// How much is measured.
+    #[must_use]
+    pub fn effort(&self) -> Effort<'_> {
+        let effort = if self.quick {
+            Effort::QUICK
+        } else {
+            Effort::FULL
+        };
+        Effort {
+            columns: &self.columns,
+            rounds: self
+                .rounds
+                .and_then(|rounds| usize::try_from(rounds).ok())
+                .unwrap_or(effort.rounds),
+            ..effort
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Handfast side by side with raw system calls, the standard library and its peers.
+//!
+//! One run measures every row (a piece of work) in every column (a way to do it). Rounds go
+//! through the columns in turn, so that whatever else the machine does hits all of them alike, and
+//! a ratio is the median of the ratios within a round. The floor is the column `raw`: the system
+//! calls that the library makes for that row, written by hand.
+//!
+//! Before a row is timed, every column does it once and what it did is checked: the bytes read,
+//! the entries counted, the effect on the disk. A column that does less is an error, not a record.
+//!
+//! * [`rows`] holds one file for each kind of work.
+//! * [`raw`] holds the floor: the two ways to look a path up by hand.
+//! * [`run`] goes through the rounds, [`stats`] sums them up, [`budgets`] judges, [`report`] prints.
+#![deny(unsafe_code)]
+
+pub mod args;
+pub mod budgets;
+pub mod clock;
+pub mod column;
+pub mod machine;
+pub mod progress;
+pub mod raw;
+pub mod report;
+pub mod row;
+pub mod rows;
+pub mod run;
+pub mod site;
+pub mod stats;
+mod sys;
+
+/// Whatever stops a benchmark.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;

@@ -1,0 +1,120 @@
+//! The command: arguments, printing, exit codes.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use handfast_bench::args::Args;
+use handfast_bench::budgets::Outcome;
+use handfast_bench::clock::Clock;
+use handfast_bench::machine::Machine;
+use handfast_bench::progress::Progress;
+use handfast_bench::report::{self, Place, Report};
+use handfast_bench::row::Row;
+use handfast_bench::run::{self, Effort};
+use handfast_bench::site::{self, Scale, Site};
+use handfast_bench::{Failure, rows};
+
+const MISSED: u8 = 1;
+const USAGE: u8 = 2;
+const CANNOT_TELL: u8 = 3;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let rows = rows::matching(args.rows.as_deref());
+    if rows.is_empty() {
+        complain("no row has such a name; --list tells them all");
+        return ExitCode::from(USAGE);
+    }
+    match run(&args, &rows) {
+        Ok(code) => code,
+        Err(failure) => {
+            complain(&failure.to_string());
+            ExitCode::from(CANNOT_TELL)
+        }
+    }
+}
+
+fn run(args: &Args, rows: &[Row]) -> Result<ExitCode, Failure> {
+    if args.list {
+        let lines = rows
+            .iter()
+            .map(|row| format!("{:24}{}\n", row.id, row.title));
+        print(&lines.collect::<String>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let report = measure(args, rows)?;
+    let text = if args.json {
+        format!("{:#}\n", report::json(&report))
+    } else if args.markdown {
+        report::markdown(&report)
+    } else {
+        report::table(&report)
+    };
+    let code = if report.count(Outcome::Miss) > 0 {
+        ExitCode::from(MISSED)
+    } else if report.count(Outcome::NotMeasured) > 0 {
+        ExitCode::from(CANNOT_TELL)
+    } else {
+        ExitCode::SUCCESS
+    };
+    print(&text)?;
+    Ok(code)
+}
+
+fn measure(args: &Args, rows: &[Row]) -> Result<Report, Failure> {
+    let default = site::default_place();
+    let default = (!args.only_dir).then_some(default.as_path());
+    let mut progress = Progress::new();
+    let mut places = Vec::new();
+    for above in default.into_iter().chain(args.dir.as_deref()) {
+        let mut place = measure_in(above, rows, args.effort(), &mut progress)?;
+        if args.check {
+            place.judge()?;
+        }
+        places.push(place);
+    }
+    progress.done();
+    let mut clocks = vec![Clock::Cpu];
+    if args.wall || args.markdown {
+        clocks.push(Clock::Wall);
+    }
+    Ok(Report {
+        machine: Machine::here(),
+        rounds: args.effort().rounds,
+        places,
+        clocks,
+    })
+}
+
+fn measure_in(
+    above: &Path,
+    rows: &[Row],
+    effort: Effort<'_>,
+    progress: &mut Progress,
+) -> Result<Place, Failure> {
+    let site = Site::new(above, Scale::FULL)?;
+    let name = site.filesystem().name();
+    let mut measured = Vec::with_capacity(rows.len());
+    for (index, row) in rows.iter().enumerate() {
+        progress.at(name, index, rows.len());
+        measured.extend(run::measure(row, &site, effort, progress)?);
+    }
+    Ok(Place {
+        name: name.to_owned(),
+        rows: measured,
+        verdicts: Vec::new(),
+    })
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+fn complain(text: &str) {
+    // If stderr is closed there is nobody to complain to.
+    drop(writeln!(std::io::stderr().lock(), "handfast-bench: {text}"));
+}

@@ -1,0 +1,84 @@
+//! The report for programs. Times are nanoseconds for one operation.
+
+use serde_json::{Value, json};
+
+use super::{Place, Report};
+use crate::budgets::{Bound, Verdict};
+use crate::clock::Clock;
+use crate::run::{Cell, Measured};
+use crate::stats::Summary;
+
+/// The whole report as JSON: always both clocks.
+#[must_use]
+pub fn json(report: &Report) -> Value {
+    json!({
+        "version": 1,
+        "machine": {
+            "cpu": report.machine.cpu,
+            "cores": report.machine.cores,
+            "kernel": report.machine.kernel,
+        },
+        "rounds": report.rounds,
+        "places": report.places.iter().map(place).collect::<Vec<_>>(),
+    })
+}
+
+fn place(place: &Place) -> Value {
+    json!({
+        "place": place.name,
+        "rows": place.rows.iter().map(row).collect::<Vec<_>>(),
+        "checks": place.verdicts.iter().map(verdict).collect::<Vec<_>>(),
+    })
+}
+
+fn row(row: &Measured) -> Value {
+    let cells = row.cells.iter().map(|cell| column(row, cell));
+    json!({
+        "row": row.id,
+        "title": row.title,
+        "batch": row.batch,
+        "work": row.work,
+        "columns": cells.collect::<Vec<_>>(),
+    })
+}
+
+fn column(row: &Measured, cell: &Cell) -> Value {
+    let column = cell.column;
+    let clock = |clock: Clock| {
+        let baseline = column.baseline();
+        json!({
+            "ns": summary(row.time(column, clock)),
+            "ratio": summary(baseline.and_then(|baseline| row.ratio(column, baseline, clock))),
+        })
+    };
+    json!({
+        "column": column.name(),
+        "baseline": column.baseline().map(|baseline| baseline.name()),
+        "cpu": clock(Clock::Cpu),
+        "wall": clock(Clock::Wall),
+    })
+}
+
+fn verdict(verdict: &Verdict) -> Value {
+    let budget = &verdict.budget;
+    let (bound, factor) = match budget.bound {
+        Bound::AtMost(most) => ("at-most", most),
+        Bound::Ahead(least) => ("ahead", least),
+    };
+    json!({
+        "row": budget.row,
+        "column": budget.column.name(),
+        "bound": bound,
+        "factor": factor,
+        "other": budget.other.name(),
+        "measured": summary(verdict.ratio),
+        "outcome": verdict.outcome.name(),
+    })
+}
+
+fn summary(summary: Option<Summary>) -> Value {
+    summary.map_or(
+        Value::Null,
+        |summary| json!({ "median": summary.median, "p25": summary.p25, "p75": summary.p75 }),
+    )
+}

@@ -1,0 +1,66 @@
+//! What is printed.
+
+mod cells;
+mod json;
+mod markdown;
+mod table;
+
+pub use json::json;
+pub use markdown::markdown;
+pub use table::table;
+
+use crate::Failure;
+use crate::budgets::{Budget, Outcome, Verdict};
+use crate::clock::Clock;
+use crate::machine::Machine;
+use crate::run::Measured;
+
+/// A place where everything was measured.
+#[derive(Debug)]
+pub struct Place {
+    /// What it is called: its filesystem.
+    pub name: String,
+    /// The rows.
+    pub rows: Vec<Measured>,
+    /// What became of the budgets, if that was asked for.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Place {
+    /// Compares with every budget that is about a row of this run.
+    ///
+    /// # Errors
+    /// If the table of budgets makes no sense.
+    pub fn judge(&mut self) -> Result<(), Failure> {
+        self.verdicts = Budget::all()?
+            .iter()
+            .filter_map(|budget| budget.check(&self.rows))
+            .collect();
+        Ok(())
+    }
+}
+
+/// A whole run.
+#[derive(Debug)]
+pub struct Report {
+    /// On which machine.
+    pub machine: Machine,
+    /// How often every column had its turn.
+    pub rounds: usize,
+    /// Where.
+    pub places: Vec<Place>,
+    /// The clocks that people want to see.
+    pub clocks: Vec<Clock>,
+}
+
+impl Report {
+    /// How many verdicts came out so, in all places.
+    #[must_use]
+    pub fn count(&self, outcome: Outcome) -> usize {
+        self.places
+            .iter()
+            .flat_map(|place| &place.verdicts)
+            .filter(|verdict| verdict.outcome == outcome)
+            .count()
+    }
+}

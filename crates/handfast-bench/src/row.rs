@@ -1,0 +1,160 @@
+//! A piece of work, and the ways it is done.
+
+use std::fmt;
+use std::hint::black_box;
+
+use crate::Failure;
+use crate::column::Column;
+use crate::site::Site;
+
+/// What is done around a batch, outside of the timing, whatever the column.
+pub trait Stage {
+    /// Makes what a batch of `count` operations needs.
+    ///
+    /// # Errors
+    /// What stops it.
+    fn prepare(&self, _count: usize) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Looks, independently of the column, whether one operation had its effect.
+    ///
+    /// # Errors
+    /// The effect that is missing.
+    fn verify_one(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Takes away what a batch of `count` operations left.
+    ///
+    /// # Errors
+    /// What stops it.
+    fn clean(&self, _count: usize) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Work that leaves nothing behind.
+#[derive(Debug)]
+pub struct Nothing;
+
+impl Stage for Nothing {}
+
+type Batch = Box<dyn FnMut(usize) -> Result<u64, Failure>>;
+
+/// One way to do a row's work.
+pub struct Case {
+    /// Which way.
+    pub column: Column,
+    batch: Batch,
+}
+
+impl Case {
+    /// A way to do the work. `operation` is given its number within the batch and answers with a
+    /// number that stands for what it did: bytes, entries, objects.
+    pub fn new(
+        column: Column,
+        mut operation: impl FnMut(usize) -> Result<u64, Failure> + 'static,
+    ) -> Self {
+        // The loop is inside of the box, so that an operation costs no indirect call.
+        let batch = move |count| {
+            let mut work = 0_u64;
+            for index in 0..count {
+                work = work.wrapping_add(black_box(operation(index)?));
+            }
+            Ok(work)
+        };
+        Self {
+            column,
+            batch: Box::new(batch),
+        }
+    }
+
+    /// Does the work `count` times.
+    ///
+    /// # Errors
+    /// What the work fails with.
+    pub fn run(&mut self, count: usize) -> Result<u64, Failure> {
+        (self.batch)(count)
+    }
+}
+
+/// The ways to do a piece of work, and what is done around them.
+pub struct Work {
+    pub(crate) cases: Vec<Case>,
+    /// As many operations as one batch may have.
+    pub(crate) max_batch: usize,
+    pub(crate) stage: Box<dyn Stage>,
+}
+
+impl Work {
+    /// Work that leaves nothing behind.
+    #[must_use]
+    pub fn new(cases: Vec<Case>) -> Self {
+        Self {
+            cases,
+            max_batch: usize::MAX,
+            stage: Box::new(Nothing),
+        }
+    }
+
+    /// Sets what is done around a batch, and how long one may be.
+    #[must_use]
+    pub fn staged(mut self, max_batch: usize, stage: impl Stage + 'static) -> Self {
+        self.max_batch = max_batch;
+        self.stage = Box::new(stage);
+        self
+    }
+}
+
+type Build = Box<dyn Fn(&Site) -> Result<Work, Failure>>;
+
+/// A piece of work that can be measured on any site.
+pub struct Row {
+    /// Its name in JSON, in the budgets and for `--rows`.
+    pub id: String,
+    /// Its name for people.
+    pub title: String,
+    build: Build,
+}
+
+impl Row {
+    /// A row. `build` makes its files on a site, and the ways to work on them.
+    pub fn new(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        build: impl Fn(&Site) -> Result<Work, Failure> + 'static,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            title: title.into(),
+            build: Box::new(build),
+        }
+    }
+
+    /// Makes its files on a site, and the ways to work on them.
+    ///
+    /// # Errors
+    /// What stops that.
+    pub fn build(&self, site: &Site) -> Result<Work, Failure> {
+        (self.build)(site)
+    }
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Case").field(&self.column).finish()
+    }
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Work").field(&self.cases).finish()
+    }
+}
+
+impl fmt::Debug for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Row").field(&self.id).finish()
+    }
+}

@@ -1,0 +1,79 @@
+//! Files to work on. They are made once for each site.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the scratch directory is ours alone"
+)]
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::buffer::Buffer;
+use crate::Failure;
+use crate::site::Site;
+
+/// Directories of a path of that depth, and a last component: `d1/d2/d3/name`.
+pub(super) fn path(depth: usize, name: &str) -> String {
+    let mut text = String::new();
+    for level in 1..depth {
+        text += &format!("d{level}/");
+    }
+    text + name
+}
+
+/// As [`path`]; its directories are there.
+pub(super) fn free(site: &Site, depth: usize, name: &str) -> Result<String, Failure> {
+    let text = path(depth, name);
+    if let Some(parent) = site.path(&text).parent() {
+        fs::create_dir_all(parent)?;
+    }
+    Ok(text)
+}
+
+/// As [`path`], with a small file.
+pub(super) fn file(site: &Site, depth: usize, name: &str) -> Result<String, Failure> {
+    let text = free(site, depth, name)?;
+    fs::write(site.path(&text), &*Buffer::filled())?;
+    Ok(text)
+}
+
+/// A small file through a link that stays inside: `here/file`, where `here` is `d1/d2/d3`.
+pub(super) fn linked(site: &Site) -> Result<String, Failure> {
+    let text = file(site, 4, "file")?;
+    let target = Path::new(&text).parent().ok_or("the file has no parent")?;
+    let link = site.path("here");
+    match std::os::unix::fs::symlink(target, link) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error.into()),
+        _ => Ok("here/file".to_owned()),
+    }
+}
+
+/// A directory with many files.
+pub(super) fn wide(site: &Site) -> Result<String, Failure> {
+    fill(&site.path("wide"), site.scale().wide)?;
+    Ok("wide".to_owned())
+}
+
+/// Directories with files.
+pub(super) fn tree(site: &Site) -> Result<String, Failure> {
+    grow(&site.path("tree"), site.scale().tree)?;
+    Ok("tree".to_owned())
+}
+
+/// Makes directories with files.
+pub(super) fn grow(top: &Path, (dirs, files): (usize, usize)) -> Result<(), Failure> {
+    fs::create_dir_all(top)?;
+    for dir in 0..dirs {
+        fill(&top.join(format!("dir-{dir:03}")), files)?;
+    }
+    Ok(())
+}
+
+fn fill(dir: &Path, files: usize) -> Result<(), Failure> {
+    fs::create_dir_all(dir)?;
+    for file in 0..files {
+        let length = u64::try_from(file % 7)?;
+        fs::File::create(dir.join(format!("file-{file:05}.txt")))?.set_len(length)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! The rounds.
+
+use crate::Failure;
+use crate::clock::{Clock, Sample, Stopwatch};
+use crate::column::Column;
+use crate::progress::Progress;
+use crate::row::{Case, Row, Stage, Work};
+use crate::site::Site;
+use crate::stats::Summary;
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort<'a> {
+    /// Only these columns; all if there are none.
+    pub columns: &'a [Column],
+    /// How often every column has its turn.
+    pub rounds: usize,
+    /// How long one turn should take at least, in nanoseconds of CPU time of the first column.
+    pub batch: f64,
+}
+
+impl Effort<'_> {
+    /// For numbers to keep.
+    pub const FULL: Self = Self {
+        columns: &[],
+        rounds: 41,
+        batch: 2e6,
+    };
+    /// For a first look.
+    pub const QUICK: Self = Self {
+        columns: &[],
+        rounds: 9,
+        batch: 5e5,
+    };
+    /// For tests: everything once.
+    pub const ONCE: Self = Self {
+        columns: &[],
+        rounds: 1,
+        batch: 0.0,
+    };
+}
+
+/// What one column was measured to need, round by round.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Which column.
+    pub column: Column,
+    /// One sample for each round.
+    pub samples: Vec<Sample>,
+}
+
+impl Cell {
+    fn times(&self, clock: Clock) -> Vec<f64> {
+        self.samples.iter().map(|sample| clock.of(sample)).collect()
+    }
+}
+
+/// A row, measured.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The row's id.
+    pub id: String,
+    /// The row's title.
+    pub title: String,
+    /// Operations in a batch.
+    pub batch: usize,
+    /// What one operation was seen to do, the same in every column.
+    pub work: u64,
+    /// The columns.
+    pub cells: Vec<Cell>,
+}
+
+impl Measured {
+    fn cell(&self, column: Column) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.column == column)
+    }
+
+    /// Nanoseconds for one operation.
+    #[must_use]
+    pub fn time(&self, column: Column, clock: Clock) -> Option<Summary> {
+        Summary::of(self.cell(column)?.times(clock))
+    }
+
+    /// How many times as much one column needs as another.
+    #[must_use]
+    pub fn ratio(&self, above: Column, below: Column, clock: Clock) -> Option<Summary> {
+        let (above, below) = (self.cell(above)?, self.cell(below)?);
+        Summary::of_ratios(&above.times(clock), &below.times(clock))
+    }
+}
+
+/// Measures one row on a site; nothing if it has none of the columns.
+///
+/// # Errors
+/// What the work fails with; or that two columns did not do the same.
+pub fn measure(
+    row: &Row,
+    site: &Site,
+    effort: Effort<'_>,
+    progress: &mut Progress,
+) -> Result<Option<Measured>, Failure> {
+    let mut work = row.build(site)?;
+    let wanted = |case: &Case| effort.columns.is_empty() || effort.columns.contains(&case.column);
+    work.cases.retain(wanted);
+    if work.cases.is_empty() {
+        return Ok(None);
+    }
+    let (batch, done, cells) = measure_work(&mut work, effort, |round| {
+        progress.tell(&row.id, round, effort.rounds)
+    })
+    .map_err(|failure| format!("{}: {failure}", row.id))?;
+    Ok(Some(Measured {
+        id: row.id.clone(),
+        title: row.title.clone(),
+        batch,
+        work: done,
+        cells,
+    }))
+}
+
+fn measure_work(
+    work: &mut Work,
+    effort: Effort<'_>,
+    mut tell: impl FnMut(usize),
+) -> Result<(usize, u64, Vec<Cell>), Failure> {
+    let done = check_same_work(work)?;
+    let batch = calibrate(work, effort)?;
+    let mut cells: Vec<Cell> = work
+        .cases
+        .iter()
+        .map(|case| Cell {
+            column: case.column,
+            samples: Vec::with_capacity(effort.rounds),
+        })
+        .collect();
+    for round in 0..effort.rounds {
+        tell(round);
+        // Another column begins each round: none is always the one after the pause.
+        for turn in 0..work.cases.len() {
+            let index = (round + turn) % work.cases.len();
+            let sample = time(work.stage.as_ref(), &mut work.cases[index], batch)?;
+            cells[index].samples.push(sample);
+        }
+    }
+    Ok((batch, done, cells))
+}
+
+/// Every column does the work once; all must have done the same, and it must have had its effect.
+fn check_same_work(work: &mut Work) -> Result<u64, Failure> {
+    let mut expected: Option<(Column, u64)> = None;
+    for case in &mut work.cases {
+        let column = case.column;
+        let named = |failure: Failure| format!("column {column}: {failure}");
+        work.stage.prepare(1)?;
+        let done = case.run(1).map_err(named)?;
+        work.stage.verify_one().map_err(named)?;
+        work.stage.clean(1)?;
+        if done == 0 {
+            return Err(format!("column {column}: nothing was done").into());
+        }
+        match expected {
+            None => expected = Some((column, done)),
+            Some((_, same)) if same == done => {}
+            Some((other, same)) => {
+                let what = format!("column {column}: did {done}, but {other} did {same}");
+                return Err(what.into());
+            }
+        }
+    }
+    expected
+        .map(|(_, done)| done)
+        .ok_or_else(|| "no column".into())
+}
+
+/// How many operations make a batch long enough for the clock. Warms everything up as well.
+fn calibrate(work: &mut Work, effort: Effort<'_>) -> Result<usize, Failure> {
+    let mut count = 1;
+    let Some(first) = work.cases.first_mut() else {
+        return Ok(count);
+    };
+    #[expect(clippy::cast_precision_loss, reason = "batches are small")]
+    while count < work.max_batch
+        && time(work.stage.as_ref(), first, count)?.cpu * (count as f64) < effort.batch
+    {
+        count = (count * 2).min(work.max_batch);
+    }
+    for case in &mut work.cases {
+        time(work.stage.as_ref(), case, count)?;
+    }
+    Ok(count)
+}
+
+fn time(stage: &dyn Stage, case: &mut Case, count: usize) -> Result<Sample, Failure> {
+    stage.prepare(count)?;
+    let watch = Stopwatch::start();
+    let result = case.run(count);
+    let sample = watch.stop(count);
+    result?;
+    stage.clean(count)?;
+    Ok(sample)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_that_does_less_is_an_error() {
+        let mut work = Work::new(vec![
+            Case::new(Column::Raw, |_| Ok(4096)),
+            Case::new(Column::Std, |_| Ok(4095)),
+        ]);
+        let failure = measure_work(&mut work, Effort::ONCE, |_| ()).unwrap_err();
+        assert!(failure.to_string().contains("column std"), "{failure}");
+    }
+
+    #[test]
+    fn work_that_does_nothing_is_an_error() {
+        let mut work = Work::new(vec![Case::new(Column::Raw, |_| Ok(0))]);
+        assert!(measure_work(&mut work, Effort::ONCE, |_| ()).is_err());
+    }
+
+    #[test]
+    fn every_column_has_its_turn_in_every_round() {
+        let mut work = Work::new(vec![
+            Case::new(Column::Raw, |_| Ok(1)),
+            Case::new(Column::Std, |_| Ok(1)),
+        ]);
+        let effort = Effort {
+            rounds: 5,
+            ..Effort::ONCE
+        };
+        let mut told = 0;
+        let (_, _, cells) = measure_work(&mut work, effort, |_| told += 1).unwrap();
+        assert!(cells.iter().all(|cell| cell.samples.len() == 5));
+        assert_eq!((cells.len(), told), (2, 5));
+    }
+}

@@ -1,0 +1,77 @@
+//! Every row, once, on small trees: all columns do the same work, and it has its effect.
+
+use handfast_bench::column::Column;
+use handfast_bench::progress::Progress;
+use handfast_bench::report::{self, Place, Report};
+use handfast_bench::run::{self, Effort};
+use handfast_bench::site::{Scale, Site};
+use handfast_bench::{clock::Clock, machine::Machine, rows};
+
+/// Columns that every row has.
+const EVERYWHERE: [Column; 3] = [Column::Raw, Column::Std, Column::Kernel];
+
+#[test]
+fn every_row_does_the_same_work_in_every_column() {
+    let above = std::env::temp_dir();
+    let site = Site::new(&above, Scale::SMALL).unwrap();
+    let scratch = site.path("");
+    let mut place = Place {
+        name: "test".to_owned(),
+        rows: Vec::new(),
+        verdicts: Vec::new(),
+    };
+    for row in rows::all() {
+        // This fails if a column does less than the others, or without the effect on the disk.
+        let measured = run::measure(&row, &site, Effort::ONCE, &mut Progress::silent());
+        let measured = measured.unwrap().unwrap();
+        let columns: Vec<Column> = measured.cells.iter().map(|cell| cell.column).collect();
+        for column in EVERYWHERE {
+            assert!(columns.contains(&column), "{} lacks {column}", row.id);
+        }
+        #[cfg(feature = "peers")]
+        assert!(columns.contains(&Column::CapStd), "{} lacks a peer", row.id);
+        assert!(measured.work > 0, "{}", row.id);
+        place.rows.push(measured);
+    }
+    place.judge().unwrap();
+    drop(site);
+    assert!(
+        !scratch.try_exists().unwrap(),
+        "the scratch directory stays"
+    );
+
+    let titles: Vec<String> = place.rows.iter().map(|row| row.title.clone()).collect();
+    let report = Report {
+        machine: Machine::here(),
+        rounds: 1,
+        places: vec![place],
+        clocks: vec![Clock::Cpu, Clock::Wall],
+    };
+    let (table, markdown) = (report::table(&report), report::markdown(&report));
+    for title in &titles {
+        assert!(table.contains(title) && markdown.contains(title), "{title}");
+    }
+    let json = report::json(&report);
+    let listed = json["places"][0]["rows"].as_array().map(Vec::len);
+    assert_eq!(listed, Some(titles.len()));
+}
+
+#[test]
+fn known_work_is_counted_right() {
+    let site = Site::new(&std::env::temp_dir(), Scale::SMALL).unwrap();
+    let work = |id: &str| {
+        let rows = rows::matching(Some(id));
+        let row = rows.iter().find(|row| row.id == id).unwrap();
+        run::measure(row, &site, Effort::ONCE, &mut Progress::silent())
+            .unwrap()
+            .unwrap()
+            .work
+    };
+    // Twenty names of fourteen bytes, and lengths from 0 to 6 over and over.
+    assert_eq!(work("read-dir/names"), 20 * (1 + 14));
+    assert_eq!(work("read-dir/metadata"), 20 * (1 + 14) + 2 * 21 + 15);
+    // Three directories with seven bytes in their name and five files each.
+    assert_eq!(work("walk/names"), 3 * (1 + 7) + 15 * (1 + 14));
+    assert_eq!(work("stat/4"), 4096);
+    assert_eq!(work("create-write/4"), 4096);
+}
