@@ -133,7 +133,7 @@ fn sweep(scene: impl Fn() -> Scratch, args: &[&str], check: impl Fn(&Scratch, &O
     let first = scene();
     let own = with_root(&first);
     let calls = trace(&first, &own.iter().map(String::as_str).collect::<Vec<_>>());
-    let (mut felt, mut runs) = (0, 0);
+    let (mut felt, mut runs, mut kept) = (0, 0, 0);
     for call in &calls {
         for fault in FAULTS {
             let scratch = scene();
@@ -164,12 +164,22 @@ fn sweep(scene: impl Fn() -> Scratch, args: &[&str], check: impl Fn(&Scratch, &O
             }
             check(&scratch, &outcome, &what);
             let root = scratch.open(RootOptions::new());
-            root.recover(&RelPath::root()).unwrap();
-            scratch.assert_no_leftovers();
+            let found = root.recover(&RelPath::root()).unwrap();
+            // A tree that was about to be published has given up its mark: nobody can prove any
+            // more whose it is, so it is kept and reported.
+            let is_kept = |found: &handfast::Recovered| found.outcome.name() == "kept";
+            let unmarked = args[0] == "copy-tree" && outcome.killed && found.iter().any(is_kept);
+            if unmarked {
+                kept += 1;
+            } else {
+                scratch.assert_no_leftovers();
+            }
             check(&scratch, &outcome, &what);
         }
     }
     println!("{} calls, {runs} runs, {felt} felt", calls.len());
+    // Between giving up the mark and the rename there are two calls.
+    assert!(kept <= 3, "{kept} were kept");
     assert!(felt * 2 > runs, "the faults were felt: {felt} of {runs}");
 }
 
@@ -256,8 +266,11 @@ fn tree_copy() {
                     assert_eq!(scratch.read("root/copy/a/f"), "f", "{what}");
                     assert_eq!(scratch.read("root/copy/g"), "g", "{what}");
                 }
-                if !outcome.killed {
-                    assert_eq!(there, outcome.said.starts_with("ok"), "{what}");
+                match outcome.said.split(' ').nth(1) {
+                    // It answered `ok`, or was killed before it could answer.
+                    None => assert!(there || outcome.killed, "{what}"),
+                    Some("none") => assert!(!there, "{what}"),
+                    Some(_) => {}
                 }
             },
         );

@@ -7,7 +7,9 @@
 use std::os::fd::AsFd;
 
 use rustix::fs::XattrFlags;
+use rustix::io::Errno;
 
+use crate::error::Fault;
 use crate::identity::Identity;
 use crate::metadata::Metadata;
 use crate::path::Name;
@@ -142,9 +144,14 @@ impl StagingName {
         sys::retry(|| rustix::fs::fsetxattr(&dir, MARK, &value, XattrFlags::empty())).ok();
     }
 
-    /// Takes the mark away, before the directory becomes somebody's.
-    pub(crate) fn unmark(dir: impl AsFd) {
-        sys::retry(|| rustix::fs::fremovexattr(&dir, MARK)).ok();
+    /// Takes the mark away, before the directory becomes somebody's: with it, whoever can read it
+    /// could pass the directory off as ours.
+    pub(crate) fn unmark(dir: impl AsFd) -> Result<(), Fault> {
+        match sys::retry(|| rustix::fs::fremovexattr(&dir, MARK)) {
+            // There was none, or there are none here.
+            Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            Err(errno) => Err(Fault::sys("fremovexattr", errno)),
+        }
     }
 
     /// Whether a directory has the mark of this name.

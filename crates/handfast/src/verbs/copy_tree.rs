@@ -81,8 +81,8 @@ impl Root {
                 budget: Budget::new(limits),
                 made: BTreeSet::from([key(staging.identity())]),
             };
-            copier.run()?;
-            staging.publish_new(&place).map_err(|fault| {
+            let mode = copier.run()?;
+            staging.publish_new(&place, Some(mode)).map_err(|fault| {
                 // Somebody took the name meanwhile.
                 match (fault.kind, require_free(&place)) {
                     (ErrorKind::Exists, Err(named)) => named,
@@ -134,7 +134,8 @@ struct Copier<'a, 'op> {
 }
 
 impl Copier<'_, '_> {
-    fn run(&mut self) -> Result<(), Fault> {
+    /// Copies everything, and gives back the mode that the top of the copy gets at last.
+    fn run(&mut self) -> Result<u32, Fault> {
         let mut pending = Pending::new();
         let mut listing = Listing::new();
         self.copy_entries(&mut listing, &mut pending)?;
@@ -147,10 +148,10 @@ impl Copier<'_, '_> {
                 continue;
             }
             let mode = self.modes.pop().unwrap_or(0o700);
-            sys::chmod_open(self.copy.current(), mode)?;
             if self.source.is_top() {
-                return Ok(());
+                return Ok(mode);
             }
+            sys::chmod_open(self.copy.current(), mode)?;
             // `..` needs the directory to be searchable: the mode was set through a descriptor
             // that stays open until after the step up.
             drop(self.source.pop()?);

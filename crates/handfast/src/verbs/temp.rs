@@ -162,7 +162,7 @@ impl TempDir {
         parent.act(Verb::Rename, path, |op| {
             let place = resolve::place(parent, path, Last::Itself)?;
             op.allow_in(place.recorded_parent(parent)?, None)?;
-            staging.publish_new(&place)
+            staging.publish_new(&place, None)
         })
     }
 }
@@ -234,10 +234,15 @@ impl<D: AsFd> StagingDir<D> {
         &self.identity
     }
 
-    /// Renames the directory into place; the name must be free.
-    pub(super) fn publish_new(&mut self, place: &Place) -> Result<(), Fault> {
-        // From here on it is nobody's to clean up.
-        StagingName::unmark(self.fd());
+    /// Gives the directory its mode, if one is asked for, and renames it into place; the name must
+    /// be free.
+    pub(super) fn publish_new(&mut self, place: &Place, mode: Option<u32>) -> Result<(), Fault> {
+        // From here on it is nobody's to clean up. First the mark, which needs a writable
+        // directory, then the mode.
+        StagingName::unmark(self.fd())?;
+        if let Some(mode) = mode {
+            sys::chmod_open(self.fd(), mode)?;
+        }
         sys::rename_noreplace(
             &self.parent,
             self.name.as_c_str(),
