@@ -216,7 +216,7 @@ fn attack_31_a_filesystem_that_turns_read_only() {
     }
 }
 
-/// What a power loss leaves is decided by the order of syncs; the loss itself is tried elsewhere.
+/// What a power loss leaves is decided by the order of syncs; the loss itself is not tried here.
 #[test]
 fn attack_33_content_is_synced_before_the_name_and_the_name_before_the_answer() {
     if !have_program("strace") {
@@ -735,4 +735,63 @@ fn attack_10_what_is_mounted_into_a_temporary_directory_is_left_alone() {
         assert_success(&output);
         assert_eq!(scratch.read("outside/secret"), "outside");
     }
+}
+
+/// A parent that leaves between resolving and publishing is found out by looking again.
+#[test]
+fn attack_04_a_written_file_that_left_the_root_is_noticed() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        scratch.dir("a");
+        let root = scratch.open(options(backend));
+        let staged = root.stage(&rel("a/f"), WriteOptions::new()).unwrap();
+        std::fs::rename(scratch.path("root/a"), scratch.path("outside/dir/a")).unwrap();
+        let written = staged.commit().unwrap();
+        assert!(!written.verify(&root).unwrap());
+    });
+}
+
+#[test]
+fn attack_05_a_root_that_was_removed_says_so() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        let root = scratch.open(options(backend));
+        assert!(root.enforcement().attached);
+        std::fs::remove_dir(scratch.root_path()).unwrap();
+        let enforcement = root.enforcement();
+        assert!(!enforcement.attached);
+        assert!(!enforcement.weaknesses().is_empty());
+        // Filesystems differ in what they say to this.
+        let error = root.write(&rel("f"), "").unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Denied),
+            "{error}"
+        );
+        std::fs::create_dir(scratch.root_path()).unwrap();
+    });
+}
+
+/// A rename between filesystems is refused, and never done in two steps.
+#[test]
+fn b34_a_rename_between_filesystems_is_refused() {
+    let scratch = Scratch::new();
+    scratch.file("f", "f");
+    let root = scratch.open(handfast::RootOptions::new());
+    let Ok(other) = Root::open_ambient("/dev/shm") else {
+        skip("there is no other filesystem");
+        return;
+    };
+    if other.identity().device == root.identity().device {
+        skip("there is no other filesystem");
+        return;
+    }
+    let name = rel(format!("handfast-test-{}", std::process::id()));
+    for mode in [RenameMode::Replace, RenameMode::NoReplace] {
+        assert_kind(
+            root.rename_to(&rel("f"), &other, &name, mode),
+            ErrorKind::Mount,
+        );
+    }
+    assert_kind(other.metadata(&name), ErrorKind::NotFound);
+    assert_eq!(scratch.read("root/f"), "f");
 }
