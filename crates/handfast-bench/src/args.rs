@@ -6,6 +6,7 @@ use clap::Parser;
 
 use crate::column::Column;
 use crate::run::Effort;
+use crate::site::Scale;
 
 /// Measures Handfast beside raw system calls, the standard library and its peers.
 ///
@@ -22,7 +23,7 @@ pub struct Args {
     #[arg(long, requires = "dir")]
     pub only_dir: bool,
 
-    /// Only rows whose name holds one of these, separated by commas
+    /// Only these rows, or those with this in their name; separated by commas
     #[arg(long, value_name = "PATTERN")]
     pub rows: Option<String>,
 
@@ -37,6 +38,10 @@ pub struct Args {
     /// Fewer and shorter rounds, for a first look
     #[arg(long)]
     pub quick: bool,
+
+    /// Everything once, on small trees: for tests
+    #[arg(long, hide = true)]
+    pub once: bool,
 
     /// Prints JSON
     #[arg(long, conflicts_with = "markdown")]
@@ -70,10 +75,10 @@ impl Args {
     /// How much is measured.
     #[must_use]
     pub fn effort(&self) -> Effort<'_> {
-        let effort = if self.quick {
-            Effort::QUICK
-        } else {
-            Effort::FULL
+        let effort = match (self.once, self.quick) {
+            (true, _) => Effort::ONCE,
+            (_, true) => Effort::QUICK,
+            _ => Effort::FULL,
         };
         Effort {
             columns: &self.columns,
@@ -83,5 +88,11 @@ impl Args {
                 .unwrap_or(effort.rounds),
             ..effort
         }
+    }
+
+    /// How large the trees are.
+    #[must_use]
+    pub fn scale(&self) -> Scale {
+        if self.once { Scale::SMALL } else { Scale::FULL }
     }
 }

@@ -1,7 +1,6 @@
 //! The command: arguments, printing, exit codes.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -14,7 +13,7 @@ use handfast_bench::progress::Progress;
 use handfast_bench::report::{self, Place, Report};
 use handfast_bench::row::Row;
 use handfast_bench::run::{self, Effort};
-use handfast_bench::site::{self, Scale, Site};
+use handfast_bench::site::{self, Site};
 use handfast_bench::{Failure, rows};
 
 const MISSED: u8 = 1;
@@ -70,7 +69,8 @@ fn measure(args: &Args, rows: &[Row]) -> Result<Report, Failure> {
     let mut progress = Progress::new();
     let mut places = Vec::new();
     for above in default.into_iter().chain(args.dir.as_deref()) {
-        let mut place = measure_in(above, rows, args.effort(), &mut progress)?;
+        let site = Site::new(above, args.scale())?;
+        let mut place = measure_on(&site, rows, args.effort(), &mut progress)?;
         if args.check {
             place.judge()?;
         }
@@ -89,18 +89,17 @@ fn measure(args: &Args, rows: &[Row]) -> Result<Report, Failure> {
     })
 }
 
-fn measure_in(
-    above: &Path,
+fn measure_on(
+    site: &Site,
     rows: &[Row],
     effort: Effort<'_>,
     progress: &mut Progress,
 ) -> Result<Place, Failure> {
-    let site = Site::new(above, Scale::FULL)?;
     let name = site.filesystem().name();
     let mut measured = Vec::with_capacity(rows.len());
     for (index, row) in rows.iter().enumerate() {
         progress.at(name, index, rows.len());
-        measured.extend(run::measure(row, &site, effort, progress)?);
+        measured.extend(run::measure(row, site, effort, progress)?);
     }
     Ok(Place {
         name: name.to_owned(),

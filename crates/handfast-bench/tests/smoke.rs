@@ -61,8 +61,7 @@ fn known_work_is_counted_right() {
     let site = Site::new(&std::env::temp_dir(), Scale::SMALL).unwrap();
     let work = |id: &str| {
         let rows = rows::matching(Some(id));
-        let row = rows.iter().find(|row| row.id == id).unwrap();
-        run::measure(row, &site, Effort::ONCE, &mut Progress::silent())
+        run::measure(&rows[0], &site, Effort::ONCE, &mut Progress::silent())
             .unwrap()
             .unwrap()
             .work

@@ -9,6 +9,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::fs::FsArgs;
 use crate::output::{Form, Output};
+use crate::siege::SiegeArgs;
 
 /// Give untrusted paths access to files beneath one directory, and to nothing else
 #[derive(Debug, Parser)]
@@ -31,6 +32,7 @@ pub(crate) struct Cli {
 enum Command {
     Doctor(DoctorArgs),
     Fs(FsArgs),
+    Siege(SiegeArgs),
 }
 
 /// Parses the command line, runs the command, prints, and says how it went.
@@ -44,6 +46,7 @@ pub(crate) fn run() -> Exit {
     let verdict = match &cli.command {
         Command::Doctor(args) => args.run(&mut out),
         Command::Fs(args) => args.run(&mut out),
+        Command::Siege(args) => args.run(&mut out),
     };
     out.finish(verdict)
 }

@@ -1,9 +1,16 @@
 //! Rules for the object that was reached: always asked of the descriptor, never of a name.
 
+use std::os::fd::AsFd;
+
+use rustix::fs::{Mode, OFlags};
+
 use crate::error::{ErrorKind, Fault};
 use crate::metadata::{FileKind, Metadata};
 use crate::options::{HardLinks, Mounts, Specials};
+use crate::path::RelPath;
+use crate::resolve::{self, Last};
 use crate::root::Root;
+use crate::sys;
 
 /// What an object is wanted for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -73,16 +80,68 @@ pub(crate) fn special_fault(kind: FileKind) -> Fault {
     )
 }
 
+/// How often a file whose times keep changing is looked at.
+const LOOKS: u32 = 64;
+
+/// Makes sure that the one name of an opened file is the one it was opened by.
+///
+/// A file that had an outside name and a planted inside one loses the planted one as soon as its
+/// planter takes it away: then it has one name again, and that is not ours. So the path is
+/// resolved once more, and must lead to the same object, still with one name, and with the change
+/// time it had: taking a name away or giving one changes that.
+///
+/// # Platform
+/// Change times are as fine as the kernel's clock tick before Linux 6.13; within one tick a name
+/// that is given and taken away again goes unnoticed.
+pub(crate) fn require_own_name(
+    root: &Root,
+    path: &RelPath,
+    fd: impl AsFd,
+    want: Want,
+) -> Result<(), Fault> {
+    if !is_judged(root, want) {
+        return Ok(());
+    }
+    let flags = sys::PIN - OFlags::NOFOLLOW;
+    for _ in 0..LOOKS {
+        let held = sys::status(&fd)?;
+        if held.kind != FileKind::File {
+            return Ok(());
+        }
+        check_hard_links(root, &held, want)?;
+        let found = resolve::open(root, path, flags, Mode::empty(), Last::Follow)
+            .and_then(|pin| sys::status(&pin));
+        if let Ok(found) = found
+            && found.identity.same_object(&held.identity)
+        {
+            check_hard_links(root, &found, want)?;
+            if found.changed == held.changed {
+                return Ok(());
+            }
+        }
+        // Somebody writes to it, which changes that time too, or moves what is on the way. Look
+        // again.
+    }
+    Err(Fault::rule(
+        ErrorKind::Raced,
+        "the file kept changing, or lost its name",
+    ))
+}
+
+/// Whether the root's policy cares about other names for this.
+fn is_judged(root: &Root, want: Want) -> bool {
+    match root.options.hard_links {
+        HardLinks::Allow => false,
+        HardLinks::RefuseWrites => want == Want::Change,
+        HardLinks::Refuse => want != Want::Look,
+    }
+}
+
 pub(crate) fn check_hard_links(root: &Root, status: &Metadata, want: Want) -> Result<(), Fault> {
     if !status.has_other_names() {
         return Ok(());
     }
-    let refused = match root.options.hard_links {
-        HardLinks::Allow => false,
-        HardLinks::RefuseWrites => want == Want::Change,
-        HardLinks::Refuse => want != Want::Look,
-    };
-    if refused {
+    if is_judged(root, want) {
         return Err(Fault::rule(
             ErrorKind::HardLink,
             match want {

@@ -42,15 +42,51 @@ pub fn all() -> Vec<Row> {
     rows
 }
 
-/// The rows whose id holds one of the patterns, which are separated by commas; all without one.
+/// The rows that have one of the patterns, which are separated by commas, for an id or, if no row
+/// has it, in their id; all rows without a pattern.
 #[must_use]
 pub fn matching(patterns: Option<&str>) -> Vec<Row> {
     let mut rows = all();
-    if let Some(patterns) = patterns {
-        rows.retain(|row| {
-            let mut patterns = patterns.split(',').map(str::trim);
-            patterns.any(|pattern| !pattern.is_empty() && row.id.contains(pattern))
-        });
-    }
+    let Some(patterns) = patterns else {
+        return rows;
+    };
+    let ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
+    let names = |pattern: &str, id: &str| {
+        if ids.iter().any(|id| id == pattern) {
+            id == pattern
+        } else {
+            !pattern.is_empty() && id.contains(pattern)
+        }
+    };
+    rows.retain(|row| {
+        let mut patterns = patterns.split(',').map(str::trim);
+        patterns.any(|pattern| names(pattern, &row.id))
+    });
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{all, matching};
+
+    fn ids(patterns: &str) -> Vec<String> {
+        let rows = matching(Some(patterns));
+        rows.into_iter().map(|row| row.id).collect()
+    }
+
+    #[test]
+    fn a_whole_id_means_that_row_and_a_part_means_all_that_have_it() {
+        assert_eq!(ids("read/4"), ["read/4"]);
+        assert_eq!(ids("walk/"), ["walk/metadata", "walk/names"]);
+        assert_eq!(ids("stat/1, remove"), ["stat/1", "remove-tree"]);
+        assert!(ids("nothing,").is_empty());
+        assert_eq!(matching(None).len(), all().len());
+    }
+
+    #[test]
+    fn every_row_has_an_id_of_its_own() {
+        let ids: Vec<String> = all().into_iter().map(|row| row.id).collect();
+        let unique: std::collections::BTreeSet<_> = ids.iter().collect();
+        assert_eq!(unique.len(), ids.len());
+    }
 }

@@ -42,11 +42,13 @@ pub(super) struct Scratch {
 impl Scratch {
     /// Made on the root's filesystem if that is possible, and outside the root if that is.
     pub(super) fn near(root: &Root) -> Option<Self> {
-        // The operator may have made the temporary directory a link; `/.` means where it leads.
-        let system = Root::open_ambient(std::env::temp_dir().join("."));
+        // The operator may have made the temporary directory a link: what it leads to is meant.
+        let system = std::fs::File::open(std::env::temp_dir())
+            .ok()
+            .map(|dir| Root::from_fd(dir.into(), RootOptions::new()));
         let same = |other: &Root| other.identity().device == root.identity().device;
         let here = RelPath::root();
-        let system = system.ok();
+        let system = system.and_then(Result::ok);
         if let Some(system) = system.as_ref().filter(|system| same(system))
             && let Ok(dir) = system.temp_dir(&here)
         {

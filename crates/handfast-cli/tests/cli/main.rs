@@ -21,6 +21,7 @@ mod pipes;
 mod settled;
 mod settled_links;
 mod shapes;
+mod siege;
 mod support;
 mod usage;
 mod versions;

@@ -12,6 +12,7 @@ use super::{Last, probe, walk};
 use crate::error::{ErrorKind, Fault};
 use crate::options::{Links, Mounts};
 use crate::root::Root;
+use crate::rules;
 use crate::sys;
 
 /// EAGAIN is answered by asking again, this often and this long: on a busy machine a thread may
@@ -65,7 +66,8 @@ fn open_named(
         Last::Itself => flags | OFlags::NOFOLLOW,
     };
     // First without any link: if this succeeds, the components walked are those that were asked
-    // for. The path holds no `..`, so EXDEV can only be a mount and EAGAIN only a lease.
+    // for. The path holds no `..`, so EAGAIN can only be a lease, and EXDEV a mount or a directory
+    // that left the root while it was walked.
     let strict = base(root) | ResolveFlags::NO_SYMLINKS;
     let errno = match sys::open_beneath(&root.pinned.fd, path, flags, mode, strict) {
         Ok(fd) => return Answer::Done(Ok(fd)),
@@ -76,6 +78,12 @@ fn open_named(
         // Genuine for append-only and immutable files; a filter answers so to everything.
         Errno::PERM if probe::is_absent(&root.pinned.fd) => return Answer::Absent,
         Errno::LOOP if root.options.links == Links::Beneath => {}
+        Errno::XDEV => {
+            return Answer::Done(Err(match name_exdev(root, bytes, flags, last, errno) {
+                mount if mount.kind == ErrorKind::Mount => mount,
+                other => other.with_kind(ErrorKind::Raced, "a directory left the root"),
+            }));
+        }
         errno => return Answer::Done(Err(strict_fault(errno))),
     }
     if flags.contains(OFlags::CREATE) {
@@ -126,10 +134,6 @@ fn follow(
 fn strict_fault(errno: Errno) -> Fault {
     match errno {
         Errno::LOOP => super::link_in_the_way(),
-        Errno::XDEV => Fault::sys("openat2", errno).with_kind(
-            ErrorKind::Mount,
-            "something is mounted there, and the root does not allow other mounts",
-        ),
         Errno::AGAIN => lease_fault(),
         errno => Fault::sys("openat2", errno),
     }
@@ -181,6 +185,16 @@ pub(super) fn open_child_dir(root: &Root, dir: BorrowedFd<'_>, name: &CStr) -> A
         Ok(fd) => Answer::Done(Ok(fd)),
         Err(Errno::NOSYS) => Answer::Absent,
         Err(Errno::PERM) if probe::is_absent(&root.pinned.fd) => Answer::Absent,
+        Err(Errno::XDEV) => Answer::Done(Err(name_child_exdev(root, dir, name))),
         Err(errno) => Answer::Done(Err(strict_fault(errno))),
+    }
+}
+
+/// EXDEV of one component is a mount, or a directory that left meanwhile.
+fn name_child_exdev(root: &Root, dir: BorrowedFd<'_>, name: &CStr) -> Fault {
+    let named = sys::status_at(dir, name).and_then(|status| rules::check_passage(root, &status));
+    match named {
+        Err(fault) if fault.kind == ErrorKind::Mount => fault,
+        _ => Fault::sys("openat2", Errno::XDEV).with_kind(ErrorKind::Raced, ""),
     }
 }

@@ -57,6 +57,7 @@ pub(super) fn pin_for_change(
     let status = sys::status(&pin)?;
     judge(root, &status)?;
     require_below(root, &status)?;
+    rules::require_own_name(root, path, &pin, Want::Change)?;
     op.allow(Some(&status))?;
     Ok((pin, status))
 }

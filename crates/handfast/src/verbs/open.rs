@@ -231,6 +231,9 @@ pub(super) fn open_ruled(
         Want::Read
     };
     rules::check_file(root, &status, want)?;
+    if options.create != Create::New {
+        rules::require_own_name(root, path, &fd, want)?;
+    }
     sys::set_blocking(&fd, flags)?;
     Ok((fd, status))
 }

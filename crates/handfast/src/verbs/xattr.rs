@@ -120,6 +120,7 @@ fn open_for(root: &Root, path: &RelPath, want: Want, op: &mut Op<'_>) -> Result<
     if want == Want::Change {
         require_below(root, &status)?;
     }
+    rules::require_own_name(root, path, &fd, want)?;
     op.allow(Some(&status))?;
     Ok(fd)
 }

@@ -1,0 +1,236 @@
+//! `handfast siege`: attacks the library on this machine.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use handfast::{Effect, ErrorKind};
+use handfast_siege::{
+    AttackerProgram, Backends, Order, Progress, Report, Siege, SiegeError, Verdict, render,
+    serve_attacker,
+};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Nobody needs to be told about anything shorter.
+const PATIENCE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(100);
+
+const HELP: &str = "\
+Exit codes:
+  0  yes: nothing got out, and every naive control was beaten
+  1  no: something got out, failed without reason, or too much was refused
+  2  wrong usage, or a directory in which nothing can be tried
+  3  too weak to tell: an attack could not beat its naive control";
+
+/// Attack the library on this machine, and say what came of it
+///
+/// Attackers change a tree, as threads and as processes, while every verb works in it; after every
+/// call the outside is checked. Each attack also meets naive code, which must come to harm, or the
+/// attack shows nothing. Everything happens in a private directory that is removed at the end.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct SiegeArgs {
+    /// Make this many attempts a cell
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    rounds: u64,
+
+    /// Attack this resolver
+    #[arg(long, value_enum, default_value = "both")]
+    backend: BackendArg,
+
+    /// Run only cells whose `attack/verb` contains one of these, and show each
+    #[arg(long, value_name = "PATTERN", num_args = 1..)]
+    only: Vec<String>,
+
+    /// Make the private directory here, to attack on this filesystem; default: the system's
+    /// temporary directory
+    #[arg(long, value_name = "DIR")]
+    root: Option<OsString>,
+
+    /// Print Markdown, with a row for each cell
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+
+    /// Be an attacker; for this command's own use
+    #[arg(long, hide = true, num_args = 4, value_names = ["ATTACK", "DIR", "LEAF", "PARENT"])]
+    attacker: Option<Vec<OsString>>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum BackendArg {
+    /// Only `openat2`
+    Kernel,
+    /// Only the component walk
+    Walk,
+    /// First one, then the other
+    Both,
+}
+
+impl SiegeArgs {
+    pub(crate) fn run(&self, out: &mut Output) -> Exit {
+        if let Some(words) = &self.attacker {
+            return attack(words, out);
+        }
+        let base = match &self.root {
+            Some(root) => PathBuf::from(root),
+            None => std::env::temp_dir(),
+        };
+        let mut siege = Siege::new(base)
+            .rounds(self.rounds)
+            .only(self.only.iter().cloned())
+            .backends(match self.backend {
+                BackendArg::Kernel => Backends::Kernel,
+                BackendArg::Walk => Backends::Walk,
+                BackendArg::Both => Backends::Both,
+            });
+        if let Ok(program) = std::env::current_exe() {
+            let arguments = ["siege", "--attacker"].map(str::to_owned).to_vec();
+            siege = siege.attackers(AttackerProgram::new(program, arguments));
+        }
+        let mut teller = Teller::new(out.is_quiet());
+        let found = siege.run(&mut |progress| teller.tell(progress));
+        teller.done();
+        match found {
+            Ok(report) => {
+                self.print(&report, out);
+                exit_of(report.verdict())
+            }
+            Err(error) => {
+                let failure = failure(&error);
+                out.failure(&failure);
+                failure.exit
+            }
+        }
+    }
+
+    fn print(&self, report: &Report, out: &mut Output) {
+        if out.is_json() {
+            out.line(&render::json(report));
+            return;
+        }
+        if self.markdown {
+            out.data(render::markdown(report).as_bytes());
+            return;
+        }
+        if !out.is_quiet() {
+            out.data(render::table(report, !self.only.is_empty()).as_bytes());
+            out.line("");
+        }
+        out.line(&format!("verdict: {}", report.sentence()));
+    }
+}
+
+const fn exit_of(verdict: Verdict) -> Exit {
+    match verdict {
+        Verdict::Held => Exit::Yes,
+        Verdict::Broken => Exit::No,
+        Verdict::TooWeak => Exit::CannotTell,
+    }
+}
+
+/// Attacks until it is killed.
+fn attack(words: &[OsString], out: &mut Output) -> Exit {
+    match Order::parse(words).map(|order| serve_attacker(&order)) {
+        Some(Ok(())) => Exit::Yes,
+        _ => {
+            out.note("error: no attack of this name runs as a process");
+            Exit::Usage
+        }
+    }
+}
+
+fn failure(error: &SiegeError) -> Failure {
+    let (kind, exit, hint) = match error {
+        SiegeError::NothingMatches => (
+            ErrorKind::Invalid,
+            Exit::Usage,
+            "`handfast siege --rounds 1 --markdown` shows all names",
+        ),
+        SiegeError::NoBackend(_) => (
+            ErrorKind::Unsupported,
+            Exit::CannotTell,
+            "`--backend walk` attacks the component walk",
+        ),
+        _ => (
+            ErrorKind::Invalid,
+            Exit::Usage,
+            "`--root` takes a directory in which another can be made",
+        ),
+    };
+    Failure {
+        kind,
+        verb: "siege",
+        sentence: "cannot lay siege".to_owned(),
+        path: String::new(),
+        destination: None,
+        detail: error.to_string(),
+        effect: Effect::None,
+        exit,
+        hints: vec![hint.to_owned()],
+    }
+}
+
+/// One line on the terminal, for whoever waits.
+struct Teller {
+    begun: Option<Instant>,
+    told: Option<Instant>,
+}
+
+impl Teller {
+    fn new(quiet: bool) -> Self {
+        let looks = !quiet && std::io::stderr().is_terminal();
+        Self {
+            begun: looks.then(Instant::now),
+            told: None,
+        }
+    }
+
+    fn tell(&mut self, progress: &Progress<'_>) {
+        let Some(begun) = self.begun else { return };
+        let now = Instant::now();
+        if now - begun < PATIENCE || self.told.is_some_and(|told| now - told < PAUSE) {
+            return;
+        }
+        self.told = Some(now);
+        put(&format!(
+            "\r\x1b[Kattack {} of {}: {}, {} ({}), {} s",
+            progress.index,
+            progress.attacks,
+            progress.attack,
+            progress.verb,
+            progress.backend,
+            (now - begun).as_secs()
+        ));
+    }
+
+    fn done(&mut self) {
+        if self.told.take().is_some() {
+            put("\r\x1b[K");
+        }
+    }
+}
+
+fn put(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    // Whoever closed stderr does not want to know.
+    drop(stderr.write_all(text.as_bytes()));
+    drop(stderr.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_weak_is_never_a_yes() {
+        assert_eq!(exit_of(Verdict::Held), Exit::Yes);
+        assert_eq!(exit_of(Verdict::Broken), Exit::No);
+        assert_eq!(exit_of(Verdict::TooWeak), Exit::CannotTell);
+    }
+}

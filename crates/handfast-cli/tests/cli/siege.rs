@@ -1,0 +1,91 @@
+//! `siege`: a tiny one, as programs see it.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{Run, Scratch};
+
+fn run(args: &[&str]) -> Run {
+    Run::of(args, b"", Duration::from_secs(240))
+}
+
+/// Enough to see every part of the report.
+const SOME: [&str; 4] = [
+    "directory-swap",
+    "root-swap",
+    "replaced-lock",
+    "leaf-swap/read",
+];
+
+#[test]
+fn a_tiny_siege_tells_every_cell_and_nothing_gets_out() {
+    let scratch = Scratch::new();
+    let inside = scratch.inside();
+    let mut args = vec!["siege", "--rounds", "30", "--json"];
+    args.extend(["--root", inside.to_str().unwrap(), "--only"]);
+    args.extend(SOME);
+    let found = run(&args);
+    let report: Value = serde_json::from_str(found.text()).unwrap();
+    let cells = report["cells"].as_array().unwrap();
+    let odd: Vec<_> = cells
+        .iter()
+        .filter(|cell| cell["finding"] != "held")
+        .collect();
+    assert_eq!(found.code, 0, "{} {odd:#?}", report["sentence"]);
+    assert_eq!(report["version"], 1);
+    assert!(cells.len() > 100);
+    for cell in cells {
+        for key in ["attempts", "succeeded", "spurious", "escapes", "swaps"] {
+            assert!(cell[key].is_u64(), "{key} in {cell}");
+        }
+        assert!(cell["refused"].is_object(), "{cell}");
+        let is_control = cell["control"].as_bool().unwrap();
+        assert_eq!(cell["escapes"].as_u64() > Some(0), is_control, "{cell}");
+        assert_eq!(cell["spurious"], 0, "{cell}");
+        assert!(cell["swaps"].as_u64() > Some(0), "{cell}");
+    }
+    // Attackers were threads and processes, and every attack had a control for both.
+    for way in ["thread", "process"] {
+        let has = |cell: &&Value| {
+            let ways = cell["attackers"].as_array().unwrap();
+            ways.iter().any(|name| name == way)
+        };
+        assert!(cells.iter().filter(has).count() > 80, "{way}");
+        let controls = cells.iter().filter(has);
+        let controls = controls.filter(|cell| cell["control"] == true).count();
+        assert_eq!(controls, 4, "{way}");
+    }
+    // The private directory is gone.
+    assert_eq!(std::fs::read_dir(&inside).unwrap().count(), 0);
+}
+
+#[test]
+fn people_get_a_table_and_documents_get_markdown() {
+    let args = ["siege", "--rounds", "10", "--only", "root-swap/read"];
+    let table = run(&args);
+    assert_eq!((table.code, table.stderr.as_str()), (0, ""));
+    assert!(table.text().contains("control naive-read (thread): beaten"));
+    assert!(table.text().contains("verdict: nothing got out"));
+    let quiet = run(&[&args[..], &["--quiet"]].concat());
+    assert_eq!(quiet.text().lines().count(), 1);
+    let markdown = run(&[&args[..], &["--markdown"]].concat());
+    assert!(markdown.text().contains("| *control* naive-read | none |"));
+}
+
+#[test]
+fn wrong_usage_of_siege_is_two() {
+    for args in [
+        &["--rounds", "0"][..],
+        &["--rounds", "many"],
+        &["--backend", "fast"],
+        &["--only", "no-such-attack"],
+        &["--markdown", "--json"],
+        &["--root", "no/such/directory"],
+        &["--attacker", "no-such-attack", "x", "y", "1"],
+        &["extra"],
+    ] {
+        let found = run(&[&["siege"], args].concat());
+        assert_eq!(found.code, 2, "{args:?} {found:?}");
+    }
+}

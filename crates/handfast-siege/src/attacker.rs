@@ -1,0 +1,323 @@
+//! Whoever changes the tree while a victim works: threads, or a process of its own.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::attacks::{self, Attack, Pace};
+use crate::cores;
+
+/// One change of the tree; says whether it took place.
+pub(crate) type Swap = Box<dyn FnMut() -> bool + Send>;
+
+/// How attackers run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Way {
+    Thread,
+    Process,
+}
+
+impl Way {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Thread => "thread",
+            Self::Process => "process",
+        }
+    }
+}
+
+/// How to start a process that attacks: a program whose `main` calls [`serve_attacker`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AttackerProgram {
+    /// The program, usually the one that is running.
+    pub program: PathBuf,
+    /// Arguments that make it an attacker; attack, directory, leaf and the parent's id follow.
+    pub arguments: Vec<String>,
+}
+
+impl AttackerProgram {
+    /// A program and the arguments that make it an attacker.
+    #[must_use]
+    pub fn new(program: PathBuf, arguments: Vec<String>) -> Self {
+        Self { program, arguments }
+    }
+}
+
+/// What an attacker process is told to do: the arguments after those that make it one.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Order {
+    /// Which attack.
+    pub attack: String,
+    /// The siege's private directory.
+    pub top: PathBuf,
+    /// Which name is swapped, where the attack asks.
+    pub leaf: String,
+    /// The process that started it, and with which it ends.
+    pub parent: u32,
+}
+
+impl Order {
+    /// Reads an order as it was given on the command line.
+    #[must_use]
+    pub fn parse(words: &[std::ffi::OsString]) -> Option<Self> {
+        let [attack, top, leaf, parent] = words else {
+            return None;
+        };
+        Some(Self {
+            attack: attack.to_str()?.to_owned(),
+            top: PathBuf::from(top),
+            leaf: leaf.to_str()?.to_owned(),
+            parent: parent.to_str()?.parse().ok()?,
+        })
+    }
+}
+
+/// An order for an attack that does not exist.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct UnknownAttack;
+
+impl fmt::Display for UnknownAttack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no attack of this name runs as a process")
+    }
+}
+
+impl std::error::Error for UnknownAttack {}
+
+/// Attacks until it is killed, or until whoever started it is gone. What it did so far is the
+/// number in standard output, which is a file.
+///
+/// # Errors
+/// If the attack is unknown; otherwise it returns only when its parent is gone.
+pub fn serve_attacker(order: &Order) -> Result<(), UnknownAttack> {
+    let attack = attacks::find(&order.attack).ok_or(UnknownAttack)?;
+    let mut swap = (attack.swaps)(&order.top, &order.leaf)
+        .into_iter()
+        .next()
+        .ok_or(UnknownAttack)?;
+    let kill = rustix::process::Signal::KILL;
+    let dies_along = rustix::process::set_parent_process_death_signal(Some(kill)).is_ok();
+    cores::elsewhere();
+    let mut jitter = Jitter::new(order.parent.into());
+    let mut swaps = 0_u64;
+    let Ok(told) = rustix::io::dup(std::io::stdout()) else {
+        return Ok(());
+    };
+    let told = File::from(told);
+    loop {
+        // Asked each time where the kernel does not see to it; and once in case the parent was gone
+        // before it could.
+        if (swaps == 0 || !dies_along) && !is_child_of(order.parent) {
+            return Ok(());
+        }
+        if swap() {
+            swaps += 1;
+            if told.write_all_at(&swaps.to_le_bytes(), 0).is_err() {
+                return Ok(());
+            }
+        }
+        jitter.pause(attack.pace);
+    }
+}
+
+fn is_child_of(parent: u32) -> bool {
+    std::os::unix::process::parent_id() == parent
+}
+
+/// Pauses of uneven length.
+pub(crate) struct Jitter(u64);
+
+impl Jitter {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(0x9e37_79b9_7f4a_7c15 ^ seed.wrapping_mul(0x2545_f491_4f6c_dd1d))
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub(crate) fn pause(&mut self, pace: Pace) {
+        let micros = match pace {
+            Pace::Hurried => return,
+            Pace::Quick => 20 + self.next() % 60,
+            Pace::Slow => 400 + self.next() % 1200,
+        };
+        let until = Instant::now() + Duration::from_micros(micros);
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// Attackers at work; they stop when this is dropped.
+pub(crate) struct Attacker {
+    swaps: Arc<AtomicU64>,
+    kind: Kind,
+}
+
+enum Kind {
+    Threads {
+        done: Arc<AtomicBool>,
+        threads: Vec<JoinHandle<()>>,
+    },
+    Process {
+        child: Child,
+        told: File,
+    },
+}
+
+impl Attacker {
+    /// Starts an attack on an arena.
+    pub(crate) fn start(
+        attack: &Attack,
+        top: &Path,
+        leaf: &str,
+        way: Way,
+        program: Option<&AttackerProgram>,
+    ) -> io::Result<Self> {
+        match (way, program) {
+            (Way::Thread, _) => Self::threads((attack.swaps)(top, leaf), attack.pace),
+            (Way::Process, Some(program)) => Self::process(attack, top, leaf, program),
+            (Way::Process, None) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    fn threads(swaps: Vec<Swap>, pace: Pace) -> io::Result<Self> {
+        let (done, count) = (
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(AtomicU64::new(0)),
+        );
+        let mut threads = Vec::new();
+        for (index, mut swap) in swaps.into_iter().enumerate() {
+            let (done, count) = (Arc::clone(&done), Arc::clone(&count));
+            threads.push(std::thread::Builder::new().spawn(move || {
+                cores::elsewhere();
+                let mut jitter = Jitter::new(index as u64 + 1);
+                while !done.load(Ordering::Relaxed) {
+                    if swap() {
+                        count.fetch_add(1, Ordering::Release);
+                    }
+                    jitter.pause(pace);
+                }
+            })?);
+        }
+        Ok(Self {
+            swaps: count,
+            kind: Kind::Threads { done, threads },
+        })
+    }
+
+    fn process(
+        attack: &Attack,
+        top: &Path,
+        leaf: &str,
+        program: &AttackerProgram,
+    ) -> io::Result<Self> {
+        // A file as standard output carries the count without waiting for anybody.
+        let path = top.join("swaps");
+        let told = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path)?;
+        let child = Command::new(&program.program)
+            .args(&program.arguments)
+            .arg(attack.name)
+            .arg(top)
+            .arg(leaf)
+            .arg(std::process::id().to_string())
+            .stdin(Stdio::null())
+            .stdout(told.try_clone()?)
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut attacker = Self {
+            swaps: Arc::new(AtomicU64::new(0)),
+            kind: Kind::Process { child, told },
+        };
+        let begun = Instant::now();
+        while attacker.swaps() == 0 {
+            if attacker.has_ended() || begun.elapsed() > Duration::from_secs(5) {
+                return Err(io::Error::other("the attacker process did not begin"));
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        Ok(attacker)
+    }
+
+    fn has_ended(&mut self) -> bool {
+        match &mut self.kind {
+            Kind::Threads { .. } => false,
+            Kind::Process { child, .. } => {
+                let ended: io::Result<Option<ExitStatus>> = child.try_wait();
+                !matches!(ended, Ok(None))
+            }
+        }
+    }
+
+    /// How often the tree was changed so far.
+    pub(crate) fn swaps(&self) -> u64 {
+        match &self.kind {
+            Kind::Threads { .. } => self.swaps.load(Ordering::Acquire),
+            Kind::Process { told, .. } => {
+                let mut bytes = [0; 8];
+                match told.read_exact_at(&mut bytes, 0) {
+                    Ok(()) => u64::from_le_bytes(bytes),
+                    Err(_) => 0,
+                }
+            }
+        }
+    }
+
+    /// Waits until the attackers have a core, but not for ever: a short cell would be over before.
+    pub(crate) fn wait_for_life(&self) {
+        let seen = self.swaps();
+        let begun = Instant::now();
+        while self.swaps() == seen && begun.elapsed() < Duration::from_secs(2) {
+            std::thread::sleep(Duration::from_micros(20));
+        }
+    }
+
+    /// Waits until something was changed just now, but not for ever.
+    pub(crate) fn wait_for_swap(&self) {
+        let seen = self.swaps();
+        let begun = Instant::now();
+        while self.swaps() == seen {
+            match begun.elapsed().as_micros() {
+                0..100 => std::hint::spin_loop(),
+                // The attacker has no core of its own: let it have ours.
+                100..500 => std::thread::yield_now(),
+                _ => return,
+            }
+        }
+    }
+}
+
+impl Drop for Attacker {
+    fn drop(&mut self) {
+        match &mut self.kind {
+            Kind::Threads { done, threads } => {
+                done.store(true, Ordering::Relaxed);
+                for thread in threads.drain(..) {
+                    drop(thread.join());
+                }
+            }
+            Kind::Process { child, .. } => {
+                drop(child.kill());
+                drop(child.wait());
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A directory on the way is exchanged with a link to the outside.
+
+use std::io;
+
+use handfast::ErrorKind;
+
+use super::{Attack, BOTH_WAYS, Pace, is_dir};
+use crate::arena::{Arena, exchange, furnish};
+use crate::canary::Canary;
+use crate::controls::{Control, naive_check};
+use crate::duel::{BOTH, Duel, refusal, usual_floor};
+
+pub(crate) static ATTACK: Attack = Attack {
+    name: "directory-swap",
+    does: "a directory on the way is exchanged with a link to the outside",
+    harm: "anything outside is read or changed",
+    swaps: |top, _| {
+        let (real, evil) = (top.join("root/a"), top.join("root/evil"));
+        vec![Box::new(move || exchange(&real, &evil))]
+    },
+    pace: Pace::Quick,
+    ways: BOTH_WAYS,
+    run: |attack, field| DUEL.run(attack, field),
+    control: Control {
+        verb: "naive-write",
+        scene,
+        leaf: "",
+        attempt: |arena, _| {
+            let path = arena.path("root/a/data");
+            if naive_check(&arena.path("root"), &path) {
+                drop(std::fs::write(path, "inside"));
+            }
+            // The canary tells.
+            false
+        },
+        fifo: None,
+    },
+};
+
+static DUEL: Duel = Duel {
+    scene,
+    prefix: "a/",
+    inside: "root/a",
+    targets: |_| true,
+    policies: BOTH,
+    ways: BOTH_WAYS,
+    is_good: |arena, _| is_dir(&arena.path("root/a")),
+    allowed: |_, links| vec![refusal(links), ErrorKind::Raced],
+    floor: usual_floor,
+    leaks: true,
+    leaf: None,
+    fifo: None,
+};
+
+fn scene(arena: &Arena) -> io::Result<Canary> {
+    let canary = Canary::plant(&arena.path("outside"))?;
+    std::fs::create_dir(arena.path("root/a"))?;
+    furnish(&arena.path("root/a"), "inside")?;
+    std::os::unix::fs::symlink("../outside", arena.path("root/evil"))?;
+    Ok(canary)
+}

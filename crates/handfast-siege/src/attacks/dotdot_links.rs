@@ -1,0 +1,106 @@
+//! A directory leaves the root while the many `..` of a link's target are walked.
+
+use std::io;
+
+use handfast::{ErrorKind, Links};
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
+use super::{Attack, BOTH_WAYS, Pace, is_dir};
+use crate::arena::{Arena, furnish};
+use crate::canary::Canary;
+use crate::controls::Control;
+use crate::duel::Duel;
+
+/// How often the link goes into the directory that is moved, and up from it.
+const TURNS: usize = 8;
+
+pub(crate) static ATTACK: Attack = Attack {
+    name: "dotdot-links",
+    does: "a directory leaves the root while a link's many `..` are walked through it",
+    harm: "anything outside is read or changed",
+    swaps: |top, _| {
+        let (inside, away) = (top.join("root/a/c"), top.join("away/c"));
+        let mut is_out = false;
+        vec![Box::new(move || {
+            let (from, to) = if is_out {
+                (&away, &inside)
+            } else {
+                (&inside, &away)
+            };
+            let moved = std::fs::rename(from, to).is_ok();
+            is_out ^= moved;
+            moved
+        })]
+    },
+    pace: Pace::Quick,
+    ways: BOTH_WAYS,
+    run: |attack, field| DUEL.run(attack, field),
+    control: Control {
+        verb: "naive-descriptor-walk",
+        scene,
+        leaf: "",
+        attempt: |arena, _| walks_out(arena),
+        fifo: None,
+    },
+};
+
+/// Walks by descriptors and never follows a link, but asks the kernel for `..`.
+fn walks_out(arena: &Arena) -> bool {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(mut here) = openat(CWD, arena.path("root"), flags, Mode::empty()) else {
+        return false;
+    };
+    for step in target().split('/') {
+        match openat(&here, step, flags, Mode::empty()) {
+            Ok(fd) => here = fd,
+            Err(_) => return false,
+        }
+    }
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let mut text = [0; 7];
+    openat(&here, "data", flags, Mode::empty())
+        .is_ok_and(|fd| rustix::io::read(fd, &mut text).is_ok() && &text == b"outside")
+}
+
+fn target() -> String {
+    format!("{}h", "a/c/../../".repeat(TURNS))
+}
+
+static DUEL: Duel = Duel {
+    scene,
+    prefix: "via/",
+    inside: "root/h",
+    targets: |_| true,
+    // Where links are refused, none is walked.
+    policies: &[Links::Beneath],
+    ways: BOTH_WAYS,
+    is_good: |arena, _| is_dir(&arena.path("root/a/c")),
+    allowed: |victim, _| {
+        let mut allowed = vec![ErrorKind::NotFound, ErrorKind::Raced, ErrorKind::Escape];
+        match victim.verb {
+            // Gone since its version was asked for.
+            "write-if" | "remove-if" => allowed.push(ErrorKind::Stale),
+            // A link that leads to nothing is in the way of what is to be made.
+            "create-dir-all" => allowed.push(ErrorKind::Link),
+            _ => {}
+        }
+        allowed
+    },
+    // Half is not natural here: the directory comes and goes while the long way is walked, and
+    // every one of its turns must meet it.
+    floor: |victim| if victim.lookups > 1 { 0 } else { 5 },
+    leaks: true,
+    leaf: None,
+    fifo: None,
+};
+
+fn scene(arena: &Arena) -> io::Result<Canary> {
+    std::fs::create_dir_all(arena.path("root/a/c"))?;
+    std::fs::create_dir(arena.path("root/h"))?;
+    furnish(&arena.path("root/h"), "inside")?;
+    std::os::unix::fs::symlink(target(), arena.path("root/via"))?;
+    // Whoever believes the kernel's `..` finds the same names beside the root.
+    std::fs::create_dir_all(arena.path("a/c"))?;
+    std::fs::create_dir(arena.path("h"))?;
+    Canary::plant(&arena.path("h"))
+}

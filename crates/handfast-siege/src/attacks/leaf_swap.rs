@@ -1,0 +1,77 @@
+//! The last component turns into a link to a file outside, and back.
+
+use std::io;
+
+use handfast::ErrorKind;
+
+use super::{Attack, BOTH_WAYS, Pace, is_file, take_turns};
+use crate::arena::{Arena, furnish};
+use crate::canary::Canary;
+use crate::controls::Control;
+use crate::duel::{BOTH, Duel, refusal};
+
+pub(crate) static ATTACK: Attack = Attack {
+    name: "leaf-swap",
+    does: "the file itself is replaced by a link to a file outside, and back",
+    harm: "anything outside is read or changed",
+    swaps: |top, leaf| {
+        let target = format!("../../outside/{leaf}");
+        let place = top.join("root/d").join(leaf);
+        vec![take_turns(place, move |aside| {
+            std::os::unix::fs::symlink(&target, aside).is_ok()
+        })]
+    },
+    pace: Pace::Quick,
+    ways: BOTH_WAYS,
+    run: |attack, field| DUEL.run(attack, field),
+    control: Control {
+        verb: "naive-write",
+        scene,
+        leaf: "f",
+        attempt: |arena, _| {
+            let path = arena.path("root/d/f");
+            if is_file(&path) {
+                drop(std::fs::write(path, "inside"));
+            }
+            // The canary tells.
+            false
+        },
+        fifo: None,
+    },
+};
+
+static DUEL: Duel = Duel {
+    scene,
+    prefix: "d/",
+    inside: "root/d",
+    targets: |_| true,
+    policies: BOTH,
+    ways: BOTH_WAYS,
+    is_good: |arena, leaf| is_file(&arena.path("root/d").join(leaf)),
+    allowed: |victim, links| {
+        let mut allowed = vec![refusal(links), ErrorKind::Link, ErrorKind::Raced];
+        match victim.verb {
+            // The attacker's renames change the file's version, and the file under the name.
+            "write-if" | "remove-if" => allowed.extend([ErrorKind::Stale, ErrorKind::NotFound]),
+            "hard-link" => allowed.push(ErrorKind::Kind),
+            _ => {}
+        }
+        allowed
+    },
+    floor: |victim| match victim.verb {
+        // A version that the attacker changes faster than it can be used.
+        "write-if" | "remove-if" => 0,
+        _ if victim.lookups > 1 => 50,
+        _ => 80,
+    },
+    leaks: true,
+    leaf: Some(|victim| victim.leaf),
+    fifo: None,
+};
+
+fn scene(arena: &Arena) -> io::Result<Canary> {
+    let canary = Canary::plant(&arena.path("outside"))?;
+    std::fs::create_dir(arena.path("root/d"))?;
+    furnish(&arena.path("root/d"), "inside")?;
+    Ok(canary)
+}

@@ -1,0 +1,114 @@
+//! The attacks, one file each.
+
+mod dangling_plant;
+mod directory_swap;
+mod dotdot_links;
+mod endless_directory;
+mod hard_link_plant;
+mod leaf_swap;
+mod moved_parent;
+mod replaced_lock;
+mod root_swap;
+mod special_plant;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::attacker::{Swap, Way};
+use crate::controls::Control;
+use crate::field::Field;
+use crate::scenarios;
+
+/// What is done to the tree, to whom, and how it is known to be strong enough.
+pub(crate) struct Attack {
+    pub(crate) name: &'static str,
+    /// What the attackers do, in a sentence.
+    pub(crate) does: &'static str,
+    /// What counts as harm.
+    pub(crate) harm: &'static str,
+    /// The attackers, for an arena and the name that is swapped.
+    pub(crate) swaps: fn(&Path, &str) -> Vec<Swap>,
+    /// How long attackers pause.
+    pub(crate) pace: Pace,
+    /// How attackers run.
+    pub(crate) ways: &'static [Way],
+    pub(crate) run: fn(&'static Attack, &mut Field<'_>) -> io::Result<()>,
+    pub(crate) control: Control,
+}
+
+/// How long attackers pause between two changes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Pace {
+    /// Not at all.
+    Hurried,
+    /// 20 to 80 microseconds: about as long as a call takes.
+    Quick,
+    /// 0.4 to 1.6 milliseconds: about as long as many calls take.
+    Slow,
+}
+
+/// Attackers as threads and as processes.
+pub(crate) const BOTH_WAYS: &[Way] = &[Way::Thread, Way::Process];
+pub(crate) const THREADS: &[Way] = &[Way::Thread];
+
+/// Every attack, scenarios last.
+pub(crate) static ALL: &[&Attack] = &[
+    &directory_swap::ATTACK,
+    &leaf_swap::ATTACK,
+    &dangling_plant::ATTACK,
+    &root_swap::ATTACK,
+    &moved_parent::ATTACK,
+    &dotdot_links::ATTACK,
+    &hard_link_plant::ATTACK,
+    &special_plant::ATTACK,
+    &endless_directory::ATTACK,
+    &replaced_lock::ATTACK,
+    &scenarios::SHARED_ROOT,
+    &scenarios::GIT,
+    &scenarios::BUILD,
+];
+
+pub(crate) fn find(name: &str) -> Option<&'static Attack> {
+    ALL.iter().find(|attack| attack.name == name).copied()
+}
+
+/// Puts an ordinary file and something else under a name, in turn. `bad` makes the other thing
+/// under a name of its own; it then takes the place in one step, so that the name is never free.
+pub(crate) fn take_turns(
+    place: PathBuf,
+    mut bad: impl FnMut(&Path) -> bool + Send + 'static,
+) -> Swap {
+    let aside = place.with_extension("aside");
+    let mut is_bad = false;
+    Box::new(move || {
+        is_bad = !is_bad;
+        drop(std::fs::remove_file(&aside));
+        let made = if is_bad {
+            bad(&aside)
+        } else {
+            // Empty: some filesystems write a file out when it replaces another.
+            std::fs::File::create(&aside).is_ok()
+        };
+        made && std::fs::rename(&aside, &place).is_ok()
+    })
+}
+
+pub(crate) fn is_dir(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
+}
+
+pub(crate) fn is_file(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_are_unique_and_attacks_are_found() {
+        for attack in super::ALL {
+            let found = super::find(attack.name).map(|found| found.does);
+            assert_eq!(found, Some(attack.does));
+            assert!(!attack.does.ends_with('.') && !attack.harm.ends_with('.'));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! A directory on the way is moved out of the root, and back.
+//!
+//! What was pinned before the move stays usable for the rest of that one operation: an effect in the
+//! moved directory is the stated residue. Everything else outside is watched.
+
+use std::io;
+
+use handfast::ErrorKind;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
+use super::{Attack, BOTH_WAYS, Pace, is_dir};
+use crate::arena::{Arena, furnish};
+use crate::canary::Canary;
+use crate::controls::Control;
+use crate::duel::{BOTH, Duel, usual_floor};
+
+pub(crate) static ATTACK: Attack = Attack {
+    name: "moved-parent",
+    does: "a directory on the way is moved out of the root and back",
+    harm: "anything outside but the moved directory is read or changed",
+    swaps: |top, _| {
+        let (inside, away) = (top.join("root/p/a"), top.join("away/a"));
+        let mut is_out = false;
+        vec![Box::new(move || {
+            let moved = if is_out {
+                std::fs::rename(&away, &inside).is_ok() || {
+                    // A victim made the missing directory anew; the old one comes back all the same.
+                    drop(std::fs::remove_dir_all(&inside));
+                    std::fs::rename(&away, &inside).is_ok()
+                }
+            } else {
+                std::fs::rename(&inside, &away).is_ok()
+            };
+            is_out ^= moved;
+            moved
+        })]
+    },
+    pace: Pace::Quick,
+    ways: BOTH_WAYS,
+    run: |attack, field| DUEL.run(attack, field),
+    control: Control {
+        verb: "naive-climb",
+        scene,
+        leaf: "",
+        attempt: |arena, _| climbs_out(arena),
+        fifo: None,
+    },
+};
+
+/// Goes down by descriptors, and up again by asking the kernel, as tree walkers did for long.
+fn climbs_out(arena: &Arena) -> bool {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(mut here) = openat(CWD, arena.path("root"), flags, Mode::empty()) else {
+        return false;
+    };
+    for step in ["p", "a", "tree", "sub", "..", "..", ".."] {
+        match openat(&here, step, flags, Mode::empty()) {
+            Ok(fd) => here = fd,
+            Err(_) => return false,
+        }
+    }
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let mut text = [0; 7];
+    openat(&here, "data", flags, Mode::empty())
+        .is_ok_and(|fd| rustix::io::read(fd, &mut text).is_ok() && &text == b"outside")
+}
+
+static DUEL: Duel = Duel {
+    scene,
+    prefix: "p/a/",
+    inside: "root/p/a",
+    targets: |_| true,
+    policies: BOTH,
+    ways: BOTH_WAYS,
+    is_good: |arena, _| is_dir(&arena.path("root/p/a")),
+    allowed: |victim, _| {
+        let mut allowed = vec![ErrorKind::NotFound, ErrorKind::Raced];
+        if matches!(victim.verb, "write-if" | "remove-if") {
+            // Gone since its version was asked for.
+            allowed.push(ErrorKind::Stale);
+        }
+        allowed
+    },
+    floor: usual_floor,
+    leaks: true,
+    leaf: None,
+    fifo: None,
+};
+
+fn scene(arena: &Arena) -> io::Result<Canary> {
+    let outside = Canary::plant(&arena.path("outside"))?;
+    let away = Canary::plant_loose(&arena.path("away"), &["a"])?;
+    std::fs::create_dir_all(arena.path("root/p/a"))?;
+    furnish(&arena.path("root/p"), "inside")?;
+    furnish(&arena.path("root/p/a"), "inside")?;
+    Ok(outside.and(away))
+}

@@ -1,0 +1,108 @@
+//! A siege under way: what was asked for, what was found so far.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use handfast::{Backend, BackendChoice};
+
+use crate::attacker::{AttackerProgram, Way};
+use crate::report::{Report, Skipped};
+use crate::siege::Progress;
+
+/// One harm is enough to know, a few show that it was no accident.
+pub(crate) const ENOUGH: u64 = 10;
+
+/// What attacks work with.
+pub(crate) struct Field<'a> {
+    pub(crate) base: PathBuf,
+    pub(crate) rounds: u64,
+    pub(crate) backends: Vec<BackendChoice>,
+    pub(crate) only: Vec<String>,
+    pub(crate) program: Option<AttackerProgram>,
+    pub(crate) report: Report,
+    pub(crate) progress: &'a mut dyn FnMut(&Progress<'_>),
+    pub(crate) position: (usize, usize),
+}
+
+impl Field<'_> {
+    /// Whether a cell was asked for: by attack, by verb, or by both with a slash between.
+    pub(crate) fn wants(&self, attack: &str, verb: &str) -> bool {
+        let name = format!("{attack}/{verb}");
+        self.only.is_empty() || self.only.iter().any(|pattern| name.contains(pattern))
+    }
+
+    pub(crate) fn tell(&mut self, attack: &str, verb: &str, backend: &str) {
+        (self.progress)(&Progress {
+            attack,
+            verb,
+            backend,
+            index: self.position.0,
+            attacks: self.position.1,
+        });
+    }
+
+    pub(crate) fn skip(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        let skipped = Skipped {
+            what: what.into(),
+            why: why.into(),
+        };
+        if !self.report.skipped.contains(&skipped) {
+            self.report.skipped.push(skipped);
+        }
+    }
+
+    /// How attackers can run here.
+    pub(crate) fn ways(&mut self, attack: &str, ways: &[Way]) -> Vec<Way> {
+        if ways.contains(&Way::Process) && self.program.is_none() {
+            self.skip(
+                format!("{attack} by attackers that are processes"),
+                "no program was named that can be started as one",
+            );
+            return vec![Way::Thread];
+        }
+        ways.to_vec()
+    }
+}
+
+pub(crate) fn backend_name(choice: BackendChoice) -> &'static str {
+    match choice {
+        BackendChoice::Kernel => Backend::Kernel.name(),
+        BackendChoice::Walk => Backend::Walk.name(),
+        BackendChoice::Auto => "auto",
+    }
+}
+
+/// The end of a cell: so many rounds, or so much time.
+pub(crate) struct Quota {
+    rounds: u64,
+    deadline: Instant,
+}
+
+impl Quota {
+    /// 130 microseconds a round: slow filesystems make fewer attempts, and the report
+    /// says so.
+    pub(crate) fn new(rounds: u64) -> Self {
+        let time = Duration::from_micros(rounds.saturating_mul(130)).max(Duration::from_millis(30));
+        Self {
+            rounds,
+            deadline: Instant::now() + time,
+        }
+    }
+
+    /// For attempts that take their time.
+    pub(crate) fn slow(rounds: u64, each: Duration) -> Self {
+        let each = u64::try_from(each.as_micros()).unwrap_or(u64::MAX);
+        Self {
+            rounds,
+            deadline: Instant::now() + Duration::from_micros(rounds.saturating_mul(each)),
+        }
+    }
+
+    pub(crate) fn is_spent(&self, attempts: u64) -> bool {
+        attempts >= self.rounds || self.is_late()
+    }
+
+    pub(crate) fn is_late(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
+}

@@ -1,0 +1,449 @@
+//! What a siege found, as data: cells, what was skipped, and the verdict.
+
+use std::collections::BTreeMap;
+
+/// Fewer good attempts than this say nothing about a share: on a busy machine a thread may lose its
+/// core for as long as the whole cell takes.
+const FEW: u64 = 100;
+
+/// One verb under one attack on one backend; or the attack's naive control.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Cell {
+    /// What was called; for a control, what the naive code does.
+    pub verb: String,
+    /// Under which attack.
+    pub attack: &'static str,
+    /// On which backend; `none` for a control.
+    pub backend: &'static str,
+    /// Whether this is a control, which must come to harm.
+    pub control: bool,
+    /// How the attackers ran: `thread`, `process`.
+    pub attackers: Vec<&'static str>,
+    /// Under which policies for links the verb was called: `refuse`, `beneath`.
+    pub links: Vec<&'static str>,
+    /// Calls made.
+    pub attempts: u64,
+    /// Calls made while the tree was as the caller wants it.
+    pub good: u64,
+    /// Calls that succeeded.
+    pub succeeded: u64,
+    /// Calls that were refused, by kind, as the attack explains.
+    pub refused: BTreeMap<&'static str, u64>,
+    /// Errors that the attack does not explain.
+    pub spurious: u64,
+    /// The first few of those, in words.
+    pub odd: Vec<String>,
+    /// Attempts after which harm was found.
+    pub escapes: u64,
+    /// What the first harm was, in words.
+    pub harm: Option<String>,
+    /// How often the attackers changed the tree.
+    pub swaps: u64,
+    /// How many of a hundred good attempts must succeed.
+    pub floor: u64,
+}
+
+/// What a cell says.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, PartialOrd, Ord)]
+pub enum Finding {
+    /// All is well: nothing got out; or, for a control, something did.
+    Held,
+    /// A control that came to no harm, or a cell in which nobody attacked: nothing is shown.
+    Weak,
+    /// It refuses more than the attack explains.
+    Starved,
+    /// Errors that the attack does not explain.
+    Spurious,
+    /// Harm was done.
+    Escaped,
+}
+
+impl Finding {
+    /// The name, as it stands in tables and JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Weak => "weak",
+            Self::Starved => "starved",
+            Self::Spurious => "spurious",
+            Self::Escaped => "ESCAPED",
+        }
+    }
+}
+
+impl Cell {
+    /// What the cell says.
+    #[must_use]
+    pub fn finding(&self) -> Finding {
+        if self.control {
+            return if self.escapes > 0 {
+                Finding::Held
+            } else {
+                Finding::Weak
+            };
+        }
+        if self.escapes > 0 {
+            Finding::Escaped
+        } else if self.spurious > 0 {
+            Finding::Spurious
+        } else if self.attempts == 0 || self.swaps == 0 {
+            Finding::Weak
+        } else if self.succeeded < self.needed() {
+            Finding::Starved
+        } else {
+            Finding::Held
+        }
+    }
+
+    /// How many calls must succeed: a share of the good attempts, less what chance explains; none
+    /// where there are too few to judge.
+    #[must_use]
+    pub fn needed(&self) -> u64 {
+        if self.good < FEW {
+            return 0;
+        }
+        let expected = self.good * self.floor / 100;
+        let chance = 3 * (self.good * self.floor * (100 - self.floor.min(100)) / 10_000).isqrt();
+        expected.saturating_sub(chance)
+    }
+
+    /// Adds what another run of the same cell found.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        for (all, new) in [
+            (&mut self.attackers, &other.attackers),
+            (&mut self.links, &other.links),
+        ] {
+            for name in new {
+                if !all.contains(name) {
+                    all.push(name);
+                }
+            }
+        }
+        self.attempts += other.attempts;
+        self.good += other.good;
+        self.succeeded += other.succeeded;
+        for (kind, count) in other.refused {
+            *self.refused.entry(kind).or_default() += count;
+        }
+        self.spurious += other.spurious;
+        self.odd.extend(other.odd);
+        self.odd.truncate(3);
+        self.escapes += other.escapes;
+        self.harm = self.harm.take().or(other.harm);
+        self.swaps += other.swaps;
+        self.floor = self.floor.max(other.floor);
+    }
+}
+
+/// Something that was not tried, and why.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Skipped {
+    /// What was not tried.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// The answer as a whole.
+#[must_use = "an escape is only told here"]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Verdict {
+    /// Nothing got out, and every attack was strong enough to show it.
+    Held,
+    /// Something got out, failed without reason, or refused too much.
+    Broken,
+    /// An attack had no working control, or nothing was tried.
+    TooWeak,
+}
+
+impl Verdict {
+    /// The name, as it stands in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Broken => "broken",
+            Self::TooWeak => "too-weak",
+        }
+    }
+}
+
+/// Everything a siege found.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Rounds asked for, a cell.
+    pub rounds: u64,
+    /// On which filesystem.
+    pub filesystem: String,
+    /// By an ordinary user or by root.
+    pub user: &'static str,
+    /// Cells, controls included.
+    pub cells: Vec<Cell>,
+    /// What was not tried.
+    pub skipped: Vec<Skipped>,
+    /// Each attack that was tried: name, what it does, what counts as harm.
+    pub attacks: Vec<(&'static str, &'static str, &'static str)>,
+    /// Attacks that broke off: what they did not get to is not known.
+    pub broken_off: Vec<&'static str>,
+    /// Cells that ended by time before they had all their rounds.
+    pub cut_short: u64,
+    /// How long it took, in milliseconds.
+    pub milliseconds: u64,
+}
+
+impl Report {
+    /// The verdict: harm beats weakness, and nothing tried is not a yes.
+    pub fn verdict(&self) -> Verdict {
+        let any = |is: fn(Finding) -> bool| self.cells.iter().any(|cell| is(cell.finding()));
+        if any(|finding| finding > Finding::Weak) {
+            return Verdict::Broken;
+        }
+        let tried = self.cells.iter().any(|cell| !cell.control);
+        let controlled = self.cells.iter().filter(|cell| !cell.control).all(|cell| {
+            self.cells
+                .iter()
+                .any(|other| other.control && other.attack == cell.attack)
+        });
+        if !self.broken_off.is_empty()
+            || !tried
+            || !controlled
+            || any(|finding| finding == Finding::Weak)
+        {
+            return Verdict::TooWeak;
+        }
+        Verdict::Held
+    }
+
+    /// The verdict in a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let count = |finding: Finding| {
+            self.cells
+                .iter()
+                .filter(|cell| !cell.control && cell.finding() == finding)
+                .count()
+        };
+        match self.verdict() {
+            Verdict::Held => {
+                let attempts: u64 = self.victims().map(|cell| cell.attempts).sum();
+                format!(
+                    "nothing got out: 0 escapes in {attempts} attempts, and every naive control was beaten"
+                )
+            }
+            Verdict::Broken => format!(
+                "NOT SAFE HERE: {} cells escaped, {} failed without reason, {} refused too much",
+                count(Finding::Escaped),
+                count(Finding::Spurious),
+                count(Finding::Starved)
+            ),
+            Verdict::TooWeak => {
+                let mut weak: Vec<_> = self
+                    .cells
+                    .iter()
+                    .filter(|cell| cell.finding() == Finding::Weak)
+                    .map(|cell| cell.attack)
+                    .chain(self.broken_off.iter().copied())
+                    .collect();
+                weak.dedup();
+                match weak.is_empty() {
+                    true => "too weak to tell: nothing was shown".to_owned(),
+                    false => format!("too weak to tell: {}", weak.join(", ")),
+                }
+            }
+        }
+    }
+
+    /// Cells that are not controls.
+    pub(crate) fn victims(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().filter(|cell| !cell.control)
+    }
+
+    /// Adds a cell, or adds to the one that is there already.
+    pub(crate) fn add(&mut self, cell: Cell) {
+        let same = |other: &&mut Cell| {
+            (&other.verb, other.attack, other.backend, other.control)
+                == (&cell.verb, cell.attack, cell.backend, cell.control)
+        };
+        // A control by threads does not vouch for attackers that are processes: each is its own.
+        let merged = self
+            .cells
+            .iter_mut()
+            .filter(|other| !cell.control || other.attackers == cell.attackers)
+            .find(same);
+        match merged {
+            Some(found) => found.absorb(cell),
+            None => self.cells.push(cell),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn cell(verb: &str) -> Cell {
+        Cell {
+            verb: verb.to_owned(),
+            attack: "directory-swap",
+            backend: "walk",
+            attackers: vec!["thread"],
+            links: vec!["refuse"],
+            attempts: 1000,
+            good: 500,
+            succeeded: 480,
+            refused: BTreeMap::from([("Link", 520)]),
+            swaps: 1200,
+            floor: 80,
+            ..Cell::default()
+        }
+    }
+
+    pub(crate) fn control() -> Cell {
+        Cell {
+            verb: "naive-read".to_owned(),
+            attack: "directory-swap",
+            backend: "none",
+            control: true,
+            attackers: vec!["thread"],
+            attempts: 12,
+            escapes: 1,
+            swaps: 13,
+            ..Cell::default()
+        }
+    }
+
+    fn report(cells: Vec<Cell>) -> Report {
+        Report {
+            cells,
+            ..Report::default()
+        }
+    }
+
+    #[test]
+    fn a_yes_needs_cells_and_a_beaten_control_for_each_attack() {
+        assert_eq!(
+            report(vec![cell("read"), control()]).verdict(),
+            Verdict::Held
+        );
+        assert_eq!(report(vec![cell("read")]).verdict(), Verdict::TooWeak);
+        assert_eq!(report(vec![control()]).verdict(), Verdict::TooWeak);
+        assert_eq!(report(vec![]).verdict(), Verdict::TooWeak);
+        let other = Cell {
+            attack: "leaf-swap",
+            ..control()
+        };
+        assert_eq!(
+            report(vec![cell("read"), other]).verdict(),
+            Verdict::TooWeak
+        );
+    }
+
+    #[test]
+    fn a_control_that_was_not_beaten_is_too_weak_and_never_a_yes() {
+        let unbeaten = Cell {
+            escapes: 0,
+            attackers: vec!["process"],
+            ..control()
+        };
+        let found = report(vec![cell("read"), control(), unbeaten]);
+        assert_eq!(found.verdict(), Verdict::TooWeak);
+        assert_eq!(found.sentence(), "too weak to tell: directory-swap");
+    }
+
+    #[test]
+    fn an_attack_that_broke_off_is_too_weak() {
+        let found = Report {
+            broken_off: vec!["leaf-swap"],
+            ..report(vec![cell("read"), control()])
+        };
+        assert_eq!(found.verdict(), Verdict::TooWeak);
+        assert_eq!(found.sentence(), "too weak to tell: leaf-swap");
+    }
+
+    #[test]
+    fn harm_beats_weakness() {
+        for broken in [
+            Cell {
+                escapes: 1,
+                ..cell("read")
+            },
+            Cell {
+                spurious: 1,
+                ..cell("read")
+            },
+            Cell {
+                succeeded: 100,
+                ..cell("read")
+            },
+        ] {
+            assert_eq!(report(vec![broken]).verdict(), Verdict::Broken);
+        }
+    }
+
+    #[test]
+    fn nobody_attacked_means_nothing_was_shown() {
+        for weak in [
+            Cell {
+                swaps: 0,
+                ..cell("read")
+            },
+            Cell {
+                attempts: 0,
+                good: 0,
+                ..cell("read")
+            },
+        ] {
+            assert_eq!(report(vec![weak, control()]).verdict(), Verdict::TooWeak);
+        }
+    }
+
+    #[test]
+    fn a_short_run_is_not_starved_by_chance() {
+        let short = Cell {
+            attempts: 30,
+            good: 15,
+            succeeded: 9,
+            ..cell("read")
+        };
+        assert_eq!(short.finding(), Finding::Held);
+        let middling = Cell {
+            attempts: 200,
+            good: 100,
+            succeeded: 69,
+            ..cell("read")
+        };
+        assert_eq!((middling.needed(), middling.finding()), (68, Finding::Held));
+        let long = Cell {
+            attempts: 20_000,
+            good: 10_000,
+            succeeded: 7_700,
+            ..cell("read")
+        };
+        assert_eq!(long.finding(), Finding::Starved);
+    }
+
+    #[test]
+    fn runs_of_one_cell_are_added_up() {
+        let mut found = report(vec![]);
+        found.add(cell("read"));
+        found.add(Cell {
+            attackers: vec!["process"],
+            links: vec!["beneath"],
+            ..cell("read")
+        });
+        found.add(control());
+        found.add(Cell {
+            attackers: vec!["process"],
+            ..control()
+        });
+        assert_eq!(found.cells.len(), 3);
+        let merged = &found.cells[0];
+        assert_eq!((merged.attempts, merged.refused["Link"]), (2000, 1040));
+        assert_eq!(merged.attackers, ["thread", "process"]);
+        assert_eq!(merged.links, ["refuse", "beneath"]);
+    }
+}

@@ -1,0 +1,100 @@
+//! Whole workloads under attack, one file each.
+
+mod build;
+mod git;
+mod shared_root;
+
+pub(crate) use build::ATTACK as BUILD;
+pub(crate) use git::ATTACK as GIT;
+pub(crate) use shared_root::ATTACK as SHARED_ROOT;
+
+use std::io;
+
+use handfast::{BackendChoice, Error, ErrorKind, Links, RelPath, Root};
+
+use crate::arena::Arena;
+use crate::attacker::{Attacker, Way};
+use crate::attacks::Attack;
+use crate::canary::Canary;
+use crate::duel::{BOTH, note_error, policy_name, refusal};
+use crate::field::{ENOUGH, Field, Quota, backend_name};
+use crate::report::Cell;
+
+/// Many calls that belong together: one attempt is all of them, or up to the first refusal.
+pub(crate) struct Workload {
+    pub(crate) verb: &'static str,
+    pub(crate) scene: fn(&Arena) -> io::Result<Canary>,
+    pub(crate) is_good: fn(&Arena) -> bool,
+    pub(crate) steps: fn(&Root, u64) -> Result<(), Error>,
+    pub(crate) allowed: &'static [ErrorKind],
+    pub(crate) floor: u64,
+}
+
+impl Workload {
+    pub(crate) fn run(&self, attack: &'static Attack, field: &mut Field<'_>) -> io::Result<()> {
+        if !field.wants(attack.name, self.verb) {
+            return Ok(());
+        }
+        for backend in field.backends.clone() {
+            field.tell(attack.name, self.verb, backend_name(backend));
+            for &links in BOTH {
+                for way in field.ways(attack.name, attack.ways) {
+                    let cell = self.run_leg(attack, field, backend, links, way)?;
+                    field.report.add(cell);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn run_leg(
+        &self,
+        attack: &'static Attack,
+        field: &mut Field<'_>,
+        backend: BackendChoice,
+        links: Links,
+        way: Way,
+    ) -> io::Result<Cell> {
+        let arena = Arena::new(&field.base)?;
+        let mut canary = (self.scene)(&arena)?;
+        let root = arena.open(backend, links).map_err(io::Error::from)?;
+        let attacker = Attacker::start(attack, arena.top(), "", way, field.program.as_ref())?;
+        attacker.wait_for_life();
+        let mut cell = Cell {
+            verb: self.verb.to_owned(),
+            attack: attack.name,
+            backend: backend_name(backend),
+            attackers: vec![way.name()],
+            links: vec![policy_name(links)],
+            floor: self.floor,
+            ..Cell::default()
+        };
+        let mut allowed = self.allowed.to_vec();
+        allowed.push(refusal(links));
+        // An attempt is many calls.
+        let rounds = field.rounds.div_ceil(8);
+        let quota = Quota::slow(rounds, std::time::Duration::from_millis(2));
+        while !quota.is_spent(cell.attempts) && cell.escapes < ENOUGH {
+            attacker.wait_for_swap();
+            cell.good += u64::from((self.is_good)(&arena));
+            let result = (self.steps)(&root, cell.attempts);
+            cell.attempts += 1;
+            if let Some(touched) = canary.touched() {
+                cell.escapes += 1;
+                cell.harm.get_or_insert(touched);
+                canary.look_again();
+            }
+            match result {
+                Ok(()) => cell.succeeded += 1,
+                Err(error) => note_error(&mut cell, &error, &allowed),
+            }
+        }
+        cell.swaps = attacker.swaps();
+        field.report.cut_short += u64::from(quota.is_late() && cell.attempts < rounds);
+        Ok(cell)
+    }
+}
+
+fn path(text: &str) -> Result<RelPath, Error> {
+    RelPath::parse(text)
+}

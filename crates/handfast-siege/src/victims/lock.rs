@@ -1,0 +1,19 @@
+//! Verbs that lock.
+
+use std::time::Duration;
+
+use handfast::LockKind;
+
+use super::{Seen, Victim, keep, victim};
+
+pub(super) const VICTIMS: &[Victim] = &[
+    victim("lock", Some("lock"), keep, |root, names, _| {
+        let guard = root.lock(&names.at("lock")?, LockKind::Exclusive, Duration::ZERO)?;
+        Ok(Seen::object(guard.identity()))
+    })
+    .creates("lock"),
+    victim("lock-dir", None, keep, |root, names, _| {
+        let guard = root.lock_dir(&names.at("tree")?, LockKind::Exclusive, Duration::ZERO)?;
+        Ok(Seen::object(guard.identity()))
+    }),
+];

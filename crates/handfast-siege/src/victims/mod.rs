@@ -1,0 +1,157 @@
+//! Every verb as an attacker's target: what must be there, and one call.
+
+mod change;
+mod dirs;
+mod lock;
+mod names;
+mod read;
+mod remove;
+mod versioned;
+mod write;
+
+use handfast::{Durability, Error, Identity, RelPath, Root, WriteOptions};
+
+/// What a call gave back; nothing of the outside may be in it.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) text: Vec<u8>,
+    pub(crate) object: Option<(u64, u64)>,
+}
+
+impl Seen {
+    fn text(text: impl Into<Vec<u8>>) -> Self {
+        Self {
+            text: text.into(),
+            object: None,
+        }
+    }
+
+    fn object(identity: Identity) -> Self {
+        Self {
+            text: Vec::new(),
+            object: Some((identity.device, identity.inode)),
+        }
+    }
+}
+
+/// The call's result without what it gave back.
+fn nothing<T>(result: Result<T, Error>) -> Result<Seen, Error> {
+    result.map(|_| Seen::default())
+}
+
+/// Names below the directory that is attacked.
+pub(crate) struct Names<'a> {
+    pub(crate) prefix: &'a str,
+}
+
+impl Names<'_> {
+    pub(crate) fn at(&self, name: &str) -> Result<RelPath, Error> {
+        RelPath::parse(format!("{}{name}", self.prefix))
+    }
+}
+
+type Prepare = fn(&Root, u64);
+type Attempt = fn(&Root, &Names<'_>, u64) -> Result<Seen, Error>;
+
+/// A verb as a target.
+pub(crate) struct Victim {
+    pub(crate) verb: &'static str,
+    /// The existing name it uses: what attacks on a last component swap.
+    pub(crate) leaf: Option<&'static str>,
+    /// The name it may create: what attacks plant something at.
+    pub(crate) creates: Option<&'static str>,
+    /// How many lookups one call makes: each may meet another state of the tree.
+    pub(crate) lookups: u32,
+    /// Sets the scene for an attempt and clears what the one before left, through a root of its
+    /// own on the directory that is attacked.
+    pub(crate) prepare: Prepare,
+    pub(crate) attempt: Attempt,
+}
+
+const fn victim(
+    verb: &'static str,
+    leaf: Option<&'static str>,
+    prepare: Prepare,
+    attempt: Attempt,
+) -> Victim {
+    Victim {
+        verb,
+        leaf,
+        creates: None,
+        lookups: 1,
+        prepare,
+        attempt,
+    }
+}
+
+impl Victim {
+    const fn looks_up(mut self, lookups: u32) -> Self {
+        self.lookups = lookups;
+        self
+    }
+
+    const fn creates(mut self, name: &'static str) -> Self {
+        self.creates = Some(name);
+        self
+    }
+}
+
+/// Every verb, in the library's order of groups.
+pub(crate) fn all() -> impl Iterator<Item = &'static Victim> {
+    [
+        read::VICTIMS,
+        write::VICTIMS,
+        dirs::VICTIMS,
+        names::VICTIMS,
+        remove::VICTIMS,
+        change::VICTIMS,
+        versioned::VICTIMS,
+        lock::VICTIMS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// Nothing has to be prepared.
+fn keep(_: &Root, _: u64) {}
+
+/// A file named `f`.
+fn with_f(inside: &Root, _: u64) {
+    write_inside(inside, "f");
+}
+
+fn write_inside(inside: &Root, name: &str) {
+    if let Ok(path) = RelPath::parse(name) {
+        // An attacker may be faster; the attempt then meets what it put there.
+        drop(inside.write_with(&path, "", fast()));
+    }
+}
+
+/// Makes a name free.
+fn clear(inside: &Root, name: &str) {
+    if let Ok(path) = RelPath::parse(name) {
+        drop(inside.remove_tree(&path));
+    }
+}
+
+/// Nothing here is about durability.
+pub(crate) fn fast() -> WriteOptions {
+    WriteOptions::new().durability(Durability::None)
+}
+
+#[cfg(test)]
+mod tests {
+    use handfast::Verb;
+
+    #[test]
+    fn every_verb_of_the_library_is_a_victim() {
+        // Not reached by a path below a root.
+        let others = [Verb::Parse, Verb::OpenRoot, Verb::Harden];
+        for verb in Verb::ALL.iter().filter(|verb| !others.contains(verb)) {
+            assert!(
+                super::all().any(|victim| victim.verb == verb.name()),
+                "{verb} is not attacked"
+            );
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! A library that was broken on purpose is caught.
+//!
+//! Builds the command with `--cfg handfast_sabotage` into a target directory of its own and lays
+//! siege to each variant. That takes minutes, so it runs only with `HANDFAST_SABOTAGE_TEST=1`.
+#![allow(missing_docs, reason = "tests are named after what they show")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests build and run the command, and say what they skip"
+)]
+#![cfg(all(target_os = "linux", not(handfast_unsupported)))]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What is broken, and the cells that must notice: names, and arguments.
+const VARIANTS: [(&str, &[&str]); 5] = [
+    (
+        "no-symlinks",
+        &["--backend", "kernel", "--only", "directory-swap/read"],
+    ),
+    (
+        "no-beneath",
+        &["--backend", "kernel", "--only", "directory-swap/read"],
+    ),
+    (
+        "trailing-slash",
+        &["--backend", "walk", "--only", "directory-swap/read"],
+    ),
+    (
+        "re-resolve",
+        &["--only", "directory-swap/open", "leaf-swap/open"],
+    ),
+    ("truncate-first", &["--only", "hard-link-plant/open-write"]),
+];
+
+fn build() -> PathBuf {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target = std::env::var_os("HANDFAST_SABOTAGE_TARGET")
+        .map_or_else(|| workspace.join("target/sabotage"), PathBuf::from);
+    let status = Command::new(env!("CARGO"))
+        .current_dir(&workspace)
+        .args(["build", "--quiet", "--locked", "-p", "handfast-cli"])
+        .env("RUSTFLAGS", "--cfg handfast_sabotage")
+        .env("CARGO_TARGET_DIR", &target)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    target.join("debug/handfast")
+}
+
+fn lay_siege(binary: &Path, variant: Option<&str>, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(binary);
+    command.args(["siege", "--rounds", "4000"]).args(arguments);
+    match variant {
+        Some(variant) => command.env("HANDFAST_SABOTAGE", variant),
+        None => command.env_remove("HANDFAST_SABOTAGE"),
+    };
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output.status.code(), text)
+}
+
+#[test]
+fn every_sabotage_is_caught() {
+    if std::env::var_os("HANDFAST_SABOTAGE_TEST").is_none() {
+        for (index, (variant, _)) in VARIANTS.iter().enumerate() {
+            println!(
+                "skipped: {}: sabotage {variant}: HANDFAST_SABOTAGE_TEST is not set",
+                index + 1
+            );
+        }
+        return;
+    }
+    let binary = build();
+    for (variant, arguments) in VARIANTS {
+        // The same build without a variant holds: it is the fault that is caught.
+        let (code, text) = lay_siege(&binary, None, arguments);
+        assert_eq!(code, Some(0), "without sabotage: {text}");
+        let (code, text) = lay_siege(&binary, Some(variant), arguments);
+        assert_eq!(code, Some(1), "{variant}: {text}");
+        println!("caught: {variant}");
+    }
+}

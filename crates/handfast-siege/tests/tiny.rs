@@ -1,0 +1,61 @@
+//! A tiny siege through the library: attackers as threads.
+#![allow(missing_docs, reason = "tests are named after what they show")]
+#![cfg(all(target_os = "linux", not(handfast_unsupported)))]
+
+use handfast_siege::{Backends, Finding, Siege, SiegeError, Verdict, render};
+
+fn siege(only: &[&str]) -> Siege {
+    Siege::new(std::env::temp_dir())
+        .rounds(30)
+        .only(only.iter().map(|&pattern| pattern.to_owned()))
+}
+
+#[test]
+fn nothing_gets_out_and_every_control_is_beaten() {
+    let report = siege(&["directory-swap", "root-swap", "replaced-lock"])
+        .run(&mut |_| {})
+        .unwrap();
+    assert!(report.cells.len() > 100);
+    for cell in &report.cells {
+        assert_eq!(cell.escapes > 0, cell.control, "{cell:?}");
+        assert_eq!(cell.finding(), Finding::Held, "{cell:?}");
+    }
+    assert_eq!(report.verdict(), Verdict::Held);
+    // Without a program to start there are no processes, and the report says so.
+    let what = "directory-swap by attackers that are processes";
+    assert!(report.skipped.iter().any(|skipped| skipped.what == what));
+    assert!(render::table(&report, false).contains("not tried: directory-swap by attackers"));
+    assert!(render::markdown(&report).contains("| read | walk |"));
+}
+
+#[test]
+fn only_what_was_asked_for_is_tried() {
+    let mut told = 0;
+    let report = siege(&["leaf-swap/read"])
+        .backends(Backends::Walk)
+        .run(&mut |_| told += 1)
+        .unwrap();
+    let cells: Vec<_> = report
+        .cells
+        .iter()
+        .map(|cell| (cell.verb.as_str(), cell.backend, cell.control))
+        .collect();
+    assert_eq!(
+        cells,
+        [("read", "walk", false), ("naive-write", "none", true)]
+    );
+    assert!(told >= 2);
+}
+
+#[test]
+fn a_pattern_that_fits_nothing_is_an_error() {
+    let found = siege(&["no-such-attack"]).run(&mut |_| {});
+    assert!(matches!(found, Err(SiegeError::NothingMatches)));
+}
+
+#[test]
+fn a_place_that_does_not_exist_is_an_error() {
+    let nowhere = std::env::temp_dir().join("handfast-siege-no-such-directory");
+    let found = Siege::new(nowhere).rounds(1).run(&mut |_| {});
+    assert!(matches!(found, Err(SiegeError::Scene(_))), "{found:?}");
+}
