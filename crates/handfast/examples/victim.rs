@@ -626,7 +626,10 @@ mod modes {
                     Err(error) if matches!(error.kind(), ErrorKind::Io) => failures += 1,
                     // The second time round it is there, or gone.
                     Err(error)
-                        if matches!(error.kind(), ErrorKind::Exists | ErrorKind::NotFound) => {}
+                        if matches!(
+                            error.kind(),
+                            ErrorKind::Exists | ErrorKind::IsADirectory | ErrorKind::NotFound
+                        ) => {}
                     Err(error) => panic!("{verb}: {error}"),
                 }
             }

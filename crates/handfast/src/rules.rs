@@ -111,13 +111,16 @@ pub(crate) fn require_own_name(
         check_hard_links(root, &held, want)?;
         let found = resolve::open(root, path, flags, Mode::empty(), Last::Follow)
             .and_then(|pin| sys::status(&pin));
-        if let Ok(found) = found
-            && found.identity.same_object(&held.identity)
-        {
-            check_hard_links(root, &found, want)?;
-            if found.changed == held.changed {
-                return Ok(());
+        match found {
+            Ok(found) if found.identity.same_object(&held.identity) => {
+                check_hard_links(root, &found, want)?;
+                if found.changed == held.changed {
+                    return Ok(());
+                }
             }
+            // No descriptor left, say: that is no race.
+            Err(fault) if fault.kind == ErrorKind::Io => return Err(fault),
+            _ => {}
         }
         // Somebody writes to it, which changes that time too, or moves what is on the way. Look
         // again.
