@@ -42,6 +42,9 @@ pub struct Progress<'a> {
     pub attacks: usize,
 }
 
+/// What is left out where `openat2` is absent or masked.
+const NO_KERNEL: &str = "the kernel backend";
+
 /// Why nothing could be tried.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -154,7 +157,7 @@ impl Siege {
             position: (0, attacks::ALL.len()),
         };
         if let Some(why) = missing {
-            field.skip("the kernel backend", why);
+            field.skip(NO_KERNEL, why);
         }
         for (index, attack) in attacks::ALL.iter().enumerate() {
             field.position.0 = index + 1;
@@ -184,7 +187,12 @@ impl Siege {
         }
         let mut report = field.report;
         report.milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if report.cells.is_empty() && report.skipped.is_empty() {
+        // A backend that is not there was left out whatever the patterns say.
+        let tried_nothing = report
+            .skipped
+            .iter()
+            .all(|skipped| skipped.what == NO_KERNEL);
+        if report.cells.is_empty() && tried_nothing {
             return Err(SiegeError::NothingMatches);
         }
         Ok(report)

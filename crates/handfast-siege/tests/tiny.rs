@@ -15,7 +15,8 @@ fn nothing_gets_out_and_every_control_is_beaten() {
     let report = siege(&["directory-swap", "root-swap", "replaced-lock"])
         .run(&mut |_| {})
         .unwrap();
-    assert!(report.cells.len() > 100);
+    // Half of them where openat2 is masked.
+    assert!(report.cells.len() > 50);
     for cell in &report.cells {
         assert_eq!(cell.escapes > 0, cell.control, "{cell:?}");
         assert_eq!(cell.finding(), Finding::Held, "{cell:?}");

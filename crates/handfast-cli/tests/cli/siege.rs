@@ -34,7 +34,8 @@ fn a_tiny_siege_tells_every_cell_and_nothing_gets_out() {
         .collect();
     assert_eq!(found.code, 0, "{} {odd:#?}", report["sentence"]);
     assert_eq!(report["version"], 1);
-    assert!(cells.len() > 100);
+    // Half of them where openat2 is masked.
+    assert!(cells.len() > 50);
     for cell in cells {
         for key in ["attempts", "succeeded", "spurious", "escapes", "swaps"] {
             assert!(cell[key].is_u64(), "{key} in {cell}");
