@@ -12,9 +12,20 @@ fn siege(only: &[&str]) -> Siege {
 
 #[test]
 fn nothing_gets_out_and_every_control_is_beaten() {
-    let report = siege(&["directory-swap", "root-swap", "replaced-lock"])
-        .run(&mut |_| {})
-        .unwrap();
+    // A busy machine may be too weak to tell, or starve a victim; it is asked three times.
+    let report = (0..3)
+        .map(|_| {
+            let report = siege(&["directory-swap", "root-swap", "replaced-lock"])
+                .run(&mut |_| {})
+                .unwrap();
+            // An escape is never forgiven.
+            for cell in report.cells.iter().filter(|cell| !cell.control) {
+                assert_eq!((cell.escapes, cell.spurious), (0, 0), "{cell:?}");
+            }
+            report
+        })
+        .find(|report| report.verdict() == Verdict::Held)
+        .expect("it holds in one of three runs");
     // Half of them where openat2 is masked.
     assert!(report.cells.len() > 50);
     for cell in &report.cells {

@@ -25,7 +25,13 @@ fn a_tiny_siege_tells_every_cell_and_nothing_gets_out() {
     let mut args = vec!["siege", "--rounds", "30", "--json"];
     args.extend(["--root", inside.to_str().unwrap(), "--only"]);
     args.extend(SOME);
-    let found = run(&args);
+    // A busy machine may be too weak to tell; it is asked three times.
+    let mut found = run(&args);
+    for _ in 0..2 {
+        if found.code == 3 {
+            found = run(&args);
+        }
+    }
     let report: Value = serde_json::from_str(found.text()).unwrap();
     let cells = report["cells"].as_array().unwrap();
     let odd: Vec<_> = cells
