@@ -1047,8 +1047,14 @@ fn link_planted_at_the_target_after_validation() {
                 "{what}: {:?}",
                 tally.refused
             );
+            // A new name is mostly taken again before the content is there: one success is one.
+            let needed = if verb == "write-new" {
+                1
+            } else {
+                tally.good / 8
+            };
             assert!(
-                tally.succeeded * 8 >= tally.good && tally.succeeded > 0,
+                tally.succeeded >= needed.max(1),
                 "{what}: {} with {} good",
                 tally.succeeded,
                 tally.good
