@@ -38,6 +38,7 @@ pub(crate) struct Op<'a> {
 
 impl Root {
     /// Runs a verb on one path.
+    #[inline(always)]
     pub(crate) fn act<T>(
         &self,
         verb: Verb,
@@ -48,6 +49,7 @@ impl Root {
     }
 
     /// Runs a verb on a source and a destination.
+    #[inline(always)]
     pub(crate) fn act_on_two<T>(
         &self,
         verb: Verb,
@@ -89,11 +91,13 @@ impl Root {
 
 impl Op<'_> {
     /// Tells the recorder what is about to happen. Nothing is given out or changed before this.
+    #[inline(always)]
     pub(crate) fn allow(&mut self, object: Option<&Metadata>) -> Result<(), Fault> {
         self.allow_in(None, object)
     }
 
     /// As [`Op::allow`], with the directory that holds the name.
+    #[inline(always)]
     pub(crate) fn allow_in(
         &mut self,
         parent: Option<Identity>,
@@ -101,6 +105,18 @@ impl Op<'_> {
     ) -> Result<(), Fault> {
         debug_assert!(!self.decided, "one decision an operation");
         self.decided = true;
+        if !self.is_recorded() {
+            return Ok(());
+        }
+        self.tell_allowed(parent, object)
+    }
+
+    #[cold]
+    fn tell_allowed(
+        &mut self,
+        parent: Option<Identity>,
+        object: Option<&Metadata>,
+    ) -> Result<(), Fault> {
         let Some(recorder) = self.recorder() else {
             return Ok(());
         };
@@ -166,6 +182,7 @@ impl Op<'_> {
             .with_destination(self.destination.map(ToString::to_string))
     }
 
+    #[cold]
     fn finish<T>(&mut self, result: Result<T, Fault>) -> Result<T, Error> {
         let result = match (self.spill(), result) {
             (Err(fault), Ok(_)) => Err(fault),

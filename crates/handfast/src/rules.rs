@@ -24,6 +24,7 @@ pub(crate) enum Want {
 }
 
 /// What every object on the way and at the end must satisfy: our mount, and not denied.
+#[inline(always)]
 pub(crate) fn check_passage(root: &Root, status: &Metadata) -> Result<(), Fault> {
     if crosses_mount(root, status) {
         return Err(Fault::rule(
@@ -41,6 +42,7 @@ pub(crate) fn check_passage(root: &Root, status: &Metadata) -> Result<(), Fault>
 }
 
 /// Whether the object lies on another mount than the root, where that is refused.
+#[inline(always)]
 fn crosses_mount(root: &Root, status: &Metadata) -> bool {
     if root.options.mounts == Mounts::Allow {
         return false;
@@ -55,6 +57,7 @@ fn crosses_mount(root: &Root, status: &Metadata) -> bool {
 }
 
 /// What a file must satisfy for what it is wanted for.
+#[inline(always)]
 pub(crate) fn check_file(root: &Root, status: &Metadata, want: Want) -> Result<(), Fault> {
     check_passage(root, status)?;
     match status.kind {
@@ -140,6 +143,7 @@ fn is_judged(root: &Root, want: Want) -> bool {
     }
 }
 
+#[inline(always)]
 pub(crate) fn check_hard_links(root: &Root, status: &Metadata, want: Want) -> Result<(), Fault> {
     if !status.has_other_names() {
         return Ok(());

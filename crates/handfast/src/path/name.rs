@@ -75,12 +75,14 @@ impl<'a> NameRef<'a> {
     }
 
     /// A name that the kernel listed, however long the filesystem lets it be.
+    #[inline]
     pub(crate) fn listed(name: &'a std::ffi::CStr) -> Self {
         Self(name.to_bytes())
     }
 
     /// The name as it stands in the directory.
     #[must_use]
+    #[inline]
     pub fn as_bytes(self) -> &'a [u8] {
         self.0
     }

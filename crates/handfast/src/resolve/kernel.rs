@@ -38,6 +38,7 @@ fn base(root: &Root) -> ResolveFlags {
 }
 
 /// `path` is `bytes` in the form that costs the caller least.
+#[inline(always)]
 pub(super) fn open(
     root: &Root,
     bytes: &[u8],
@@ -53,6 +54,7 @@ pub(super) fn open(
     open_named(root, bytes, path, flags, mode, last)
 }
 
+#[inline(always)]
 fn open_named(
     root: &Root,
     bytes: &[u8],
@@ -69,10 +71,23 @@ fn open_named(
     // for. The path holds no `..`, so EAGAIN can only be a lease, and EXDEV a mount or a directory
     // that left the root while it was walked.
     let strict = base(root) | ResolveFlags::NO_SYMLINKS;
-    let errno = match sys::open_beneath(&root.pinned.fd, path, flags, mode, strict) {
-        Ok(fd) => return Answer::Done(Ok(fd)),
-        Err(errno) => errno,
-    };
+    match sys::open_beneath(&root.pinned.fd, path, flags, mode, strict) {
+        Ok(fd) => Answer::Done(Ok(fd)),
+        Err(errno) => refused(root, bytes, path, flags, mode, last, errno),
+    }
+}
+
+/// What the first refusal means.
+#[cold]
+fn refused(
+    root: &Root,
+    bytes: &[u8],
+    path: impl Arg + Copy,
+    flags: OFlags,
+    mode: Mode,
+    last: Last,
+    errno: Errno,
+) -> Answer {
     match errno {
         Errno::NOSYS => return Answer::Absent,
         // Genuine for append-only and immutable files; a filter answers so to everything.

@@ -61,6 +61,7 @@ pub(crate) struct Place {
 /// Opens what the path names.
 ///
 /// `flags` must not create where links are followed: see [`create`].
+#[inline(always)]
 pub(crate) fn open(
     root: &Root,
     path: &RelPath,

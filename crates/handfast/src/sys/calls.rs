@@ -10,6 +10,7 @@ use super::retry;
 use crate::error::Fault;
 
 /// `openat` with `O_CLOEXEC`. `name` is one component or `"."`.
+#[inline]
 pub(crate) fn open_at(
     dir: impl AsFd,
     name: impl Arg + Copy,
@@ -112,11 +113,13 @@ pub(crate) fn unlock(fd: impl AsFd) -> Result<(), Fault> {
 }
 
 /// Clears `O_NONBLOCK`, keeping `flags` as they were asked for.
+#[inline]
 pub(crate) fn set_blocking(fd: impl AsFd, flags: OFlags) -> Result<(), Fault> {
     retry(|| rustix::fs::fcntl_setfl(&fd, flags & OFlags::APPEND))
         .map_err(|errno| Fault::sys("fcntl", errno))
 }
 
+#[inline]
 pub(crate) fn read(fd: impl AsFd, buffer: &mut [u8]) -> Result<usize, Fault> {
     retry(|| rustix::io::read(&fd, &mut *buffer)).map_err(|errno| Fault::sys("read", errno))
 }

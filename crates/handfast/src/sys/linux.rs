@@ -27,6 +27,7 @@ pub(crate) const UNNAMED: OFlags = OFlags::TMPFILE;
 const EMPTY: &CStr = c"";
 
 /// Asked of every object: all that the rules, identities and versions need, in one call.
+#[inline(always)]
 fn status_mask() -> StatxFlags {
     // Kernels before 6.8 ignore the unique-id bit and answer with the plain mount id asked for
     // beside it.
@@ -37,6 +38,7 @@ fn status_mask() -> StatxFlags {
 }
 
 /// What the descriptor refers to; works on a pinned one.
+#[inline(always)]
 pub(crate) fn status(fd: impl AsFd) -> Result<Metadata, Fault> {
     retry(|| rustix::fs::statx(&fd, EMPTY, AtFlags::EMPTY_PATH, status_mask()))
         .map(|status| metadata(&status))
@@ -44,6 +46,7 @@ pub(crate) fn status(fd: impl AsFd) -> Result<Metadata, Fault> {
 }
 
 /// What stands under a name of a held directory; a link is itself.
+#[inline(always)]
 pub(crate) fn status_at(dir: impl AsFd, name: impl Arg + Copy) -> Result<Metadata, Fault> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     retry(|| rustix::fs::statx(&dir, name, flags, status_mask()))
@@ -51,7 +54,7 @@ pub(crate) fn status_at(dir: impl AsFd, name: impl Arg + Copy) -> Result<Metadat
         .map_err(|errno| Fault::sys("statx", errno))
 }
 
-#[inline]
+#[inline(always)]
 fn metadata(status: &Statx) -> Metadata {
     let has = |flag: StatxFlags| status.stx_mask & flag.bits() == flag.bits();
     let unique = StatxFlags::from_bits_retain(libc::STATX_MNT_ID_UNIQUE);
@@ -77,6 +80,7 @@ fn metadata(status: &Statx) -> Metadata {
     }
 }
 
+#[inline(always)]
 fn timestamp(time: StatxTimestamp) -> Timestamp {
     Timestamp {
         seconds: time.tv_sec,
@@ -85,6 +89,7 @@ fn timestamp(time: StatxTimestamp) -> Timestamp {
 }
 
 /// The kind as a directory's entry tells it (`DT_…`).
+#[inline(always)]
 pub(crate) fn kind_of_entry(kind: u8) -> FileKind {
     match kind {
         libc::DT_REG => FileKind::File,
@@ -98,6 +103,7 @@ pub(crate) fn kind_of_entry(kind: u8) -> FileKind {
     }
 }
 
+#[inline(always)]
 fn kind(kind: FileType) -> FileKind {
     match kind {
         FileType::RegularFile => FileKind::File,
@@ -113,6 +119,7 @@ fn kind(kind: FileType) -> FileKind {
 
 /// `openat2`: the one call that takes a whole path. Returns the bare number, since the resolver
 /// decides what it means.
+#[inline(always)]
 pub(crate) fn open_beneath(
     root: impl AsFd,
     path: impl Arg + Copy,

@@ -17,6 +17,7 @@ use rustix::io::Errno;
 const INTERRUPTIONS: usize = 10_000;
 
 /// Makes a call again while signals interrupt it.
+#[inline(always)]
 pub(crate) fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     for _ in 0..INTERRUPTIONS {
         match call() {

@@ -75,6 +75,7 @@ impl Budget {
         }
     }
 
+    #[inline]
     pub(crate) fn spend_entry(&mut self) -> Result<(), Fault> {
         self.entries = self
             .entries

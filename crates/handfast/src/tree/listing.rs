@@ -54,12 +54,22 @@ impl Listing {
     }
 
     /// The next entry of `dir`, which must be the same descriptor until this answers `None`.
+    #[inline(always)]
     pub(crate) fn next(&mut self, dir: impl AsFd) -> Result<Option<Listed<'_>>, Fault> {
+        if !self.advance(dir)? {
+            return Ok(None);
+        }
+        self.last().map(Some).ok_or_else(garbled)
+    }
+
+    /// Goes on to the next entry of `dir`, which is then the last.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, dir: impl AsFd) -> Result<bool, Fault> {
         loop {
             let start = self.last.1;
             if start >= self.filled {
                 if !self.refill(&dir)? {
-                    return Ok(None);
+                    return Ok(false);
                 }
                 continue;
             }
@@ -70,12 +80,19 @@ impl Listing {
                 .get(start + NAME..start + length)
                 .ok_or_else(garbled)?;
             if !matches!(name, [b'.', 0, ..] | [b'.', b'.', 0, ..]) {
-                break;
+                return Ok(true);
             }
         }
-        self.last().map(Some).ok_or_else(garbled)
     }
 
+    /// The kind of the last entry.
+    #[inline(always)]
+    pub(crate) fn kind(&self) -> FileKind {
+        let kind = self.buffer.get(self.last.0 + KIND);
+        kind.map_or(FileKind::Unknown, |kind| sys::kind_of_entry(*kind))
+    }
+
+    #[inline(always)]
     fn length_at(&self, start: usize) -> Option<usize> {
         let bytes = self.buffer.get(start + LENGTH..start + LENGTH + 2)?;
         let length = usize::from(u16::from_ne_bytes(bytes.try_into().ok()?));
@@ -83,6 +100,7 @@ impl Listing {
     }
 
     /// The entry that [`Listing::next`] answered last.
+    #[inline(always)]
     pub(crate) fn last(&self) -> Option<Listed<'_>> {
         let entry = self.buffer.get(self.last.0..self.last.1)?;
         let inode = entry.get(..8)?.try_into().ok()?;
@@ -95,6 +113,7 @@ impl Listing {
     }
 
     /// Whether there is more.
+    #[cold]
     fn refill(&mut self, dir: impl AsFd) -> Result<bool, Fault> {
         self.last = (0, 0);
         self.filled = 0;

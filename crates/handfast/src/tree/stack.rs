@@ -56,6 +56,7 @@ impl DirStack {
     }
 
     /// The current directory's path from the top; empty at the top.
+    #[inline]
     pub(crate) fn path(&self) -> &[u8] {
         &self.path
     }
@@ -68,6 +69,7 @@ impl DirStack {
     }
 
     /// The current directory.
+    #[inline]
     pub(crate) fn current(&self) -> BorrowedFd<'_> {
         self.levels
             .last()

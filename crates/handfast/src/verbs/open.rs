@@ -192,6 +192,7 @@ impl Root {
 }
 
 /// Opens, applies the rules to what was opened, and records.
+#[inline(always)]
 pub(super) fn open_checked(
     root: &Root,
     path: &RelPath,
@@ -211,6 +212,7 @@ pub(super) fn open_checked(
 }
 
 /// Opens, applies the rules to what was opened, and makes it an ordinary descriptor.
+#[inline(always)]
 pub(super) fn open_ruled(
     root: &Root,
     path: &RelPath,

@@ -71,6 +71,7 @@ impl ReadDir {
     ///
     /// # Errors
     /// `Io` if the directory cannot be read on.
+    #[inline]
     pub fn next_entry(&mut self) -> Result<Option<DirEntry<'_>>, Error> {
         let (root, path, fd) = (&self.root, &self.path, &self.fd);
         match self.listing.next(fd) {
@@ -103,18 +104,21 @@ pub struct DirEntry<'a> {
 impl<'a> DirEntry<'a> {
     /// Its name.
     #[must_use]
+    #[inline]
     pub fn name(&self) -> NameRef<'a> {
         NameRef::listed(self.listed.name)
     }
 
     /// Its kind as the directory tells it: a hint, and `Unknown` on some filesystems.
     #[must_use]
+    #[inline]
     pub fn kind(&self) -> FileKind {
         self.listed.kind
     }
 
     /// Its inode as the directory tells it.
     #[must_use]
+    #[inline]
     pub fn inode(&self) -> u64 {
         self.listed.inode
     }
@@ -123,6 +127,7 @@ impl<'a> DirEntry<'a> {
     ///
     /// # Errors
     /// `NotFound` if it is gone; `Mount` if something is mounted there and the root refuses that.
+    #[inline]
     pub fn metadata(&self) -> Result<Metadata, Error> {
         entry_metadata(self.root, self.dir, self.listed.name).map_err(|fault| {
             Error::new(
@@ -143,6 +148,7 @@ impl fmt::Debug for DirEntry<'_> {
     }
 }
 
+#[inline(always)]
 pub(super) fn entry_metadata(root: &Root, dir: impl AsFd, name: &CStr) -> Result<Metadata, Fault> {
     let status = sys::status_at(dir, name)?;
     rules::check_passage(root, &status)?;

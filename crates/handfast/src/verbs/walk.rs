@@ -84,6 +84,7 @@ impl Walk {
     ///
     /// # Errors
     /// `Denied`, `Mount`, `Io` about one directory; `Limit`, `Raced` about the walk.
+    #[inline]
     pub fn next_entry(&mut self) -> Result<Option<WalkEntry<'_>>, Error> {
         if self.failed {
             return Ok(None);
@@ -99,20 +100,23 @@ impl Walk {
     }
 
     /// Whether there is another entry; it is then the listing's last.
+    #[inline]
     fn advance(&mut self) -> Result<bool, Fault> {
         loop {
             if !self.listed_all {
-                match self.listing.next(self.stack.current()) {
-                    Ok(Some(listed)) => {
+                match self.listing.advance(self.stack.current()) {
+                    Ok(true) => {
                         self.budget
                             .spend_entry()
                             .inspect_err(|_| self.failed = true)?;
-                        if matches!(listed.kind, FileKind::Dir | FileKind::Unknown) {
+                        if matches!(self.listing.kind(), FileKind::Dir | FileKind::Unknown)
+                            && let Some(listed) = self.listing.last()
+                        {
                             self.pending.push(listed.name);
                         }
                         return Ok(true);
                     }
-                    Ok(None) => self.listed_all = true,
+                    Ok(false) => self.listed_all = true,
                     Err(fault) => {
                         self.listed_all = true;
                         return Err(fault);
@@ -185,12 +189,14 @@ fn joined(dir: &[u8], name: &[u8]) -> Vec<u8> {
 impl<'a> WalkEntry<'a> {
     /// Its name.
     #[must_use]
+    #[inline]
     pub fn name(&self) -> NameRef<'a> {
         NameRef::listed(self.listed.name)
     }
 
     /// The directory it is in, as bytes from the walk's own directory; empty for that one.
     #[must_use]
+    #[inline]
     pub fn parent(&self) -> &'a [u8] {
         self.walk.stack.path()
     }
@@ -218,6 +224,7 @@ impl<'a> WalkEntry<'a> {
 
     /// Its kind as the directory tells it: a hint, and `Unknown` on some filesystems.
     #[must_use]
+    #[inline]
     pub fn kind(&self) -> FileKind {
         self.listed.kind
     }
@@ -226,6 +233,7 @@ impl<'a> WalkEntry<'a> {
     ///
     /// # Errors
     /// `NotFound` if it is gone; `Mount` if something is mounted there and the root refuses that.
+    #[inline]
     pub fn metadata(&self) -> Result<Metadata, Error> {
         entry_metadata(&self.walk.root, self.walk.stack.current(), self.listed.name)
             .map_err(|fault| Error::new(Verb::Metadata, escape(&self.path()), fault))
