@@ -1,28 +1,25 @@
 //! Both backends give the same answers, and they are the kernel's.
 //!
-//! Three oracles: a bare `openat2` for every path; the two backends against each other for every
-//! verb; and random trees with random links, where the walk must agree with the kernel.
+//! Two oracles: a bare `openat2` for every path, and the two backends against each other for every
+//! verb. Random trees are in `random.rs`.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::print_stdout,
-    clippy::type_complexity,
     reason = "tests set their scenes with ambient calls"
 )]
 
+mod properties;
 mod support;
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::time::Duration;
 
 use handfast::{
     BackendChoice, Error, ErrorKind, FileKind, HardLinks, Links, LockKind, OpenOptions, RelPath,
     RenameMode, Root, Timestamp, WriteOptions,
 };
-use proptest::prelude::*;
-use rustix::fs::{Mode, OFlags, ResolveFlags};
-use rustix::io::Errno;
+use properties::resolvers::{oracle, patiently};
 use support::*;
 
 /// One of every kind, in a root and one level down.
@@ -130,45 +127,9 @@ fn paths() -> Vec<RelPath> {
         .collect()
 }
 
-/// What a bare `openat2` says, in our words.
-fn oracle(root: &Root, path: &RelPath, links: Links, nofollow: bool) -> Result<u64, ErrorKind> {
-    let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
-    if links == Links::Refuse {
-        resolve |= ResolveFlags::NO_SYMLINKS;
-    }
-    let mut flags = OFlags::PATH | OFlags::CLOEXEC;
-    if nofollow {
-        flags |= OFlags::NOFOLLOW;
-    }
-    if path.must_be_dir() {
-        flags |= OFlags::DIRECTORY;
-    }
-    loop {
-        return match rustix::fs::openat2(root, path.as_bytes(), flags, Mode::empty(), resolve) {
-            Ok(fd) => Ok(rustix::fs::fstat(fd).unwrap().st_ino),
-            Err(Errno::AGAIN) => continue,
-            Err(Errno::XDEV) => Err(ErrorKind::Escape),
-            Err(Errno::LOOP) => Err(ErrorKind::Link),
-            Err(Errno::NOENT) => Err(ErrorKind::NotFound),
-            Err(Errno::NOTDIR) => Err(ErrorKind::NotADirectory),
-            Err(errno) => panic!("{path}: {errno}"),
-        };
-    }
-}
-
+/// Which object a path names, or why not.
 fn seen(look: impl Fn() -> Result<handfast::Metadata, Error>) -> Result<u64, ErrorKind> {
-    for _ in 0..100 {
-        match look() {
-            // The kernel's counters are system-wide: renames of other tests are felt here.
-            Err(error) if error.kind() == ErrorKind::Raced => {}
-            result => {
-                return result
-                    .map(|seen| seen.identity.inode)
-                    .map_err(|error| error.kind());
-            }
-        }
-    }
-    Err(ErrorKind::Raced)
+    patiently(look).map(|status| status.identity.inode)
 }
 
 #[test]
@@ -448,150 +409,6 @@ fn refusing_hard_links_holds_for_every_reading_verb() {
         }
         assert_eq!(scratch.read("outside/secret"), "outside");
     });
-}
-
-/// Something at a place of a random tree.
-#[derive(Clone, Debug)]
-enum Node {
-    File,
-    Dir,
-    Link(String),
-}
-
-/// Names from a tiny alphabet, so that links and paths meet.
-fn name() -> impl Strategy<Value = String> {
-    prop::sample::select(vec!["a", "b", "c"]).prop_map(str::to_owned)
-}
-
-fn target() -> impl Strategy<Value = String> {
-    let step = prop_oneof![
-        4 => name(),
-        3 => Just("..".to_owned()),
-        1 => Just(".".to_owned()),
-        1 => Just(String::new()),
-    ];
-    (
-        prop::collection::vec(step, 1..6),
-        prop::bool::weighted(0.1),
-        prop::bool::weighted(0.2),
-    )
-        .prop_map(|(steps, absolute, slash)| {
-            let mut text = steps.join("/");
-            if text.is_empty() {
-                text.push('a');
-            }
-            if absolute {
-                text.insert(0, '/');
-            }
-            if slash {
-                text.push('/');
-            }
-            text
-        })
-}
-
-fn node() -> impl Strategy<Value = (Vec<String>, Node)> {
-    let kind = prop_oneof![
-        1 => Just(Node::File),
-        2 => Just(Node::Dir),
-        3 => target().prop_map(Node::Link),
-    ];
-    (prop::collection::vec(name(), 1..4), kind)
-}
-
-fn build(root: &Path, nodes: &[(Vec<String>, Node)]) {
-    for (path, node) in nodes {
-        // Through no link: a scene is planted in the real tree only.
-        let mut place = root.to_owned();
-        for segment in &path[..path.len() - 1] {
-            place.push(segment);
-            drop(std::fs::create_dir(&place));
-            if !std::fs::symlink_metadata(&place).is_ok_and(|meta| meta.is_dir()) {
-                break;
-            }
-        }
-        if !std::fs::symlink_metadata(&place).is_ok_and(|meta| meta.is_dir()) {
-            continue;
-        }
-        place.push(path.last().unwrap());
-        match node {
-            Node::File => drop(
-                std::fs::OpenOptions::new()
-                    .write(true)
-                    .create_new(true)
-                    .open(&place),
-            ),
-            Node::Dir => drop(std::fs::create_dir(&place)),
-            Node::Link(target) => drop(std::os::unix::fs::symlink(target, &place)),
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 300,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
-
-    #[test]
-    fn walk_and_kernel_agree_on_random_trees(
-        nodes in prop::collection::vec(node(), 1..14),
-        queries in prop::collection::vec((prop::collection::vec(name(), 1..6), any::<bool>()), 1..12),
-    ) {
-        if !kernel_available() {
-            skip("the kernel as oracle: openat2 is masked or absent");
-            return Ok(());
-        }
-        let scratch = Scratch::new();
-        build(&scratch.root_path(), &nodes);
-        for links in [Links::Refuse, Links::Beneath] {
-            let kernel = scratch.open(options(BackendChoice::Kernel).links(links));
-            let walk = scratch.open(options(BackendChoice::Walk).links(links));
-            for (segments, slash) in &queries {
-                let mut text = segments.join("/");
-                if *slash {
-                    text.push('/');
-                }
-                let path = RelPath::clean(&text).unwrap();
-                for nofollow in [false, true] {
-                    let look = |root: &Root| seen(|| if nofollow {
-                        root.symlink_metadata(&path)
-                    } else {
-                        root.metadata(&path)
-                    });
-                    let expected = oracle(&kernel, &path, links, nofollow);
-                    prop_assert_eq!(look(&kernel), expected, "kernel {} {:?}", &text, links);
-                    prop_assert_eq!(look(&walk), expected, "walk {} {:?}", &text, links);
-                }
-                let open = |root: &Root| seen(|| root.open(&path).map(|file| *file.metadata()));
-                prop_assert_eq!(open(&kernel), open(&walk), "open {} {:?}", &text, links);
-            }
-        }
-    }
-
-    // Inserting `./`, doubling `/` or going through a link that leads here changes nothing.
-    #[test]
-    fn spellings_do_not_change_what_is_reached(
-        nodes in prop::collection::vec(node(), 1..10),
-        segments in prop::collection::vec(name(), 1..5),
-    ) {
-        each_backend(|backend| {
-            let scratch = Scratch::new();
-            build(&scratch.root_path(), &nodes);
-            scratch.link(".", "here");
-            let root = scratch.open(beneath(backend));
-            let plain = seen(|| root.metadata(&rel(segments.join("/"))));
-            for text in [
-                format!("./{}", segments.join("/./")),
-                segments.join("//"),
-                format!("here/{}", segments.join("/")),
-            ] {
-                let other = seen(|| root.metadata(&RelPath::clean(&text).unwrap()));
-                assert_eq!(other, plain, "{text}");
-            }
-        });
-    }
 }
 
 #[test]
