@@ -1,7 +1,7 @@
 //! The verbs as a state machine: whatever is done in whatever order, answers and tree are those of
 //! the model, and nothing outside changes.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use handfast::{
@@ -42,13 +42,13 @@ pub enum Step {
 
 impl Step {
     fn choose(from: &mut Choices<'_>) -> Self {
-        let kind = from.below(28);
+        let kind = from.below(32);
         let path = from.path();
         match kind {
             0 => Self::Read(path),
             1 => Self::Kind(path),
             2 => Self::KindItself(path),
-            3 => Self::ReadLink(path),
+            3 | 21 => Self::ReadLink(path),
             4 => Self::List(path),
             5 | 6 => Self::Write(path, vec![from.byte()]),
             7 => Self::WriteNew(path, vec![from.byte()]),
@@ -63,7 +63,7 @@ impl Step {
             18 => Self::RemoveFile(path),
             19 => Self::RemoveDir(path),
             20 => Self::RemoveTree(path),
-            21 => Self::Symlink(from.target(), path),
+            28..=31 => Self::Symlink(from.target(), path),
             22 | 23 => Self::HardLink(path, from.path()),
             24 | 25 => Self::Copy(path, from.path()),
             _ => Self::CopyTree(path, from.path()),
@@ -72,7 +72,7 @@ impl Step {
 }
 
 /// How often each kind of step succeeded.
-pub type Succeeded = HashMap<std::mem::Discriminant<Step>, u64>;
+pub type Succeeded = BTreeMap<String, u64>;
 
 /// Runs the steps that the bytes choose in an empty directory, on one backend.
 pub fn check(directory: &Path, backend: BackendChoice, bytes: &[u8], succeeded: &mut Succeeded) {
@@ -92,7 +92,9 @@ pub fn check(directory: &Path, backend: BackendChoice, bytes: &[u8], succeeded: 
         match (perform(&root, &step), expected) {
             (Ok(answer), Ok(expected)) => {
                 assert_eq!(answer, expected, "{links:?} {history:?}");
-                *succeeded.entry(std::mem::discriminant(&step)).or_insert(0) += 1;
+                let kind = format!("{step:?}");
+                let kind = kind.split('(').next().unwrap_or_default();
+                *succeeded.entry(kind.to_owned()).or_default() += 1;
             }
             (Err(error), Err(kinds)) => assert!(
                 kinds.contains(&error.kind()),

@@ -334,3 +334,34 @@ pub fn backend_name(choice: BackendChoice) -> &'static str {
         BackendChoice::Auto => "auto",
     }
 }
+
+pub fn mode_of(scratch: &Scratch, path: &str) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::symlink_metadata(scratch.path(path))
+        .unwrap()
+        .permissions()
+        .mode()
+        & 0o7777
+}
+
+/// Runs the victim in a namespace of its own where it may mount; `None` if there is none.
+pub fn unshared(args: &[&str]) -> Option<std::process::Output> {
+    let flags = if am_root() { "-m" } else { "-Urm" };
+    let output = Command::new("unshare")
+        .arg(flags)
+        .arg(victim())
+        .args(args)
+        .output()
+        .unwrap();
+    let cannot = output.status.code() == Some(3)
+        || String::from_utf8_lossy(&output.stderr).contains("unshare:");
+    if cannot {
+        assert!(
+            !am_root() || std::env::var_os("CI").is_none(),
+            "root in CI can mount"
+        );
+        skip("no namespace can be made here");
+        return None;
+    }
+    Some(output)
+}

@@ -1,0 +1,131 @@
+//! One verb under one attack: what it may answer, and how often it must succeed.
+
+use crate::attacker::*;
+use crate::canary::*;
+use crate::support::*;
+use crate::victims::*;
+use handfast::{BackendChoice, ErrorKind, Links, Root};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Attackers need a core of their own: one scene at a time.
+pub(crate) static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+pub(crate) fn rounds() -> (u64, Duration) {
+    match std::env::var("HANDFAST_RACE_ROUNDS") {
+        Ok(rounds) => (rounds.parse().expect("a number"), Duration::from_secs(600)),
+        Err(_) => (1000, Duration::from_millis(500)),
+    }
+}
+
+/// What a cell found.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub attempts: u64,
+    pub swaps: u64,
+    pub good: u64,
+    pub succeeded: u64,
+    pub refused: BTreeMap<&'static str, u64>,
+}
+
+pub(crate) fn run_cell(
+    victim: &Victim,
+    root: &Root,
+    inside: &Root,
+    prefix: &str,
+    attacker: &Attacker,
+    is_good: &dyn Fn() -> bool,
+    canary: &Canary,
+) -> Tally {
+    let (limit, time) = rounds();
+    let begun = Instant::now();
+    let mut tally = Tally::default();
+    let swaps = attacker.swaps.load(Ordering::Acquire);
+    let path = |name: &str| rel(format!("{prefix}{name}"));
+    while tally.attempts < limit && begun.elapsed() < time {
+        (victim.prepare)(inside);
+        attacker.wait_for_swap();
+        let good = is_good();
+        let result = (victim.attempt)(root, &path, tally.attempts);
+        tally.attempts += 1;
+        tally.good += u64::from(good);
+        assert!(
+            canary.is_untouched(),
+            "{}: an effect outside after {result:?}",
+            victim.verb
+        );
+        match result {
+            Ok(seen) => {
+                let leak = seen.windows(7).any(|window| window == b"outside");
+                assert!(!leak, "{}: saw the outside", victim.verb);
+                tally.succeeded += 1;
+            }
+            Err(error) => *tally.refused.entry(error.kind().name()).or_default() += 1,
+        }
+    }
+    tally.swaps = attacker.swaps.load(Ordering::Acquire) - swaps;
+    assert!(
+        tally.swaps >= tally.attempts / 2,
+        "{}: {} swaps in {} attempts",
+        victim.verb,
+        tally.swaps,
+        tally.attempts
+    );
+    tally
+}
+
+/// Every error must be one of these; successes must come as often as the tree allows.
+pub(crate) fn judge(what: &str, tally: &Tally, allowed: &[ErrorKind], lookups: u32) {
+    let Tally {
+        attempts,
+        good,
+        succeeded,
+        refused,
+        ..
+    } = tally;
+    println!(
+        "{what}: {attempts} attempts, {good} good, {succeeded} succeeded, refused {refused:?}"
+    );
+    let names: Vec<_> = allowed.iter().map(|kind| kind.name()).collect();
+    assert!(
+        refused.keys().all(|kind| names.contains(kind)),
+        "{what}: {refused:?}"
+    );
+    assert!(*attempts > 20, "{what}: {attempts} attempts");
+    // A call of two lookups that lasts as long as a state of the tree may well meet both.
+    let needed = if lookups > 1 {
+        good * 4 / 10
+    } else {
+        good * 8 / 10
+    };
+    assert!(
+        *succeeded >= needed,
+        "{what}: {succeeded} of {attempts} with {good} good"
+    );
+    assert!(
+        *good <= attempts * 95 / 100,
+        "{what}: hardly ever bad: {good} of {attempts}"
+    );
+    assert!(
+        attempts / 10 <= *good,
+        "{what}: the attacker left the tree bad: {good} of {attempts}"
+    );
+}
+
+pub(crate) fn policies() -> Vec<(BackendChoice, Links)> {
+    let mut policies = Vec::new();
+    each_backend(|backend| {
+        policies.push((backend, Links::Refuse));
+        policies.push((backend, Links::Beneath));
+    });
+    policies
+}
+
+pub(crate) fn refusal(links: Links) -> ErrorKind {
+    match links {
+        Links::Refuse => ErrorKind::Link,
+        Links::Beneath => ErrorKind::Escape,
+    }
+}

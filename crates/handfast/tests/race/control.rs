@@ -1,0 +1,33 @@
+//! Naive code, which must escape.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Runs until something escapes, at most five seconds.
+pub(crate) fn control(what: &str, mut escapes: impl FnMut(u64) -> bool) {
+    let begun = Instant::now();
+    let mut attempts = 0;
+    while begun.elapsed() < Duration::from_secs(5) {
+        attempts += 1;
+        if escapes(attempts) {
+            println!("control {what}: escaped after {attempts} attempts");
+            return;
+        }
+    }
+    panic!("control {what}: no escape in {attempts} attempts; the attack proves nothing");
+}
+
+/// The check that everybody writes first.
+pub(crate) fn naive_check(root: &Path, path: &Path) -> Option<PathBuf> {
+    let real = path.parent()?.canonicalize().ok()?;
+    real.starts_with(root.canonicalize().ok()?)
+        .then(|| real.join(path.file_name().unwrap()))?;
+    lose_the_core();
+    Some(path.to_owned())
+}
+
+/// A program may lose its core between check and use at any time; where attacker and victim share
+/// one, it has to.
+pub(crate) fn lose_the_core() {
+    std::thread::yield_now();
+}
