@@ -18,6 +18,7 @@ use rustix::fs::{Mode, OFlags};
 use crate::enforcement::Backend;
 use crate::error::{ErrorKind, Fault};
 use crate::identity::Identity;
+use crate::metadata::Metadata;
 use crate::options::Links;
 use crate::path::{Name, RelPath};
 use crate::root::Root;
@@ -58,6 +59,18 @@ pub(crate) struct Place {
     pub(crate) through_link: bool,
 }
 
+/// A descriptor, and what it refers to where that had to be asked on the way.
+struct Opened {
+    fd: OwnedFd,
+    status: Option<Metadata>,
+}
+
+impl From<OwnedFd> for Opened {
+    fn from(fd: OwnedFd) -> Self {
+        Self { fd, status: None }
+    }
+}
+
 /// Opens what the path names.
 ///
 /// `flags` must not create where links are followed: see [`create`].
@@ -69,6 +82,36 @@ pub(crate) fn open(
     mode: Mode,
     last: Last,
 ) -> Result<OwnedFd, Fault> {
+    reach(root, path, flags, mode, last).map(|opened| opened.fd)
+}
+
+/// Pins what the path names and says what it is: on our mount, and not denied. `flags` pin
+/// (`O_PATH`), and may ask for a directory.
+#[inline(always)]
+pub(crate) fn pin(
+    root: &Root,
+    path: &RelPath,
+    flags: OFlags,
+    last: Last,
+) -> Result<(OwnedFd, Metadata), Fault> {
+    debug_assert!(flags.contains(OFlags::PATH));
+    let opened = reach(root, path, flags, Mode::empty(), last)?;
+    let status = match opened.status {
+        Some(status) => status,
+        None => crate::sys::status(&opened.fd)?,
+    };
+    crate::rules::check_passage(root, &status)?;
+    Ok((opened.fd, status))
+}
+
+#[inline(always)]
+fn reach(
+    root: &Root,
+    path: &RelPath,
+    flags: OFlags,
+    mode: Mode,
+    last: Last,
+) -> Result<Opened, Fault> {
     let flags = if path.must_be_dir() {
         flags | OFlags::DIRECTORY
     } else {
@@ -76,7 +119,7 @@ pub(crate) fn open(
     };
     if root.backend() == Backend::Kernel && path.as_bytes().len() < PATH_MAX {
         match kernel::open(root, path.as_bytes(), path.as_c_str(), flags, mode, last) {
-            kernel::Answer::Done(result) => return result,
+            kernel::Answer::Done(result) => return result.map(Opened::from),
             kernel::Answer::Absent => root.lose_kernel()?,
         }
     }

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{Last, ParentFd, Place};
+use super::{Last, Opened, ParentFd, Place};
 use crate::error::{ErrorKind, Fault};
 use crate::identity::Identity;
 use crate::options::Links;
@@ -204,13 +204,13 @@ pub(super) fn open(
     flags: OFlags,
     mode: Mode,
     last: Last,
-) -> Result<OwnedFd, Fault> {
+) -> Result<Opened, Fault> {
     let mut walker = Walker::new(root, path);
     for _ in 0..TRIES {
         let End::Name(name) = walker.run()? else {
             // The directory itself: `.` from its own descriptor cannot be anything else.
             let flags = flags - OFlags::NOFOLLOW;
-            return sys::open_at(walker.current(), c".", flags, mode);
+            return sys::open_at(walker.current(), c".", flags, mode).map(Opened::from);
         };
         let flags = if walker.must_be_dir {
             flags | OFlags::DIRECTORY
@@ -218,7 +218,7 @@ pub(super) fn open(
             flags
         };
         match open_last(&walker, &name, flags, mode, last)? {
-            Some(fd) => return Ok(fd),
+            Some(opened) => return Ok(opened),
             None => {
                 if !walker.splice_last(&name)? {
                     // It was a link a moment ago. Look again.
@@ -237,14 +237,14 @@ fn open_last(
     flags: OFlags,
     mode: Mode,
     last: Last,
-) -> Result<Option<OwnedFd>, Fault> {
+) -> Result<Option<Opened>, Fault> {
     let root = walker.root;
     let pinning = flags.contains(OFlags::PATH);
     if pinning || flags.contains(OFlags::DIRECTORY) {
         return open_last_pinned(walker, name, flags, mode, last);
     }
     match sys::open_at(walker.current(), name, flags | OFlags::NOFOLLOW, mode) {
-        Ok(fd) => Ok(Some(fd)),
+        Ok(fd) => Ok(Some(fd.into())),
         Err(fault) if fault.is(Errno::LOOP) => match (last, root.options.links) {
             (Last::Follow, Links::Beneath) => Ok(None),
             _ => Err(super::link_in_the_way()),
@@ -264,7 +264,7 @@ fn open_last_pinned(
     flags: OFlags,
     mode: Mode,
     last: Last,
-) -> Result<Option<OwnedFd>, Fault> {
+) -> Result<Option<Opened>, Fault> {
     let root = walker.root;
     let fd = sys::open_at(walker.current(), name, sys::PIN, Mode::empty())?;
     let status = sys::status(&fd)?;
@@ -275,16 +275,17 @@ fn open_last_pinned(
             (Last::Follow, Links::Beneath) => return Ok(None),
             (Last::Follow, Links::Refuse) => return Err(super::link_in_the_way()),
             (Last::Itself, _) if wants_dir => return Err(not_a_directory()),
-            (Last::Itself, _) => return Ok(Some(fd)),
+            (Last::Itself, _) => {}
         }
     }
     if wants_dir && !status.is_dir() {
         return Err(not_a_directory());
     }
     if flags.contains(OFlags::PATH) {
-        return Ok(Some(fd));
+        let status = Some(status);
+        return Ok(Some(Opened { fd, status }));
     }
-    reopen_dir(walker.current(), &fd, name, flags, mode).map(Some)
+    reopen_dir(walker.current(), &fd, name, flags, mode).map(|fd| Some(fd.into()))
 }
 
 /// Opens a pinned directory for listing. Its own `.` cannot be anything else, but needs search

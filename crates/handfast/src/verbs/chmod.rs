@@ -53,8 +53,7 @@ pub(super) fn pin_for_change(
     op: &mut Op<'_>,
 ) -> Result<(OwnedFd, Metadata), Fault> {
     let flags = sys::PIN - OFlags::NOFOLLOW;
-    let pin = resolve::open(root, path, flags, Mode::empty(), Last::Follow)?;
-    let status = sys::status(&pin)?;
+    let (pin, status) = resolve::pin(root, path, flags, Last::Follow)?;
     judge(root, &status)?;
     require_below(root, &status)?;
     rules::require_own_name(root, path, &pin, Want::Change)?;

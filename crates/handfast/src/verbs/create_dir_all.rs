@@ -68,9 +68,7 @@ impl Root {
     }
 
     fn existing_dir(&self, path: &RelPath) -> Result<Dir, Fault> {
-        let fd = resolve::open(self, path, resolve::pin_dir(), Mode::empty(), Last::Follow)?;
-        let metadata = sys::status(&fd)?;
-        rules::check_passage(self, &metadata)?;
+        let (fd, metadata) = resolve::pin(self, path, resolve::pin_dir(), Last::Follow)?;
         Ok(Dir {
             root: self.clone(),
             fd,
@@ -167,15 +165,13 @@ impl<'a> Descent<'a> {
             .take(level + 1)
             .fold(RelPath::root(), |prefix, name| prefix.join(name));
         let flags = resolve::pin_dir();
-        let fd = resolve::open(self.root, &prefix, flags, Mode::empty(), Last::Follow).map_err(
-            |fault| match fault.kind {
-                ErrorKind::NotFound => Fault::rule(ErrorKind::Link, "the link leads to nothing"),
+        let level = resolve::pin(self.root, &prefix, flags, Last::Follow).map_err(|fault| {
+            match fault.kind {
+                ErrorKind::NotFound => resolve::leads_to_nothing(),
                 _ => fault,
-            },
-        )?;
-        let status = sys::status(&fd)?;
-        rules::check_passage(self.root, &status)?;
-        self.levels.push((fd, status));
+            }
+        })?;
+        self.levels.push(level);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Give a file another name.
 
-use rustix::fs::{AtFlags, Mode};
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use crate::error::{Error, ErrorKind, Fault};
@@ -29,9 +29,7 @@ impl Root {
         self.act_on_two(Verb::HardLink, source, Some(new), |op| {
             resolve::require_file_path(self, source, Last::Itself)?;
             resolve::require_file_path(self, new, Last::Itself)?;
-            let pin = resolve::open(self, source, sys::PIN, Mode::empty(), Last::Itself)?;
-            let status = sys::status(&pin)?;
-            rules::check_passage(self, &status)?;
+            let (pin, status) = resolve::pin(self, source, sys::PIN, Last::Itself)?;
             match status.kind {
                 FileKind::File => {}
                 FileKind::Symlink => return Err(Fault::rule(ErrorKind::Link, "")),

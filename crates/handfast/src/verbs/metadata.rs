@@ -1,13 +1,10 @@
 //! Look at an object.
 
-use rustix::fs::Mode;
-
 use crate::error::Error;
 use crate::metadata::Metadata;
 use crate::path::RelPath;
 use crate::resolve::{self, Last};
 use crate::root::Root;
-use crate::rules;
 use crate::sys;
 use crate::verb::Verb;
 
@@ -36,9 +33,7 @@ impl Root {
                 Last::Itself => sys::PIN,
                 Last::Follow => sys::PIN - rustix::fs::OFlags::NOFOLLOW,
             };
-            let fd = resolve::open(self, path, flags, Mode::empty(), last)?;
-            let status = sys::status(&fd)?;
-            rules::check_passage(self, &status)?;
+            let (_, status) = resolve::pin(self, path, flags, last)?;
             op.allow(Some(&status))?;
             Ok(status)
         })

@@ -1,13 +1,10 @@
 //! Read the text of a symbolic link.
 
-use rustix::fs::Mode;
-
 use super::symlink::SymlinkTarget;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::path::RelPath;
 use crate::resolve::{self, Last};
 use crate::root::Root;
-use crate::rules;
 use crate::sys;
 use crate::verb::Verb;
 
@@ -22,9 +19,7 @@ impl Root {
     /// a path.
     pub fn read_link(&self, path: &RelPath) -> Result<SymlinkTarget, Error> {
         self.act(Verb::ReadLink, path, |op| {
-            let fd = resolve::open(self, path, sys::PIN, Mode::empty(), Last::Itself)?;
-            let status = sys::status(&fd)?;
-            rules::check_passage(self, &status)?;
+            let (fd, status) = resolve::pin(self, path, sys::PIN, Last::Itself)?;
             if !status.is_symlink() {
                 return Err(Fault::rule(ErrorKind::Kind, "it is not a symbolic link"));
             }

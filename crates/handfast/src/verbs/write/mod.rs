@@ -1,0 +1,128 @@
+//! Replace a file atomically, or create it under a name that must be free.
+//!
+//! The new content is written to a file that has no public name, in the pinned parent; mode and
+//! owner are set through its descriptor; it is synced as asked; then one rename publishes it. The
+//! old file is never opened for writing, so nothing is lost on any error, and other names of it
+//! keep their content.
+
+mod staged;
+mod target;
+mod written;
+
+pub use staged::Staged;
+pub use written::Written;
+
+pub(in crate::verbs) use target::{DirSync, Target, dress, publish_new, verify_published};
+
+use std::os::fd::AsFd;
+
+use crate::durability::Durability;
+use crate::error::Error;
+use crate::path::RelPath;
+use crate::resolve::{self, Last};
+use crate::root::Root;
+use crate::staging::Draft;
+use crate::sys;
+use crate::verb::Verb;
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriteOptions {
+    pub(in crate::verbs) durability: Durability,
+    pub(in crate::verbs) mode: Option<u32>,
+}
+
+impl WriteOptions {
+    /// Content durable before the name points to it; mode of the old file, or `0o666` with the
+    /// umask for a new one.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What has reached the disk when the write is answered.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// The exact permission bits, whatever the umask and the old file say. Set-id bits are
+    /// dropped.
+    #[must_use]
+    pub fn mode(mut self, mode: u32) -> Self {
+        self.mode = Some(mode & 0o777);
+        self
+    }
+}
+
+impl Root {
+    /// Replaces a file atomically, or creates it.
+    ///
+    /// # Errors
+    /// `Link`, `Escape`, `Mount` if the path leads where it may not, and `Link` for a link that
+    /// leads to nothing; `Kind`, `IsADirectory` for what cannot be replaced; `Denied` for a file
+    /// the caller may not write; `Quota`; `Raced` with effect `unknown` if another file stands
+    /// under the name right after ours was put there; `Io` with effect `visible` if only the
+    /// directory's sync failed.
+    ///
+    /// # Security
+    /// The old file's mode is kept, its owner and group where the caller may give files away;
+    /// set-id bits are dropped. Extended attributes and access control lists are not copied.
+    /// A final link is `Link` where links are refused; where they may be followed, the file it
+    /// leads to is the one that is replaced, and the link stays.
+    pub fn write(&self, path: &RelPath, data: impl AsRef<[u8]>) -> Result<Written, Error> {
+        self.write_with(path, data, WriteOptions::new())
+    }
+
+    /// As [`Root::write`], with options.
+    ///
+    /// # Errors
+    /// As [`Root::write`].
+    pub fn write_with(
+        &self,
+        path: &RelPath,
+        data: impl AsRef<[u8]>,
+        options: WriteOptions,
+    ) -> Result<Written, Error> {
+        self.act(Verb::Write, path, |op| {
+            let target = Target::find(self, path)?;
+            op.allow_in(target.place.recorded_parent(self)?, target.old.as_ref())?;
+            let mode = target.draft_mode(options);
+            let draft = Draft::create(self, target.place.dir.as_fd(), mode)?;
+            sys::write_all(draft.fd(), data.as_ref())?;
+            target.publish(self, path, draft, options)
+        })
+    }
+
+    /// Creates a file with its whole content; the name must be free.
+    ///
+    /// # Errors
+    /// `Exists` if anything stands under the name, a dangling link included; otherwise as
+    /// [`Root::write`].
+    pub fn write_new(&self, path: &RelPath, data: impl AsRef<[u8]>) -> Result<Written, Error> {
+        self.write_new_with(path, data, WriteOptions::new())
+    }
+
+    /// As [`Root::write_new`], with options.
+    ///
+    /// # Errors
+    /// As [`Root::write_new`].
+    pub fn write_new_with(
+        &self,
+        path: &RelPath,
+        data: impl AsRef<[u8]>,
+        options: WriteOptions,
+    ) -> Result<Written, Error> {
+        self.act(Verb::WriteNew, path, |op| {
+            resolve::require_file_path(self, path, Last::Itself)?;
+            let place = resolve::place(self, path, Last::Itself)?;
+            op.allow_in(place.recorded_parent(self)?, None)?;
+            let mode = options.mode.map_or(0o666, |_| 0o600);
+            let mut draft = Draft::create(self, place.dir.as_fd(), mode)?;
+            sys::write_all(draft.fd(), data.as_ref())?;
+            let identity = publish_new(self, &place, &mut draft, options)?;
+            Ok(Written::new(draft.release(), path, identity))
+        })
+    }
+}
