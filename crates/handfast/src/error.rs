@@ -187,6 +187,12 @@ impl Effect {
     }
 }
 
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// The error of every operation in this crate.
 pub struct Error {
     inner: Box<Inner>,

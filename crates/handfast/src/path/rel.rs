@@ -184,6 +184,26 @@ impl RelPath {
         self.split().map(|(_, name)| name)
     }
 
+    /// The path without its last segment; nothing for the root itself.
+    ///
+    /// ```
+    /// use handfast::RelPath;
+    ///
+    /// let path = RelPath::parse("a/b")?;
+    /// let parent = path.parent().expect("two segments");
+    /// assert_eq!(parent, RelPath::clean("a/")?);
+    /// assert!(parent.parent().is_some_and(|top| top.is_root()));
+    /// # Ok::<(), handfast::Error>(())
+    /// ```
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let (parent, _) = self.split()?;
+        Some(Self {
+            text: shared(parent),
+            must_be_dir: true,
+        })
+    }
+
     /// This path with one more segment.
     #[must_use]
     pub fn join(&self, name: NameRef<'_>) -> Self {
