@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use crate::attacker::{Swap, Way};
 use crate::controls::Control;
 use crate::field::Field;
+pub(crate) use crate::pace::Pace;
 use crate::scenarios;
 
 /// What is done to the tree, to whom, and how it is known to be strong enough.
@@ -34,17 +35,6 @@ pub(crate) struct Attack {
     pub(crate) ways: &'static [Way],
     pub(crate) run: fn(&'static Attack, &mut Field<'_>) -> io::Result<()>,
     pub(crate) control: Control,
-}
-
-/// How long attackers pause between two changes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Pace {
-    /// Not at all.
-    Hurried,
-    /// 20 to 80 microseconds: about as long as a call takes.
-    Quick,
-    /// 0.4 to 1.6 milliseconds: about as long as many calls take.
-    Slow,
 }
 
 /// Attackers as threads and as processes.
@@ -91,6 +81,15 @@ pub(crate) fn take_turns(
         };
         made && std::fs::rename(&aside, &place).is_ok()
     })
+}
+
+/// Makes a name free. Where a victim did so before, it is free all the same: an attacker that only
+/// counted its plants would be met just after a plant each time.
+pub(crate) fn frees(place: &Path) -> bool {
+    match std::fs::remove_file(place) {
+        Ok(()) => true,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 pub(crate) fn is_dir(path: &Path) -> bool {
