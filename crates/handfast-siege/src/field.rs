@@ -127,6 +127,14 @@ impl Quota {
         }
     }
 
+    /// The same with no less time than this.
+    pub(crate) fn at_least(self, time: Duration) -> Self {
+        Self {
+            deadline: self.deadline.max(Instant::now() + time),
+            ..self
+        }
+    }
+
     pub(crate) fn is_spent(&self, attempts: u64) -> bool {
         attempts >= self.rounds || self.is_late()
     }

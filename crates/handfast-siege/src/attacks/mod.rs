@@ -5,6 +5,7 @@ mod directory_swap;
 mod dotdot_links;
 mod endless_directory;
 mod hard_link_plant;
+mod inner_swap;
 mod leaf_swap;
 mod moved_parent;
 mod replaced_lock;
@@ -44,6 +45,7 @@ pub(crate) const THREADS: &[Way] = &[Way::Thread];
 /// Every attack, scenarios last.
 pub(crate) static ALL: &[&Attack] = &[
     &directory_swap::ATTACK,
+    &inner_swap::ATTACK,
     &leaf_swap::ATTACK,
     &dangling_plant::ATTACK,
     &root_swap::ATTACK,

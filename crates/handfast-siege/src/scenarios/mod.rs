@@ -83,7 +83,7 @@ impl Workload {
         allowed.push(refusal(links));
         // An attempt is many calls.
         let rounds = field.rounds.div_ceil(8);
-        let quota = Quota::slow(rounds, (took * 12).clamp(LEAST, MOST));
+        let quota = Quota::slow(rounds, (took * 12).clamp(LEAST, MOST)).at_least(ENOUGH_TIME);
         while !quota.is_spent(cell.attempts) && cell.escapes < ENOUGH {
             attacker.wait_for_swap();
             cell.good += u64::from((self.is_good)(&arena));
@@ -120,6 +120,8 @@ impl Workload {
 /// Bounds of the time that an attempt may take with the wait for a change before it.
 const LEAST: Duration = Duration::from_millis(2);
 const MOST: Duration = Duration::from_millis(5);
+/// A few attempts take longer together than many one by one.
+const ENOUGH_TIME: Duration = Duration::from_millis(400);
 
 fn path(text: &str) -> Result<RelPath, Error> {
     RelPath::parse(text)
