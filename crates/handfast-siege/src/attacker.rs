@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::attacks::{self, Attack, Pace};
+use crate::attacks::{self, Attack};
 use crate::cores;
+use crate::pace::{Jitter, Pace};
 
 /// One change of the tree; says whether it took place.
 pub(crate) type Swap = Box<dyn FnMut() -> bool + Send>;
@@ -93,8 +94,12 @@ impl fmt::Display for UnknownAttack {
 
 impl std::error::Error for UnknownAttack {}
 
-/// Attacks until it is killed, or until whoever started it is gone. What it did so far is the
-/// number in standard output, which is a file.
+/// Where in the file between both a number stands: what the attacker did, at which pace it is to.
+const SWAPS: u64 = 0;
+const PACE: u64 = 8;
+
+/// Attacks until it is killed, or until whoever started it is gone. Standard output is a file; what
+/// it did so far is the first number in it, and the second is how long it is to pause.
 ///
 /// # Errors
 /// If the attack is unknown; otherwise it returns only when its parent is gone.
@@ -121,49 +126,28 @@ pub fn serve_attacker(order: &Order) -> Result<(), UnknownAttack> {
         }
         if swap() {
             swaps += 1;
-            if told.write_all_at(&swaps.to_le_bytes(), 0).is_err() {
+            if told.write_all_at(&swaps.to_le_bytes(), SWAPS).is_err() {
                 return Ok(());
             }
         }
-        jitter.pause(attack.pace);
+        jitter.pause(number_at(&told, PACE).map_or(attack.pace, Pace::unpacked));
     }
+}
+
+fn number_at(file: &File, offset: u64) -> Option<u64> {
+    let mut bytes = [0; 8];
+    file.read_exact_at(&mut bytes, offset).ok()?;
+    Some(u64::from_le_bytes(bytes))
 }
 
 fn is_child_of(parent: u32) -> bool {
     std::os::unix::process::parent_id() == parent
 }
 
-/// Pauses of uneven length.
-pub(crate) struct Jitter(u64);
-
-impl Jitter {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(0x9e37_79b9_7f4a_7c15 ^ seed.wrapping_mul(0x2545_f491_4f6c_dd1d))
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    pub(crate) fn pause(&mut self, pace: Pace) {
-        let micros = match pace {
-            Pace::Hurried => return,
-            Pace::Quick => 20 + self.next() % 60,
-            Pace::Slow => 400 + self.next() % 1200,
-        };
-        let until = Instant::now() + Duration::from_micros(micros);
-        while Instant::now() < until {
-            std::hint::spin_loop();
-        }
-    }
-}
-
 /// Attackers at work; they stop when this is dropped.
 pub(crate) struct Attacker {
     swaps: Arc<AtomicU64>,
+    pace: Arc<AtomicU64>,
     kind: Kind,
 }
 
@@ -195,13 +179,12 @@ impl Attacker {
     }
 
     fn threads(swaps: Vec<Swap>, pace: Pace) -> io::Result<Self> {
-        let (done, count) = (
-            Arc::new(AtomicBool::new(false)),
-            Arc::new(AtomicU64::new(0)),
-        );
+        let done = Arc::new(AtomicBool::new(false));
+        let count = Arc::new(AtomicU64::new(0));
+        let pace = Arc::new(AtomicU64::new(pace.packed()));
         let mut threads = Vec::new();
         for (index, mut swap) in swaps.into_iter().enumerate() {
-            let (done, count) = (Arc::clone(&done), Arc::clone(&count));
+            let (done, count, pace) = (Arc::clone(&done), Arc::clone(&count), Arc::clone(&pace));
             threads.push(std::thread::Builder::new().spawn(move || {
                 cores::elsewhere();
                 let mut jitter = Jitter::new(index as u64 + 1);
@@ -209,12 +192,13 @@ impl Attacker {
                     if swap() {
                         count.fetch_add(1, Ordering::Release);
                     }
-                    jitter.pause(pace);
+                    jitter.pause(Pace::unpacked(pace.load(Ordering::Relaxed)));
                 }
             })?);
         }
         Ok(Self {
             swaps: count,
+            pace,
             kind: Kind::Threads { done, threads },
         })
     }
@@ -233,6 +217,7 @@ impl Attacker {
             .create(true)
             .truncate(true)
             .open(path)?;
+        told.write_all_at(&attack.pace.packed().to_le_bytes(), PACE)?;
         let child = Command::new(&program.program)
             .args(&program.arguments)
             .arg(attack.name)
@@ -245,6 +230,7 @@ impl Attacker {
             .spawn()?;
         let mut attacker = Self {
             swaps: Arc::new(AtomicU64::new(0)),
+            pace: Arc::new(AtomicU64::new(attack.pace.packed())),
             kind: Kind::Process { child, told },
         };
         let begun = Instant::now();
@@ -271,13 +257,16 @@ impl Attacker {
     pub(crate) fn swaps(&self) -> u64 {
         match &self.kind {
             Kind::Threads { .. } => self.swaps.load(Ordering::Acquire),
-            Kind::Process { told, .. } => {
-                let mut bytes = [0; 8];
-                match told.read_exact_at(&mut bytes, 0) {
-                    Ok(()) => u64::from_le_bytes(bytes),
-                    Err(_) => 0,
-                }
-            }
+            Kind::Process { told, .. } => number_at(told, SWAPS).unwrap_or(0),
+        }
+    }
+
+    /// Tells the attackers how long to pause from now on.
+    pub(crate) fn set_pace(&self, pace: Pace) -> io::Result<()> {
+        self.pace.store(pace.packed(), Ordering::Relaxed);
+        match &self.kind {
+            Kind::Threads { .. } => Ok(()),
+            Kind::Process { told, .. } => told.write_all_at(&pace.packed().to_le_bytes(), PACE),
         }
     }
 
@@ -290,20 +279,29 @@ impl Attacker {
         }
     }
 
-    /// Waits until something was changed just now, but not for ever.
+    /// Waits until something was changed just now, but not for ever. Whoever began in the middle of
+    /// a long pause would meet the worse half more often: what is refused is over sooner.
     pub(crate) fn wait_for_swap(&self) {
         let seen = self.swaps();
         let begun = Instant::now();
+        let pause = Pace::unpacked(self.pace.load(Ordering::Relaxed)).most();
         while self.swaps() == seen {
-            match begun.elapsed().as_micros() {
-                0..100 => std::hint::spin_loop(),
-                // The attacker has no core of its own: let it have ours.
-                100..500 => std::thread::yield_now(),
-                _ => return,
+            match begun.elapsed() {
+                waited if waited > pause + UNHEARD => return,
+                waited if waited < SPIN => std::hint::spin_loop(),
+                // The attacker may have no core of its own: let it have ours.
+                _ if pause < SPIN * 4 => std::thread::yield_now(),
+                _ => std::thread::sleep(Duration::from_micros(20)),
             }
         }
     }
 }
+
+/// How long a change is awaited without giving up the core.
+const SPIN: Duration = Duration::from_micros(100);
+
+/// How much longer than its pause an attacker may take.
+const UNHEARD: Duration = Duration::from_micros(420);
 
 impl Drop for Attacker {
     fn drop(&mut self) {

@@ -5,15 +5,17 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::arena::Arena;
-use crate::attacker::Attacker;
+use crate::attacker::{Attacker, Way};
 use crate::attacks::Attack;
 use crate::canary::Canary;
 use crate::field::Field;
+use crate::pace::Jitter;
 use crate::report::Cell;
 use crate::watchdog::Watchdog;
 
-/// How long a control tries.
+/// How long a control tries in all, and how often everything begins anew within that.
 const PATIENCE: Duration = Duration::from_secs(5);
+const BOUTS: u32 = 3;
 
 /// What people write first, and how its harm shows.
 pub(crate) struct Control {
@@ -23,8 +25,8 @@ pub(crate) struct Control {
     pub(crate) scene: fn(&Arena) -> io::Result<Canary>,
     /// The name that attackers swap, where they ask.
     pub(crate) leaf: &'static str,
-    /// One try; says whether it came to harm.
-    pub(crate) attempt: fn(&Arena, &Attacker) -> bool,
+    /// One try; says whether it came to harm. Between its check and its use it works.
+    pub(crate) attempt: fn(&Arena, &Attacker, &mut dyn FnMut()) -> bool,
     /// The FIFO it may hang on, below the arena.
     pub(crate) fifo: Option<&'static str>,
 }
@@ -32,54 +34,66 @@ pub(crate) struct Control {
 /// Runs an attack's control until its first harm.
 pub(crate) fn run(attack: &'static Attack, field: &mut Field<'_>) -> io::Result<()> {
     for way in field.ways(attack.name, attack.ways) {
-        let control = &attack.control;
-        field.tell(attack.name, control.verb, "none");
-        let arena = Arena::new(&field.base)?;
-        let canary = (control.scene)(&arena)?;
-        let watchdog = match control.fifo {
-            Some(fifo) => Some(Watchdog::new(arena.path(fifo))?),
-            None => None,
-        };
-        let program = field.program.as_ref();
-        let attacker = Attacker::start(attack, arena.top(), control.leaf, way, program)?;
+        field.tell(attack.name, attack.control.verb, "none");
         let mut cell = Cell {
-            verb: control.verb.to_owned(),
+            verb: attack.control.verb.to_owned(),
             attack: attack.name,
             backend: "none",
             control: true,
             attackers: vec![way.name()],
             ..Cell::default()
         };
-        let begun = Instant::now();
-        while cell.escapes == 0 && begun.elapsed() < PATIENCE {
-            // Both just after a change and at any other moment.
-            if cell.attempts.is_multiple_of(2) {
-                attacker.wait_for_swap();
-            }
-            cell.attempts += 1;
-            let attempt = || (control.attempt)(&arena, &attacker);
-            let (harmed, hung) = match &watchdog {
-                Some(watchdog) => watchdog.watch(attempt),
-                None => (attempt(), false),
-            };
-            if let Some(touched) = canary.touched() {
-                cell.harm.get_or_insert(touched);
-                cell.escapes = 1;
-            }
-            if hung {
-                cell.harm.get_or_insert_with(|| "the call hung".to_owned());
-                cell.escapes = 1;
-            }
-            if harmed {
-                cell.harm.get_or_insert_with(|| attack.harm.to_owned());
-                cell.escapes = 1;
+        let mut jitter = Jitter::new(7);
+        for _ in 0..BOUTS {
+            bout(attack, field, way, &mut jitter, &mut cell)?;
+            if cell.escapes > 0 {
+                break;
             }
         }
         cell.succeeded = cell.attempts - cell.escapes;
-        cell.swaps = attacker.swaps();
-        drop(attacker);
         field.report.add(cell);
     }
+    Ok(())
+}
+
+/// A fresh scene and a fresh attacker, until the first harm or for its share of the patience.
+fn bout(
+    attack: &'static Attack,
+    field: &Field<'_>,
+    way: Way,
+    jitter: &mut Jitter,
+    cell: &mut Cell,
+) -> io::Result<()> {
+    let control = &attack.control;
+    let arena = Arena::new(&field.base)?;
+    let canary = (control.scene)(&arena)?;
+    let watchdog = match control.fifo {
+        Some(fifo) => Some(Watchdog::new(arena.path(fifo))?),
+        None => None,
+    };
+    let program = field.program.as_ref();
+    let attacker = Attacker::start(attack, arena.top(), control.leaf, way, program)?;
+    attacker.wait_for_life();
+    let begun = Instant::now();
+    while cell.escapes == 0 && begun.elapsed() < PATIENCE / BOUTS {
+        // Both just after a change and at any other moment.
+        if cell.attempts.is_multiple_of(2) {
+            attacker.wait_for_swap();
+        }
+        cell.attempts += 1;
+        let mut attempt = || (control.attempt)(&arena, &attacker, &mut || jitter.work());
+        let (harmed, hung) = match &watchdog {
+            Some(watchdog) => watchdog.watch(attempt),
+            None => (attempt(), false),
+        };
+        let harm = canary
+            .touched()
+            .or_else(|| hung.then(|| "the call hung".to_owned()))
+            .or_else(|| harmed.then(|| attack.harm.to_owned()));
+        cell.escapes = u64::from(harm.is_some());
+        cell.harm = harm;
+    }
+    cell.swaps += attacker.swaps();
     Ok(())
 }
 

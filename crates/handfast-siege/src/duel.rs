@@ -1,6 +1,7 @@
 //! One attacker against one victim, again and again.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use handfast::{BackendChoice, Error, ErrorKind, Links, Root};
 
@@ -8,7 +9,8 @@ use crate::arena::Arena;
 use crate::attacker::{Attacker, Way};
 use crate::attacks::Attack;
 use crate::canary::Canary;
-use crate::field::{ENOUGH, Field, Quota, backend_name};
+use crate::field::{CALMER, ENOUGH, Field, Quota, backend_name};
+use crate::pace::Pace;
 use crate::report::Cell;
 use crate::victims::{self, Names, Seen, Victim};
 use crate::watchdog::Watchdog;
@@ -70,6 +72,8 @@ struct Leg {
     links: Links,
     way: Way,
     rounds: u64,
+    /// How much calmer than the call's length suggests.
+    calmer: u32,
 }
 
 impl Duel {
@@ -79,6 +83,16 @@ impl Duel {
             .filter(|victim| (self.targets)(victim) && field.wants(attack.name, victim.verb))
             .filter(|victim| self.leaf.is_none_or(|leaf| leaf(victim).is_some()))
             .collect();
+        self.run_against(attack, field, &targets)
+    }
+
+    /// Every policy and way; whoever refused too much is tried again at calmer paces.
+    fn run_against(
+        &self,
+        attack: &'static Attack,
+        field: &mut Field<'_>,
+        targets: &[&'static Victim],
+    ) -> io::Result<()> {
         if targets.is_empty() {
             return Ok(());
         }
@@ -86,10 +100,24 @@ impl Duel {
         let count = (self.policies.len() * ways.len()) as u64;
         let rounds = field.rounds.div_ceil(count);
         for backend in field.backends.clone() {
-            for &links in self.policies {
-                for &way in &ways {
-                    let leg = Leg { links, way, rounds };
-                    self.run_leg(attack, field, backend, leg, &targets)?;
+            let mut left = targets.to_vec();
+            for calmer in std::iter::once(1).chain(CALMER) {
+                for &links in self.policies {
+                    for &way in &ways {
+                        let leg = Leg {
+                            links,
+                            way,
+                            rounds,
+                            calmer,
+                        };
+                        self.run_leg(attack, field, backend, leg, &left)?;
+                    }
+                }
+                left.retain(|victim| {
+                    field.is_unsettled(attack.name, victim.verb, backend_name(backend))
+                });
+                if left.is_empty() {
+                    break;
                 }
             }
         }
@@ -122,7 +150,8 @@ impl Duel {
             if self.leaf.is_some() {
                 restore(&arena.path(self.inside).join(leaf))?;
             }
-            if let Err(error) = self.rehearse(victim, &quiet, &inside) {
+            let rehearsed = self.rehearse(victim, &quiet, &inside);
+            if let Err(error) = &rehearsed {
                 if error.kind() == ErrorKind::Unsupported {
                     field.skip(format!("{} everywhere", victim.verb), error.detail());
                     continue;
@@ -155,9 +184,14 @@ impl Duel {
                 }
             };
             let mut cell = self.blank(attack, victim, backend, leg);
+            let pace = Pace::around(rehearsed.unwrap_or_default()).calmer(leg.calmer);
             let before = attacker.swaps();
+            attacker.set_pace(pace)?;
             attacker.wait_for_life();
-            let quota = Quota::new(leg.rounds);
+            let quota = match leg.calmer {
+                1 => Quota::new(leg.rounds),
+                _ => Quota::paced(leg.rounds, pace),
+            };
             let mut fight = Fight {
                 duel: self,
                 victim,
@@ -196,10 +230,16 @@ impl Duel {
         }
     }
 
-    /// One call through the quiet directory: it works here at all.
-    fn rehearse(&self, victim: &Victim, quiet: &Root, inside: &Root) -> Result<(), Error> {
-        (victim.prepare)(inside, 0);
-        (victim.attempt)(quiet, &Names { prefix: "" }, 0).map(drop)
+    /// A few calls through the quiet directory: it works here at all, and takes so long.
+    fn rehearse(&self, victim: &Victim, quiet: &Root, inside: &Root) -> Result<Duration, Error> {
+        let mut fastest = Duration::MAX;
+        for number in 0..3 {
+            (victim.prepare)(inside, number);
+            let begun = Instant::now();
+            (victim.attempt)(quiet, &Names { prefix: "" }, number)?;
+            fastest = fastest.min(begun.elapsed());
+        }
+        Ok(fastest)
     }
 }
 
@@ -286,5 +326,75 @@ pub(crate) fn note_error(cell: &mut Cell, error: &Error, allowed: &[ErrorKind]) 
         if cell.odd.len() < 3 {
             cell.odd.push(format!("{}: {error}", error.kind()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attacks;
+    use crate::report::{Finding, Report};
+    use crate::victims::{fake, nothing};
+    use handfast::RelPath;
+
+    /// Lays siege to one victim that is not the library's, and says what its only cell found.
+    fn found(victim: &'static Victim) -> Cell {
+        let duel = Duel {
+            scene: |arena| {
+                std::fs::create_dir(arena.path("root/a"))?;
+                crate::arena::furnish(&arena.path("root/a"), "inside")?;
+                std::os::unix::fs::symlink("../outside", arena.path("root/evil"))?;
+                Canary::plant(&arena.path("outside"))
+            },
+            prefix: "a/",
+            inside: "root/a",
+            targets: |_| true,
+            policies: &[Links::Refuse],
+            ways: &[Way::Thread],
+            is_good: |arena, _| attacks::is_dir(&arena.path("root/a")),
+            allowed: |_, links| vec![refusal(links), ErrorKind::Raced, ErrorKind::Invalid],
+            floor: usual_floor,
+            leaks: true,
+            leaf: None,
+            fifo: None,
+        };
+        let mut told = |_: &crate::siege::Progress<'_>| {};
+        let mut field = Field {
+            base: std::env::temp_dir(),
+            rounds: 60,
+            backends: vec![BackendChoice::Walk],
+            only: Vec::new(),
+            program: None,
+            report: Report::default(),
+            progress: &mut told,
+            position: (1, 1),
+        };
+        let attack = attacks::find("directory-swap").unwrap();
+        duel.run_against(attack, &mut field, &[victim]).unwrap();
+        assert_eq!(field.report.cells.len(), 1);
+        field.report.cells.remove(0)
+    }
+
+    /// Well while it is rehearsed, and never again.
+    static REFUSES: Victim = fake("refuses", |_, names, _| match names.prefix {
+        "" => Ok(Seen::default()),
+        _ => RelPath::parse("/").map(|_| Seen::default()),
+    });
+
+    static READS: Victim = fake("reads", |root, names, _| {
+        nothing(root.read(&names.at("data")?))
+    });
+
+    #[test]
+    fn who_always_refuses_is_starved_after_all_its_chances() {
+        let cell = found(&REFUSES);
+        assert_eq!(cell.finding(), Finding::Starved, "{cell:?}");
+        assert!(cell.attempts > 60, "it was given more: {cell:?}");
+    }
+
+    #[test]
+    fn who_reads_is_not_starved() {
+        let cell = found(&READS);
+        assert_eq!(cell.finding(), Finding::Held, "{cell:?}");
     }
 }

@@ -6,11 +6,20 @@ use std::time::{Duration, Instant};
 use handfast::{Backend, BackendChoice};
 
 use crate::attacker::{AttackerProgram, Way};
-use crate::report::{Report, Skipped};
+use crate::pace::Pace;
+use crate::report::{Finding, Report, Skipped};
 use crate::siege::Progress;
 
 /// One harm is enough to know, a few show that it was no accident.
 pub(crate) const ENOUGH: u64 = 10;
+
+/// A cell that refused too much, or that no attacker met, is run again this many times, each at a
+/// pace that is calmer by the factor, before it is called so: on a busy machine a victim loses its
+/// core in the middle of its call, and few attempts say little.
+pub(crate) const CALMER: [u32; 3] = [4, 16, 64];
+
+/// How long one such run may take.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// What attacks work with.
 pub(crate) struct Field<'a> {
@@ -51,6 +60,14 @@ impl Field<'_> {
         }
     }
 
+    /// Whether a cell refused too much so far, or met no attacker.
+    pub(crate) fn is_unsettled(&self, attack: &str, verb: &str, backend: &str) -> bool {
+        self.report.victims().any(|cell| {
+            (cell.attack, cell.verb.as_str(), cell.backend) == (attack, verb, backend)
+                && matches!(cell.finding(), Finding::Starved | Finding::Weak)
+        })
+    }
+
     /// How attackers can run here.
     pub(crate) fn ways(&mut self, attack: &str, ways: &[Way]) -> Vec<Way> {
         if ways.contains(&Way::Process) && self.program.is_none() {
@@ -89,12 +106,32 @@ impl Quota {
         }
     }
 
+    /// For a cell that is run again at a calmer pace: each round waits for a change.
+    pub(crate) fn paced(rounds: u64, pace: Pace) -> Self {
+        let usual = Self::new(rounds);
+        let calm = Self::slow(rounds, pace.most());
+        Self {
+            deadline: usual
+                .deadline
+                .max(calm.deadline.min(Instant::now() + AGAIN)),
+            ..usual
+        }
+    }
+
     /// For attempts that take their time.
     pub(crate) fn slow(rounds: u64, each: Duration) -> Self {
         let each = u64::try_from(each.as_micros()).unwrap_or(u64::MAX);
         Self {
             rounds,
             deadline: Instant::now() + Duration::from_micros(rounds.saturating_mul(each)),
+        }
+    }
+
+    /// The same with no less time than this.
+    pub(crate) fn at_least(self, time: Duration) -> Self {
+        Self {
+            deadline: self.deadline.max(Instant::now() + time),
+            ..self
         }
     }
 

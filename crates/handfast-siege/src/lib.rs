@@ -28,6 +28,7 @@ mod controls;
 mod cores;
 mod duel;
 mod field;
+mod pace;
 pub mod render;
 mod report;
 mod scenarios;

@@ -2,10 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// Fewer good attempts than this say nothing about a share: on a busy machine a thread may lose its
-/// core for as long as the whole cell takes.
-const FEW: u64 = 100;
-
 /// One verb under one attack on one backend; or the attack's naive control.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
@@ -97,15 +93,13 @@ impl Cell {
         }
     }
 
-    /// How many calls must succeed: a share of the good attempts, less what chance explains; none
-    /// where there are too few to judge.
+    /// How many calls must succeed: a share of the good attempts, less what chance explains (three
+    /// standard deviations, so that a handful of attempts need none).
     #[must_use]
     pub fn needed(&self) -> u64 {
-        if self.good < FEW {
-            return 0;
-        }
-        let expected = self.good * self.floor / 100;
-        let chance = 3 * (self.good * self.floor * (100 - self.floor.min(100)) / 10_000).isqrt();
+        let floor = self.floor.min(100);
+        let expected = self.good * floor / 100;
+        let chance = (9 * self.good * floor * (100 - floor) / 10_000).isqrt();
         expected.saturating_sub(chance)
     }
 

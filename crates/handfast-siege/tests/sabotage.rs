@@ -18,7 +18,7 @@ use std::process::Command;
 const VARIANTS: [(&str, &[&str]); 5] = [
     (
         "no-symlinks",
-        &["--backend", "kernel", "--only", "directory-swap/read"],
+        &["--backend", "kernel", "--only", "inner-swap/read"],
     ),
     (
         "no-beneath",
@@ -50,16 +50,29 @@ fn build() -> PathBuf {
     target.join("debug/handfast")
 }
 
-fn lay_siege(binary: &Path, variant: Option<&str>, arguments: &[&str]) -> (Option<i32>, String) {
+/// The exit code, the cells that let something out, and the verdict.
+fn lay_siege(
+    binary: &Path,
+    variant: Option<&str>,
+    arguments: &[&str],
+) -> (Option<i32>, usize, String) {
     let mut command = Command::new(binary);
-    command.args(["siege", "--rounds", "4000"]).args(arguments);
+    command
+        .args(["siege", "--json", "--rounds", "2000"])
+        .args(arguments);
     match variant {
         Some(variant) => command.env("HANDFAST_SABOTAGE", variant),
         None => command.env_remove("HANDFAST_SABOTAGE"),
     };
     let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    (output.status.code(), text)
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let escaped = |cell: &&serde_json::Value| cell["finding"] == "ESCAPED";
+    let cells = report["cells"].as_array().unwrap();
+    (
+        output.status.code(),
+        cells.iter().filter(escaped).count(),
+        report["sentence"].to_string(),
+    )
 }
 
 #[test]
@@ -75,11 +88,16 @@ fn every_sabotage_is_caught() {
     }
     let binary = build();
     for (variant, arguments) in VARIANTS {
-        // The same build without a variant holds: it is the fault that is caught.
-        let (code, text) = lay_siege(&binary, None, arguments);
-        assert_eq!(code, Some(0), "without sabotage: {text}");
-        let (code, text) = lay_siege(&binary, Some(variant), arguments);
-        assert_eq!(code, Some(1), "{variant}: {text}");
+        // The same build without a variant holds: it is the fault that is caught. A busy machine
+        // may be too weak to tell once.
+        let mut found = lay_siege(&binary, None, arguments);
+        if found.0 == Some(3) {
+            found = lay_siege(&binary, None, arguments);
+        }
+        assert_eq!((found.0, found.1), (Some(0), 0), "without it: {}", found.2);
+        let (code, escaped, sentence) = lay_siege(&binary, Some(variant), arguments);
+        assert_eq!(code, Some(1), "{variant}: {sentence}");
+        assert!(escaped > 0, "{variant}: {sentence}");
         println!("caught: {variant}");
     }
 }

@@ -55,6 +55,8 @@ mod resolve;
 mod root;
 #[cfg(supported)]
 mod rules;
+#[cfg(all(supported, handfast_sabotage))]
+mod sabotage;
 #[cfg(supported)]
 mod slot;
 #[cfg(supported)]

@@ -2,8 +2,6 @@
 
 use std::os::fd::AsFd;
 
-use rustix::fs::{Mode, OFlags};
-
 use crate::error::{ErrorKind, Fault};
 use crate::metadata::{FileKind, Metadata};
 use crate::options::{HardLinks, Mounts, Specials};
@@ -93,6 +91,9 @@ const LOOKS: u32 = 64;
 /// resolved once more, and must lead to the same object, still with one name, and with the change
 /// time it had: taking a name away or giving one changes that.
 ///
+/// The kernel counts names down before the name is seen to go; whoever looks in between finds one
+/// name, and ours. So before the second look whoever is at it is waited for.
+///
 /// # Platform
 /// Change times are as fine as the kernel's clock tick before Linux 6.13; within one tick a name
 /// that is given and taken away again goes unnoticed.
@@ -105,15 +106,16 @@ pub(crate) fn require_own_name(
     if !is_judged(root, want) {
         return Ok(());
     }
-    let flags = sys::PIN - OFlags::NOFOLLOW;
     for _ in 0..LOOKS {
         let held = sys::status(&fd)?;
         if held.kind != FileKind::File {
             return Ok(());
         }
         check_hard_links(root, &held, want)?;
-        let found = resolve::open(root, path, flags, Mode::empty(), Last::Follow)
-            .and_then(|pin| sys::status(&pin));
+        let found = resolve::place(root, path, Last::Follow).and_then(|place| {
+            sys::wait_for_changes(&place.dir, place.name.as_c_str())?;
+            place.status()
+        });
         match found {
             Ok(found) if found.identity.same_object(&held.identity) => {
                 check_hard_links(root, &found, want)?;

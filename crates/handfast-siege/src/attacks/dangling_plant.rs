@@ -4,7 +4,7 @@ use std::io;
 
 use handfast::ErrorKind;
 
-use super::{Attack, BOTH_WAYS, Pace};
+use super::{Attack, BOTH_WAYS, Pace, frees};
 use crate::arena::{Arena, furnish};
 use crate::canary::Canary;
 use crate::controls::{Control, naive_check};
@@ -25,21 +25,22 @@ pub(crate) static ATTACK: Attack = Attack {
                 std::os::unix::fs::symlink(&target, &aside).is_ok()
                     && std::fs::rename(&aside, &place).is_ok()
             } else {
-                std::fs::remove_file(&place).is_ok()
+                frees(&place)
             }
         })]
     },
-    pace: Pace::Quick,
+    pace: Pace::QUICK,
     ways: BOTH_WAYS,
     run: |attack, field| DUEL.run(attack, field),
     control: Control {
         verb: "naive-create",
         scene,
         leaf: "results",
-        attempt: |arena, _| {
+        attempt: |arena, _, work| {
             let path = arena.path("root/d/results");
             let is_free = std::fs::symlink_metadata(&path).is_err();
             if is_free && naive_check(&arena.path("root"), &path) {
+                work();
                 drop(std::fs::write(path, "inside"));
             }
             // The canary tells.

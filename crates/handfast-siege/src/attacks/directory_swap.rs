@@ -18,16 +18,17 @@ pub(crate) static ATTACK: Attack = Attack {
         let (real, evil) = (top.join("root/a"), top.join("root/evil"));
         vec![Box::new(move || exchange(&real, &evil))]
     },
-    pace: Pace::Quick,
+    pace: Pace::QUICK,
     ways: BOTH_WAYS,
     run: |attack, field| DUEL.run(attack, field),
     control: Control {
         verb: "naive-write",
         scene,
         leaf: "",
-        attempt: |arena, _| {
+        attempt: |arena, _, work| {
             let path = arena.path("root/a/data");
             if naive_check(&arena.path("root"), &path) {
+                work();
                 drop(std::fs::write(path, "inside"));
             }
             // The canary tells.

@@ -32,25 +32,28 @@ pub(crate) static ATTACK: Attack = Attack {
             moved
         })]
     },
-    pace: Pace::Quick,
+    pace: Pace::QUICK,
     ways: BOTH_WAYS,
     run: |attack, field| DUEL.run(attack, field),
     control: Control {
         verb: "naive-descriptor-walk",
         scene,
         leaf: "",
-        attempt: |arena, _| walks_out(arena),
+        attempt: |arena, _, work| walks_out(arena, work),
         fifo: None,
     },
 };
 
 /// Walks by descriptors and never follows a link, but asks the kernel for `..`.
-fn walks_out(arena: &Arena) -> bool {
+fn walks_out(arena: &Arena, work: &mut dyn FnMut()) -> bool {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(mut here) = openat(CWD, arena.path("root"), flags, Mode::empty()) else {
         return false;
     };
     for step in target().split('/') {
+        if step == "c" {
+            work();
+        }
         match openat(&here, step, flags, Mode::empty()) {
             Ok(fd) => here = fd,
             Err(_) => return false,

@@ -27,14 +27,14 @@ pub(crate) static ATTACK: Attack = Attack {
     does: "several attackers fill a directory faster than it can be emptied",
     harm: "a call does not end within its limit",
     swaps: |top, _| (0..4).map(|who| fill(top, who)).collect(),
-    pace: Pace::Hurried,
+    pace: Pace::HURRIED,
     ways: THREADS,
     run: |attack, field| run(attack, field),
     control: Control {
         verb: "naive-remove-all",
         scene,
         leaf: "",
-        attempt: |arena, _| !empties(&arena.path("root/t")),
+        attempt: |arena, _, work| !empties(&arena.path("root/t"), work),
         fifo: None,
     },
 };
@@ -55,12 +55,13 @@ fn fill(top: &Path, who: u32) -> Swap {
 
 /// Lists and removes until nothing is left; gives up after the time in which a call counts as
 /// hanging.
-fn empties(dir: &Path) -> bool {
+fn empties(dir: &Path, work: &mut dyn FnMut()) -> bool {
     let begun = Instant::now();
     loop {
         let mut left = 0;
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             left += 1;
+            work();
             drop(std::fs::remove_file(entry.path()));
             if begun.elapsed() > HANG {
                 return false;

@@ -22,16 +22,17 @@ pub(crate) static ATTACK: Attack = Attack {
             std::fs::hard_link(&target, aside).is_ok()
         })]
     },
-    pace: Pace::Quick,
+    pace: Pace::QUICK,
     ways: BOTH_WAYS,
     run: |attack, field| DUEL.run(attack, field),
     control: Control {
         verb: "naive-truncate",
         scene,
         leaf: "f",
-        attempt: |arena, _| {
+        attempt: |arena, _, work| {
             let path = arena.path("root/d/f");
             if is_file(&path) {
+                work();
                 drop(std::fs::write(path, "inside"));
             }
             // The canary tells.

@@ -21,16 +21,17 @@ pub(crate) static ATTACK: Attack = Attack {
             std::os::unix::fs::symlink(&target, aside).is_ok()
         })]
     },
-    pace: Pace::Quick,
+    pace: Pace::QUICK,
     ways: BOTH_WAYS,
     run: |attack, field| DUEL.run(attack, field),
     control: Control {
         verb: "naive-write",
         scene,
         leaf: "f",
-        attempt: |arena, _| {
+        attempt: |arena, _, work| {
             let path = arena.path("root/d/f");
             if is_file(&path) {
+                work();
                 drop(std::fs::write(path, "inside"));
             }
             // The canary tells.

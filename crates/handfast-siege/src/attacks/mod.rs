@@ -5,6 +5,7 @@ mod directory_swap;
 mod dotdot_links;
 mod endless_directory;
 mod hard_link_plant;
+mod inner_swap;
 mod leaf_swap;
 mod moved_parent;
 mod replaced_lock;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use crate::attacker::{Swap, Way};
 use crate::controls::Control;
 use crate::field::Field;
+pub(crate) use crate::pace::Pace;
 use crate::scenarios;
 
 /// What is done to the tree, to whom, and how it is known to be strong enough.
@@ -36,17 +38,6 @@ pub(crate) struct Attack {
     pub(crate) control: Control,
 }
 
-/// How long attackers pause between two changes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Pace {
-    /// Not at all.
-    Hurried,
-    /// 20 to 80 microseconds: about as long as a call takes.
-    Quick,
-    /// 0.4 to 1.6 milliseconds: about as long as many calls take.
-    Slow,
-}
-
 /// Attackers as threads and as processes.
 pub(crate) const BOTH_WAYS: &[Way] = &[Way::Thread, Way::Process];
 pub(crate) const THREADS: &[Way] = &[Way::Thread];
@@ -54,6 +45,7 @@ pub(crate) const THREADS: &[Way] = &[Way::Thread];
 /// Every attack, scenarios last.
 pub(crate) static ALL: &[&Attack] = &[
     &directory_swap::ATTACK,
+    &inner_swap::ATTACK,
     &leaf_swap::ATTACK,
     &dangling_plant::ATTACK,
     &root_swap::ATTACK,
@@ -91,6 +83,15 @@ pub(crate) fn take_turns(
         };
         made && std::fs::rename(&aside, &place).is_ok()
     })
+}
+
+/// Makes a name free. Where a victim did so before, it is free all the same: an attacker that only
+/// counted its plants would be met just after a plant each time.
+pub(crate) fn frees(place: &Path) -> bool {
+    match std::fs::remove_file(place) {
+        Ok(()) => true,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 pub(crate) fn is_dir(path: &Path) -> bool {

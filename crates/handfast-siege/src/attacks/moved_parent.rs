@@ -35,25 +35,28 @@ pub(crate) static ATTACK: Attack = Attack {
             moved
         })]
     },
-    pace: Pace::Quick,
+    pace: Pace::QUICK,
     ways: BOTH_WAYS,
     run: |attack, field| DUEL.run(attack, field),
     control: Control {
         verb: "naive-climb",
         scene,
         leaf: "",
-        attempt: |arena, _| climbs_out(arena),
+        attempt: |arena, _, work| climbs_out(arena, work),
         fifo: None,
     },
 };
 
 /// Goes down by descriptors, and up again by asking the kernel, as tree walkers did for long.
-fn climbs_out(arena: &Arena) -> bool {
+fn climbs_out(arena: &Arena, work: &mut dyn FnMut()) -> bool {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(mut here) = openat(CWD, arena.path("root"), flags, Mode::empty()) else {
         return false;
     };
     for step in ["p", "a", "tree", "sub", "..", "..", ".."] {
+        if step == ".." {
+            work();
+        }
         match openat(&here, step, flags, Mode::empty()) {
             Ok(fd) => here = fd,
             Err(_) => return false,

@@ -13,7 +13,7 @@ use crate::attacker::{Attacker, Way};
 use crate::canary::Canary;
 use crate::controls::Control;
 use crate::duel::note_error;
-use crate::field::{ENOUGH, Field, Quota, backend_name};
+use crate::field::{CALMER, ENOUGH, Field, Quota, backend_name};
 use crate::report::Cell;
 
 pub(crate) static ATTACK: Attack = Attack {
@@ -26,16 +26,17 @@ pub(crate) static ATTACK: Attack = Attack {
             std::fs::write(&fresh, "").is_ok() && std::fs::rename(&fresh, &lock).is_ok()
         })]
     },
-    pace: Pace::Quick,
+    pace: Pace::QUICK,
     ways: BOTH_WAYS,
     run: |attack, field| run(attack, field),
     control: Control {
         verb: "naive-lock",
         scene,
         leaf: "",
-        attempt: |arena, attacker| {
+        attempt: |arena, attacker, work| {
             let path = arena.path("root/lock");
             let first = naive_lock(&path);
+            work();
             attacker.wait_for_swap();
             let second = naive_lock(&path);
             first.is_some() && second.is_some()
@@ -74,9 +75,15 @@ fn run(attack: &'static Attack, field: &mut Field<'_>) -> io::Result<()> {
                 continue;
             }
             field.tell(attack.name, verb, backend_name(backend));
-            for way in field.ways(attack.name, attack.ways) {
-                let cell = run_cell(attack, field, backend, way, verb, call)?;
-                field.report.add(cell);
+            for calmer in std::iter::once(1).chain(CALMER) {
+                for way in field.ways(attack.name, attack.ways) {
+                    let pace = attack.pace.calmer(calmer);
+                    let cell = run_cell(attack, field, backend, (way, pace), verb, call)?;
+                    field.report.add(cell);
+                }
+                if !field.is_unsettled(attack.name, verb, backend_name(backend)) {
+                    break;
+                }
             }
         }
     }
@@ -87,7 +94,7 @@ fn run_cell(
     attack: &'static Attack,
     field: &mut Field<'_>,
     backend: BackendChoice,
-    way: Way,
+    (way, pace): (Way, Pace),
     verb: &str,
     call: Call,
 ) -> io::Result<Cell> {
@@ -96,6 +103,7 @@ fn run_cell(
     let open = || arena.open(backend, Links::Refuse).map_err(io::Error::from);
     let (one, other) = (open()?, open()?);
     let attacker = Attacker::start(attack, arena.top(), "", way, field.program.as_ref())?;
+    attacker.set_pace(pace)?;
     attacker.wait_for_life();
     let mut cell = Cell {
         verb: verb.to_owned(),
@@ -107,7 +115,7 @@ fn run_cell(
         ..Cell::default()
     };
     let rounds = field.rounds.div_ceil(2);
-    let quota = Quota::new(rounds);
+    let quota = Quota::paced(rounds, pace);
     while !quota.is_spent(cell.attempts) && cell.escapes < ENOUGH {
         let first = call(&one);
         attacker.wait_for_swap();

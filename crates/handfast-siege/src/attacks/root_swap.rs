@@ -16,16 +16,18 @@ pub(crate) static ATTACK: Attack = Attack {
         let (real, evil) = (top.join("root"), top.join("evil"));
         vec![Box::new(move || exchange(&real, &evil))]
     },
-    pace: Pace::Quick,
+    pace: Pace::QUICK,
     ways: BOTH_WAYS,
     run: |attack, field| DUEL.run(attack, field),
     control: Control {
         verb: "naive-read",
         scene,
         leaf: "",
-        attempt: |arena, _| {
+        attempt: |arena, _, work| {
             let root = arena.path("root");
-            is_dir(&root) && std::fs::read(root.join("data")).is_ok_and(|seen| seen == b"outside")
+            let is_fine = is_dir(&root);
+            work();
+            is_fine && std::fs::read(root.join("data")).is_ok_and(|seen| seen == b"outside")
         },
         fifo: None,
     },

@@ -25,16 +25,17 @@ pub(crate) static ATTACK: Attack = Attack {
             std::fs::hard_link(&specials[turn % 2], aside).is_ok()
         })]
     },
-    pace: Pace::Quick,
+    pace: Pace::QUICK,
     ways: BOTH_WAYS,
     run: |attack, field| DUEL.run(attack, field),
     control: Control {
         verb: "naive-open",
         scene,
         leaf: "data",
-        attempt: |arena, _| {
+        attempt: |arena, _, work| {
             let path = arena.path("root/d/data");
             if is_file(&path) {
+                work();
                 drop(std::fs::read(path));
             }
             // The watchdog tells.

@@ -19,16 +19,17 @@ pub(crate) static ATTACK: Attack = Attack {
         let (real, evil) = (top.join("root/target"), top.join("root/evil"));
         vec![Box::new(move || exchange(&real, &evil))]
     },
-    pace: Pace::Slow,
+    pace: Pace::SLOW,
     ways: BOTH_WAYS,
     run: |attack, field| WORK.run(attack, field),
     control: Control {
         verb: "naive-build",
         scene,
         leaf: "",
-        attempt: |arena, _| {
+        attempt: |arena, _, work| {
             let dir = arena.path("root/target/deps");
             if naive_check(&arena.path("root"), &dir) {
+                work();
                 drop(std::fs::create_dir_all(&dir));
             }
             // The canary tells.

@@ -19,16 +19,17 @@ pub(crate) static ATTACK: Attack = Attack {
         let (real, evil) = (top.join("root/objects"), top.join("root/evil"));
         vec![Box::new(move || exchange(&real, &evil))]
     },
-    pace: Pace::Slow,
+    pace: Pace::SLOW,
     ways: BOTH_WAYS,
     run: |attack, field| WORK.run(attack, field),
     control: Control {
         verb: "naive-commit",
         scene,
         leaf: "",
-        attempt: |arena, _| {
+        attempt: |arena, _, work| {
             let path = arena.path("root/objects/data");
             if naive_check(&arena.path("root"), &path) {
+                work();
                 let lock = path.with_extension("lock");
                 drop(std::fs::write(&lock, "inside"));
                 drop(std::fs::rename(&lock, &path));

@@ -9,6 +9,7 @@ pub(crate) use git::ATTACK as GIT;
 pub(crate) use shared_root::ATTACK as SHARED_ROOT;
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use handfast::{BackendChoice, Error, ErrorKind, Links, RelPath, Root};
 
@@ -17,7 +18,8 @@ use crate::attacker::{Attacker, Way};
 use crate::attacks::Attack;
 use crate::canary::Canary;
 use crate::duel::{BOTH, note_error, policy_name, refusal};
-use crate::field::{ENOUGH, Field, Quota, backend_name};
+use crate::field::{CALMER, ENOUGH, Field, Quota, backend_name};
+use crate::pace::Pace;
 use crate::report::Cell;
 
 /// Many calls that belong together: one attempt is all of them, or up to the first refusal.
@@ -37,10 +39,15 @@ impl Workload {
         }
         for backend in field.backends.clone() {
             field.tell(attack.name, self.verb, backend_name(backend));
-            for &links in BOTH {
-                for way in field.ways(attack.name, attack.ways) {
-                    let cell = self.run_leg(attack, field, backend, links, way)?;
-                    field.report.add(cell);
+            for calmer in std::iter::once(1).chain(CALMER) {
+                for &links in BOTH {
+                    for way in field.ways(attack.name, attack.ways) {
+                        let cell = self.run_leg(attack, field, backend, links, way, calmer)?;
+                        field.report.add(cell);
+                    }
+                }
+                if !field.is_unsettled(attack.name, self.verb, backend_name(backend)) {
+                    break;
                 }
             }
         }
@@ -54,11 +61,14 @@ impl Workload {
         backend: BackendChoice,
         links: Links,
         way: Way,
+        calmer: u32,
     ) -> io::Result<Cell> {
         let arena = Arena::new(&field.base)?;
         let mut canary = (self.scene)(&arena)?;
         let root = arena.open(backend, links).map_err(io::Error::from)?;
+        let took = self.rehearse(&root).map_err(io::Error::from)?;
         let attacker = Attacker::start(attack, arena.top(), "", way, field.program.as_ref())?;
+        attacker.set_pace(Pace::around(took).calmer(calmer))?;
         attacker.wait_for_life();
         let mut cell = Cell {
             verb: self.verb.to_owned(),
@@ -73,7 +83,7 @@ impl Workload {
         allowed.push(refusal(links));
         // An attempt is many calls.
         let rounds = field.rounds.div_ceil(8);
-        let quota = Quota::slow(rounds, std::time::Duration::from_millis(2));
+        let quota = Quota::slow(rounds, (took * 12).clamp(LEAST, MOST)).at_least(ENOUGH_TIME);
         while !quota.is_spent(cell.attempts) && cell.escapes < ENOUGH {
             attacker.wait_for_swap();
             cell.good += u64::from((self.is_good)(&arena));
@@ -93,7 +103,25 @@ impl Workload {
         field.report.cut_short += u64::from(quota.is_late() && cell.attempts < rounds);
         Ok(cell)
     }
+
+    /// The whole workload while nobody attacks: it works here, and takes so long.
+    fn rehearse(&self, root: &Root) -> Result<Duration, Error> {
+        let mut fastest = Duration::MAX;
+        for number in 0..3 {
+            let begun = Instant::now();
+            // Under numbers that no attempt has.
+            (self.steps)(root, u64::from(u32::MAX) + number)?;
+            fastest = fastest.min(begun.elapsed());
+        }
+        Ok(fastest)
+    }
 }
+
+/// Bounds of the time that an attempt may take with the wait for a change before it.
+const LEAST: Duration = Duration::from_millis(2);
+const MOST: Duration = Duration::from_millis(5);
+/// A few attempts take longer together than many one by one.
+const ENOUGH_TIME: Duration = Duration::from_millis(400);
 
 fn path(text: &str) -> Result<RelPath, Error> {
     RelPath::parse(text)

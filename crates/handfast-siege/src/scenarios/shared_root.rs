@@ -10,12 +10,12 @@ use handfast::{BackendChoice, Error, ErrorKind, Links, Root};
 use super::path;
 use crate::arena::Arena;
 use crate::attacker::{Attacker, Swap, Way};
-use crate::attacks::{Attack, Pace, THREADS};
+use crate::attacks::{Attack, Pace, THREADS, frees};
 use crate::canary::Canary;
 use crate::controls::{Control, naive_check};
 use crate::cores;
 use crate::duel::{BOTH, note_error, policy_name};
-use crate::field::{Field, backend_name};
+use crate::field::{CALMER, Field, backend_name};
 use crate::report::Cell;
 use crate::victims::fast;
 
@@ -30,18 +30,19 @@ pub(crate) static ATTACK: Attack = Attack {
     does: "150 roots write into one directory where three attackers plant links to the outside",
     harm: "anything outside is changed",
     swaps: |top, _| NAMES.iter().map(|name| plant(top, name)).collect(),
-    pace: Pace::Quick,
+    pace: Pace::QUICK,
     ways: THREADS,
     run: |attack, field| run(attack, field),
     control: Control {
         verb: "naive-write",
         scene,
         leaf: "",
-        attempt: |arena, _| {
+        attempt: |arena, _, work| {
             // As a sandbox's mount did: nothing is there, the parent is fine, so write.
             let path = arena.path("root/results.json");
             let is_link = std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink());
             if !is_link && naive_check(&arena.path("root"), &path) {
+                work();
                 drop(std::fs::write(path, "inside"));
             }
             // The canary tells.
@@ -62,7 +63,7 @@ fn plant(top: &Path, name: &str) -> Swap {
     Box::new(move || {
         turn += 1;
         if turn % 2 == 0 {
-            return std::fs::remove_file(&place).is_ok();
+            return frees(&place);
         }
         drop(std::fs::remove_file(&aside));
         std::os::unix::fs::symlink(&targets[turn / 2 % 2], &aside).is_ok()
@@ -76,9 +77,14 @@ fn run(attack: &'static Attack, field: &mut Field<'_>) -> io::Result<()> {
     }
     for backend in field.backends.clone() {
         field.tell(attack.name, "write", backend_name(backend));
-        for &links in BOTH {
-            let cell = run_leg(attack, field, backend, links)?;
-            field.report.add(cell);
+        for calmer in std::iter::once(1).chain(CALMER) {
+            for &links in BOTH {
+                let cell = run_leg(attack, field, backend, links, calmer)?;
+                field.report.add(cell);
+            }
+            if !field.is_unsettled(attack.name, "write", backend_name(backend)) {
+                break;
+            }
         }
     }
     Ok(())
@@ -106,6 +112,7 @@ fn run_leg(
     field: &Field<'_>,
     backend: BackendChoice,
     links: Links,
+    calmer: u32,
 ) -> io::Result<Cell> {
     let arena = Arena::new(&field.base)?;
     let canary = scene(&arena)?;
@@ -114,6 +121,7 @@ fn run_leg(
         .collect::<Result<_, _>>()
         .map_err(io::Error::from)?;
     let attacker = Attacker::start(attack, arena.top(), "", Way::Thread, None)?;
+    attacker.set_pace(attack.pace.calmer(calmer))?;
     attacker.wait_for_life();
     let cell = Mutex::new(Cell {
         verb: "write".to_owned(),

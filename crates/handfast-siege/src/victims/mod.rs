@@ -35,7 +35,7 @@ impl Seen {
 }
 
 /// The call's result without what it gave back.
-fn nothing<T>(result: Result<T, Error>) -> Result<Seen, Error> {
+pub(crate) fn nothing<T>(result: Result<T, Error>) -> Result<Seen, Error> {
     result.map(|_| Seen::default())
 }
 
@@ -82,6 +82,12 @@ const fn victim(
         prepare,
         attempt,
     }
+}
+
+/// A victim of the tests' own.
+#[cfg(test)]
+pub(crate) const fn fake(verb: &'static str, attempt: Attempt) -> Victim {
+    victim(verb, None, keep, attempt)
 }
 
 impl Victim {

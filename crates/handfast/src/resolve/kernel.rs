@@ -31,6 +31,8 @@ pub(super) enum Answer {
 /// Always on: nothing above the root, no magic links; other mounts by policy.
 fn base(root: &Root) -> ResolveFlags {
     let base = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    #[cfg(handfast_sabotage)]
+    let base = crate::sabotage::without(base, ResolveFlags::BENEATH, "no-beneath");
     match root.options.mounts {
         Mounts::Refuse => base | ResolveFlags::NO_XDEV,
         Mounts::Allow => base,
@@ -71,6 +73,8 @@ fn open_named(
     // for. The path holds no `..`, so EAGAIN can only be a lease, and EXDEV a mount or a directory
     // that left the root while it was walked.
     let strict = base(root) | ResolveFlags::NO_SYMLINKS;
+    #[cfg(handfast_sabotage)]
+    let strict = crate::sabotage::without(strict, ResolveFlags::NO_SYMLINKS, "no-symlinks");
     match sys::open_beneath(&root.pinned.fd, path, flags, mode, strict) {
         Ok(fd) => Answer::Done(Ok(fd)),
         Err(errno) => refused(root, bytes, path, flags, mode, last, errno),

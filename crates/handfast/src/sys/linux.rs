@@ -170,6 +170,25 @@ fn rename_with(
         .map_err(|errno| Fault::sys("renameat2", errno))
 }
 
+/// Waits until every change of a directory's entries that has begun is over and seen, by a call that
+/// needs the directory for itself and changes nothing: a rename of a name to itself that must not
+/// replace anything.
+pub(crate) fn wait_for_changes(dir: impl AsFd, name: impl Arg + Copy) -> Result<(), Fault> {
+    match rename_noreplace(&dir, name, &dir, name) {
+        // It is there, or it is not; both are known only with the directory held.
+        Err(fault) if fault.is(Errno::EXIST) || fault.is(Errno::NOENT) => return Ok(()),
+        _ => {}
+    }
+    // Read-only, or a filter does not know the call. A name that nobody asked for before is looked
+    // for in the directory itself, which is held for that too.
+    let missing = format!(".handfast-none-{:016x}", super::random()?);
+    match status_at(&dir, missing.as_str()) {
+        Err(fault) if fault.is(Errno::NOENT) => Ok(()),
+        Err(fault) => Err(fault),
+        Ok(_) => Ok(()),
+    }
+}
+
 /// Gives a name to the object behind a descriptor. Needs no procfs; kernels before 6.10 want a
 /// capability for it and answer ENOENT.
 pub(crate) fn link_pinned(

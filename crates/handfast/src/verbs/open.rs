@@ -219,6 +219,8 @@ pub(super) fn open_ruled(
     options: OpenOptions,
 ) -> Result<(OwnedFd, Metadata), Fault> {
     let flags = options.flags()?;
+    #[cfg(handfast_sabotage)]
+    let flags = crate::sabotage::truncating(flags, options.truncate);
     let mode = Mode::from_raw_mode(options.mode & 0o777);
     resolve::require_file_path(root, path, Last::Follow)?;
     let fd = if flags.contains(OFlags::CREATE) {
@@ -236,6 +238,8 @@ pub(super) fn open_ruled(
     if options.create != Create::New {
         rules::require_own_name(root, path, &fd, want)?;
     }
+    #[cfg(handfast_sabotage)]
+    let fd = crate::sabotage::opened_again(fd, root, path, flags)?;
     sys::set_blocking(&fd, flags)?;
     Ok((fd, status))
 }

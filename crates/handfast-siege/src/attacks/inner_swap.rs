@@ -1,0 +1,63 @@
+//! A directory on the way is exchanged with a link to another directory inside. Nothing leaves the
+//! root, but where links are refused none may be followed.
+
+use std::io;
+
+use handfast::{ErrorKind, Links};
+
+use super::{Attack, BOTH_WAYS, Pace, is_dir};
+use crate::arena::{Arena, exchange, furnish};
+use crate::canary::Canary;
+use crate::controls::Control;
+use crate::duel::{Duel, usual_floor};
+
+pub(crate) static ATTACK: Attack = Attack {
+    name: "inner-swap",
+    does: "a directory on the way is exchanged with a link to another one inside",
+    harm: "a link is followed though links are refused",
+    swaps: |top, _| {
+        let (real, evil) = (top.join("root/a"), top.join("root/evil"));
+        vec![Box::new(move || exchange(&real, &evil))]
+    },
+    pace: Pace::QUICK,
+    ways: BOTH_WAYS,
+    run: |attack, field| DUEL.run(attack, field),
+    control: Control {
+        verb: "naive-no-link",
+        scene,
+        leaf: "",
+        attempt: |arena, _, work| {
+            if is_dir(&arena.path("root/a")) {
+                work();
+                drop(std::fs::write(arena.path("root/a/data"), "inside"));
+            }
+            // The canary tells.
+            false
+        },
+        fifo: None,
+    },
+};
+
+static DUEL: Duel = Duel {
+    scene,
+    prefix: "a/",
+    inside: "root/a",
+    targets: |_| true,
+    policies: &[Links::Refuse],
+    ways: BOTH_WAYS,
+    is_good: |arena, _| is_dir(&arena.path("root/a")),
+    allowed: |_, _| vec![ErrorKind::Link, ErrorKind::Raced],
+    floor: usual_floor,
+    leaks: true,
+    leaf: None,
+    fifo: None,
+};
+
+fn scene(arena: &Arena) -> io::Result<Canary> {
+    for dir in ["root/a", "root/other"] {
+        std::fs::create_dir(arena.path(dir))?;
+    }
+    furnish(&arena.path("root/a"), "inside")?;
+    std::os::unix::fs::symlink("other", arena.path("root/evil"))?;
+    Canary::plant(&arena.path("root/other"))
+}

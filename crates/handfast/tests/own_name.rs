@@ -1,0 +1,64 @@
+//! A file whose only name inside is a planted one, which is just being taken away.
+//!
+//! The kernel counts a file's names down before the name is seen to go. Whoever looks in between
+//! finds a file with one name, under ours.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "tests set their scenes with ambient calls"
+)]
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use support::*;
+
+/// Plants a second name of the file outside, and takes it away by a file of our own.
+fn plant(top: &Path) {
+    let (aside, place) = (top.join("root/aside"), top.join("root/d/g"));
+    drop(std::fs::remove_file(&aside));
+    std::fs::hard_link(top.join("outside/secret"), &aside).unwrap();
+    std::fs::rename(&aside, &place).unwrap();
+    drop(std::fs::remove_file(&aside));
+    std::fs::File::create(&aside).unwrap();
+    std::fs::rename(&aside, &place).unwrap();
+}
+
+#[test]
+fn a_planted_name_that_is_being_taken_away_is_not_ours() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        scratch.file("d/g", "");
+        let secret = scratch.path("outside/secret");
+        std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o604)).unwrap();
+        let root = scratch.open(options(backend));
+        let done = AtomicBool::new(false);
+        let (mut changed, mut refused) = (0, 0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    plant(&scratch.top);
+                }
+            });
+            for _ in 0..100_000 {
+                match root.chmod(&rel("d/g"), 0o600) {
+                    Ok(()) => changed += 1,
+                    Err(_) => refused += 1,
+                }
+                let mode = std::fs::metadata(&secret).unwrap().mode() & 0o777;
+                if mode != 0o604 {
+                    done.store(true, Ordering::Relaxed);
+                    panic!("changed outside after {changed} changes and {refused} refusals");
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        println!("{changed} changed, {refused} refused");
+        assert!(changed > 0, "nothing was changed at all");
+    });
+}
