@@ -223,10 +223,16 @@ pub(super) fn open_ruled(
     let flags = crate::sabotage::truncating(flags, options.truncate);
     let mode = Mode::from_raw_mode(options.mode & 0o777);
     resolve::require_file_path(root, path, Last::Follow)?;
-    let fd = if flags.contains(OFlags::CREATE) {
-        resolve::create(root, path, flags, mode)?
-    } else {
-        resolve::open(root, path, flags, mode, Last::Follow)?
+    let (fd, is_new) = match options.create {
+        Create::Never => (resolve::open(root, path, flags, mode, Last::Follow)?, false),
+        Create::New => (resolve::create(root, path, flags, mode)?, true),
+        // A file that is certainly new has no other name to be asked for.
+        Create::IfMissing => match resolve::create(root, path, flags | OFlags::EXCL, mode) {
+            Err(fault) if fault.kind == ErrorKind::Exists => {
+                (resolve::create(root, path, flags, mode)?, false)
+            }
+            made => (made?, true),
+        },
     };
     let status = sys::status(&fd)?;
     let want = if options.changes() {
@@ -235,7 +241,7 @@ pub(super) fn open_ruled(
         Want::Read
     };
     rules::check_file(root, &status, want)?;
-    if options.create != Create::New {
+    if !is_new {
         rules::require_own_name(root, path, &fd, want)?;
     }
     #[cfg(handfast_sabotage)]
