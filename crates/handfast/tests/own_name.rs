@@ -12,10 +12,12 @@
 
 mod support;
 
+use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use handfast::OpenOptions;
 use support::*;
 
 /// Plants a second name of the file outside, and takes it away by a file of our own.
@@ -38,27 +40,33 @@ fn a_planted_name_that_is_being_taken_away_is_not_ours() {
         std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o604)).unwrap();
         let root = scratch.open(options(backend));
         let done = AtomicBool::new(false);
-        let (mut changed, mut refused) = (0, 0);
+        let (mut changed, mut refused) = ([0, 0], 0);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
                     plant(&scratch.top);
                 }
             });
-            for _ in 0..100_000 {
-                match root.chmod(&rel("d/g"), 0o600) {
-                    Ok(()) => changed += 1,
+            for round in 0..100_000 {
+                let done_to_it = match round % 2 {
+                    0 => root.chmod(&rel("d/g"), 0o600),
+                    _ => root
+                        .open_with(&rel("d/g"), OpenOptions::new().write(true))
+                        .map(|mut file| file.write_all(b"a longer text").unwrap()),
+                };
+                match done_to_it {
+                    Ok(()) => changed[round % 2] += 1,
                     Err(_) => refused += 1,
                 }
-                let mode = std::fs::metadata(&secret).unwrap().mode() & 0o777;
-                if mode != 0o604 {
+                let now = std::fs::metadata(&secret).unwrap();
+                if now.mode() & 0o777 != 0o604 || now.len() != 7 {
                     done.store(true, Ordering::Relaxed);
-                    panic!("changed outside after {changed} changes and {refused} refusals");
+                    panic!("changed outside after {changed:?} changes and {refused} refusals");
                 }
             }
             done.store(true, Ordering::Relaxed);
         });
-        println!("{changed} changed, {refused} refused");
-        assert!(changed > 0, "nothing was changed at all");
+        println!("{changed:?} changed, {refused} refused");
+        assert!(!changed.contains(&0), "nothing was changed at all");
     });
 }

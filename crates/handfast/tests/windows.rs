@@ -18,7 +18,17 @@ use support::*;
 
 /// Runs the victim with one call delayed, acts as soon as it has reached the call, and gives back
 /// what it said.
-fn delayed(scratch: &Scratch, inject: &str, args: &[&str], act: impl FnOnce()) -> String {
+fn delayed(scratch: &Scratch, inject: &str, args: &[&str], act: impl FnOnce() + 'static) -> String {
+    delayed_each(scratch, inject, args, vec![Box::new(act)])
+}
+
+/// The same for a call that is made several times, with something to do at each.
+fn delayed_each(
+    scratch: &Scratch,
+    inject: &str,
+    args: &[&str],
+    acts: Vec<Box<dyn FnOnce()>>,
+) -> String {
     let log = scratch.path("trace");
     let (call, _) = inject.split_once(':').unwrap();
     let child = Command::new("strace")
@@ -31,24 +41,31 @@ fn delayed(scratch: &Scratch, inject: &str, args: &[&str], act: impl FnOnce()) -
         .spawn()
         .unwrap();
     // The delayed call is written to the trace when it is entered.
-    let begun = Instant::now();
-    loop {
-        let text = std::fs::read_to_string(&log).unwrap_or_default();
-        let after = text.split("handfast-marker").nth(1).unwrap_or_default();
-        if after.contains(&format!("{call}(")) {
-            break;
+    for (number, act) in acts.into_iter().enumerate() {
+        let begun = Instant::now();
+        loop {
+            let text = std::fs::read_to_string(&log).unwrap_or_default();
+            let after = text.split("handfast-marker").nth(1).unwrap_or_default();
+            if after.matches(&format!("{call}(")).count() > number {
+                break;
+            }
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "the call is never made: {text}"
+            );
+            std::thread::sleep(Duration::from_millis(5));
         }
-        assert!(
-            begun.elapsed() < Duration::from_secs(20),
-            "the call is never made: {text}"
-        );
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(50));
+        act();
     }
-    std::thread::sleep(Duration::from_millis(50));
-    act();
     let output = child.wait_with_output().unwrap();
     std::fs::remove_file(&log).unwrap();
     String::from_utf8(output.stdout).unwrap()
+}
+
+fn renaming(scratch: &Scratch, from: &str, to: &str) -> impl FnOnce() + 'static {
+    let (from, to) = (scratch.path(from), scratch.path(to));
+    move || std::fs::rename(from, to).unwrap()
 }
 
 /// A file that changes between the comparison and the exchange is put back as it was left.
@@ -65,12 +82,15 @@ fn a_change_between_comparison_and_exchange_is_noticed() {
             &scratch,
             "renameat2:delay_enter=500000:when=1",
             &["write-if", root.to_str().unwrap(), "auto", "d/f", "mine"],
-            || {
-                if foreign == "replaced" {
-                    std::fs::write(scratch.path("root/d/g"), "foreign").unwrap();
-                    std::fs::rename(scratch.path("root/d/g"), scratch.path("root/d/f")).unwrap();
-                } else {
-                    std::fs::write(scratch.path("root/d/f"), "foreign").unwrap();
+            {
+                let (draft, place) = (scratch.path("root/d/g"), scratch.path("root/d/f"));
+                move || {
+                    if foreign == "replaced" {
+                        std::fs::write(&draft, "foreign").unwrap();
+                        std::fs::rename(draft, place).unwrap();
+                    } else {
+                        std::fs::write(place, "foreign").unwrap();
+                    }
                 }
             },
         );
@@ -78,6 +98,36 @@ fn a_change_between_comparison_and_exchange_is_noticed() {
         assert_eq!(scratch.read("root/d/f"), "foreign", "{foreign}");
         scratch.assert_no_leftovers();
     }
+}
+
+/// Somebody else writes while a refused write is taken back: the newest keeps the name, and the
+/// older is kept beside it.
+#[test]
+fn a_second_change_while_the_first_is_put_back_keeps_the_name() {
+    if !have_program("strace") {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.file("d/f", "old");
+    let root = scratch.root_path();
+    let write = |content: &'static str| -> Box<dyn FnOnce()> {
+        let (draft, place) = (scratch.path("root/d/g"), scratch.path("root/d/f"));
+        Box::new(move || {
+            std::fs::write(&draft, content).unwrap();
+            std::fs::rename(draft, place).unwrap();
+        })
+    };
+    let said = delayed_each(
+        &scratch,
+        "renameat2:delay_enter=500000",
+        &["write-if", root.to_str().unwrap(), "auto", "d/f", "mine"],
+        vec![write("foreign"), write("newest")],
+    );
+    assert!(said.starts_with("Raced visible"), "{said}");
+    assert_eq!(scratch.read("root/d/f"), "newest");
+    let tree = scratch.snapshot("root/d").join("\n");
+    assert!(tree.contains(" foreign"), "kept beside it: {tree}");
+    assert!(!tree.contains(" mine"), "ours is gone: {tree}");
 }
 
 /// B36: another file under the name right after the rename is told, not taken for ours.
@@ -100,7 +150,7 @@ fn a_file_replaced_right_after_the_rename_is_noticed() {
             "mine",
             "none",
         ],
-        || std::fs::rename(scratch.path("root/d/g"), scratch.path("root/d/f")).unwrap(),
+        renaming(&scratch, "root/d/g", "root/d/f"),
     );
     assert!(said.starts_with("Raced unknown"), "{said}");
     assert_eq!(scratch.read("root/d/f"), "foreign");
@@ -120,7 +170,7 @@ fn a_lock_file_replaced_while_it_is_locked_is_noticed() {
         &scratch,
         "flock:delay_enter=500000:when=1",
         &["lock-once", root.to_str().unwrap()],
-        || std::fs::rename(scratch.path("root/other"), scratch.path("root/lock")).unwrap(),
+        renaming(&scratch, "root/other", "root/lock"),
     );
     assert_eq!(said.trim(), "true");
 }
