@@ -12,12 +12,14 @@
 //! * [`contender`] holds one file for each column that is not a floor.
 //! * [`raw`] holds what floors are made of: the two ways to look a path up by hand.
 //! * [`run`] goes through the rounds, [`stats`] sums them up, [`budgets`] judges, [`footprint`]
-//!   weighs memory and descriptors, [`report`] prints.
+//!   weighs memory and descriptors, [`report`] prints and `chart` draws.
 #![deny(unsafe_code)]
 
 pub mod args;
 pub mod budgets;
 mod buffer;
+#[cfg(feature = "plot")]
+pub mod chart;
 pub mod clock;
 pub mod column;
 pub mod contender;
@@ -34,6 +36,7 @@ pub mod site;
 pub mod stats;
 mod sys;
 pub mod tally;
+mod words;
 mod workers;
 
 /// Whatever stops a benchmark.

@@ -89,7 +89,23 @@ fn every_row_does_the_same_work_in_every_column() {
     for title in &titles {
         assert!(table.contains(title) && markdown.contains(title), "{title}");
     }
+    // A reason for an empty cell is told, once.
+    for (_, reason) in report.places[0].rows.iter().flat_map(|row| &row.lacks) {
+        assert_eq!(table.matches(reason).count(), 1, "{reason}");
+        assert_eq!(markdown.matches(reason).count(), 1, "{reason}");
+    }
+    #[cfg(feature = "plot")]
+    {
+        let svg = handfast_bench::chart::svg(&report).unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+        let rows = report.places[0].rows.iter();
+        for row in rows.filter(|row| row.group == handfast_bench::row::Group::Work) {
+            assert!(svg.contains(&row.title), "{}", row.title);
+        }
+        assert!(svg.contains("Handfast (kernel)") && svg.contains("by threads"));
+    }
     let json = report::json(&report);
+    assert_eq!(json["version"], 1);
     let listed = json["places"][0]["rows"].as_array().map(Vec::len);
     assert_eq!(listed, Some(titles.len()));
 }

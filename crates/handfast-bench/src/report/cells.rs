@@ -6,13 +6,14 @@ use crate::column::Column;
 use crate::footprint::Needs;
 use crate::row::Group;
 use crate::run::Measured;
+use crate::words::{bytes, duration};
 
 use super::Place;
 
 /// What the numbers in a table mean.
 pub(super) const LEGEND: &str = "raw: the time of one operation (median of the rounds). The \
-     others: how many times that they need (median of the ratios within a round). ±: half the \
-     distance between the quartiles.";
+     others: how many times that they need (median of the ratios within a round); below 1, fewer \
+     system calls, because less is checked. ±: half the distance between the quartiles.";
 
 /// What the numbers about memory and descriptors mean.
 pub(super) const NEEDS: &str = "For one operation: the most heap in use at once, how often memory \
@@ -133,49 +134,15 @@ pub(super) fn outcome(verdict: &Verdict) -> String {
     if verdict.is_within_spread() {
         text += ", within the spread";
     }
-    if verdict.is_out_of_reach() {
+    if verdict.outcome == Outcome::Miss && verdict.is_out_of_reach() {
         text += "; raw calls miss it too";
     }
     text
 }
 
-/// Nanoseconds for people: three or four digits and a unit.
-pub(crate) fn duration(nanoseconds: f64) -> String {
-    let (value, unit) = match nanoseconds {
-        small if small < 1e4 => return format!("{small:.0} ns"),
-        medium if medium < 1e7 => (medium / 1e3, "µs"),
-        large if large < 1e10 => (large / 1e6, "ms"),
-        huge => (huge / 1e9, "s"),
-    };
-    if value < 100.0 {
-        format!("{value:.1} {unit}")
-    } else {
-        format!("{value:.0} {unit}")
-    }
-}
-
-/// Bytes for people.
-fn bytes(bytes: u64) -> String {
-    if bytes < 10 * 1024 {
-        format!("{bytes} B")
-    } else {
-        format!("{} KiB", bytes.div_ceil(1024))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Reasons, bytes, duration};
-
-    #[test]
-    fn durations_keep_three_digits() {
-        let texts = [999.6, 9_999.0, 23_091.0, 1_260_000.0, 17_300_000.0].map(duration);
-        assert_eq!(
-            texts,
-            ["1000 ns", "9999 ns", "23.1 µs", "1260 µs", "17.3 ms"]
-        );
-        assert_eq!([0, 4_097, 33_000].map(bytes), ["0 B", "4097 B", "33 KiB"]);
-    }
+    use super::Reasons;
 
     #[test]
     fn a_reason_is_told_once() {

@@ -73,9 +73,11 @@ fn times(columns: &[Column], rows: &[&Measured], clock: Clock, reasons: &mut Rea
         let mut cells = vec![row.title.clone()];
         for column in columns {
             let [number, spread] = cell(row, *column, clock, reasons);
+            let ours = matches!(column, Column::Kernel | Column::Walk);
             cells.push(match spread.as_str() {
                 "" => number,
-                _ => format!("**{number}** {spread}"),
+                _ if ours => format!("**{number}** {spread}"),
+                _ => format!("{number} {spread}"),
             });
         }
         text += &line(&cells);

@@ -63,7 +63,7 @@ pub struct Report {
 
 impl Report {
     /// What was measured, and how often, in a line.
-    fn subject(&self) -> String {
+    pub(crate) fn subject(&self) -> String {
         let machine = &self.machine;
         let rows = || self.places.iter().flat_map(|place| &place.rows);
         let fewest = rows().map(Measured::rounds).min().unwrap_or(0);
