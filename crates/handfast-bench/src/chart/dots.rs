@@ -11,7 +11,7 @@ use crate::row::Group;
 use crate::run::Measured;
 use crate::words::duration;
 
-const LABELS: i32 = 420;
+const LABELS: i32 = 440;
 const ROW: i32 = 27;
 const AXIS: i32 = 34;
 const FEET: [&str; 2] = [
@@ -96,7 +96,7 @@ pub(super) fn draw(area: &Area<'_>, place: &Place, columns: &[Column]) -> Result
         area.draw(&text).map_err(failed)?;
     }
     let head = style::right(12, style::PALE_INK);
-    let head = Text::new("one operation, raw", (LABELS - 12, AXIS - 12), head);
+    let head = Text::new("one operation, raw", (LABELS - 28, AXIS - 12), head);
     area.draw(&head).map_err(failed)?;
     for (index, row) in rows.iter().enumerate() {
         let y = AXIS + ROW * i32::try_from(index)? + ROW / 2;
@@ -131,7 +131,7 @@ fn label(area: &Area<'_>, row: &Measured, y: i32) -> Result<(), Failure> {
     area.draw(&text).map_err(failed)?;
     let floor = row.time(Column::Raw, Clock::Cpu);
     let floor = floor.map_or_else(String::new, |time| duration(time.median));
-    let text = Text::new(floor, (LABELS - 12, y), style::right(12, style::PALE_INK));
+    let text = Text::new(floor, (LABELS - 28, y), style::right(12, style::PALE_INK));
     area.draw(&text).map_err(failed)
 }
 
