@@ -17,7 +17,7 @@ const AXIS: i32 = 34;
 const FEET: [&str; 2] = [
     "Marks: median of the ratios within a round; lines: the middle half of the rounds. No mark: \
      that work is not offered.",
-    "Left of the line: fewer system calls than Handfast's promises need, because less is checked.",
+    "Left of the line by more than the spread: fewer system calls than Handfast's promises need.",
 ];
 /// Marks of a row stand a little below one another, so that equals do not cover each other.
 const STEP: f64 = 2.4;

@@ -12,8 +12,8 @@ use super::Place;
 
 /// What the numbers in a table mean.
 pub(super) const LEGEND: &str = "raw: the time of one operation (median of the rounds). The \
-     others: how many times that they need (median of the ratios within a round); below 1, fewer \
-     system calls, because less is checked. ±: half the distance between the quartiles.";
+     others: how many times that they need (median of the ratios within a round); below 1 by more \
+     than the spread, fewer system calls than Handfast's promises need. ±: half the distance between the quartiles.";
 
 /// What the numbers about memory and descriptors mean.
 pub(super) const NEEDS: &str = "For one operation: the most heap in use at once, how often memory \
