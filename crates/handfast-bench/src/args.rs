@@ -6,7 +6,7 @@ use clap::Parser;
 
 use crate::column::Column;
 use crate::run::Effort;
-use crate::site::Scale;
+use crate::scale::Scale;
 
 /// Measures Handfast beside raw system calls, the standard library and its peers.
 ///
@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
 
-    /// Fewer and shorter rounds, for a first look
+    /// Fewer and shorter rounds, for a first look: about a minute
     #[arg(long)]
     pub quick: bool,
 
@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "markdown")]
     pub json: bool,
 
-    /// Prints Markdown
+    /// Prints a section for a document, in Markdown
     #[arg(long)]
     pub markdown: bool,
 
@@ -55,7 +55,11 @@ pub struct Args {
     #[arg(long)]
     pub wall: bool,
 
-    /// Compares with the budgets
+    /// Draws a chart into this file as well (feature `plot`)
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+
+    /// Compares with the budgets, and says by how much they are kept or missed
     #[arg(long)]
     pub check: bool,
 
@@ -80,19 +84,28 @@ impl Args {
             (_, true) => Effort::QUICK,
             _ => Effort::FULL,
         };
-        Effort {
+        let effort = Effort {
             columns: &self.columns,
-            rounds: self
-                .rounds
-                .and_then(|rounds| usize::try_from(rounds).ok())
-                .unwrap_or(effort.rounds),
             ..effort
+        };
+        match self.rounds.and_then(|rounds| usize::try_from(rounds).ok()) {
+            // Whoever says how many wants them all.
+            Some(rounds) => Effort {
+                rounds,
+                least: rounds,
+                ..effort
+            },
+            None => effort,
         }
     }
 
     /// How large the trees are.
     #[must_use]
     pub fn scale(&self) -> Scale {
-        if self.once { Scale::SMALL } else { Scale::FULL }
+        match (self.once, self.quick) {
+            (true, _) => Scale::SMALL,
+            (_, true) => Scale::QUICK,
+            _ => Scale::FULL,
+        }
     }
 }

@@ -56,9 +56,15 @@ impl Budget {
             (Some(ratio), Bound::Ahead(least)) if ratio.median >= least => Outcome::Pass,
             _ => Outcome::Miss,
         };
+        // How far the floor itself is ahead says how far anybody could be.
+        let floor = match self.bound {
+            Bound::AtMost(_) => None,
+            Bound::Ahead(_) => row.ratio(self.other, Column::Raw, Clock::Cpu),
+        };
         Some(Verdict {
             budget: self.clone(),
             ratio,
+            floor,
             outcome,
         })
     }
@@ -109,8 +115,39 @@ pub struct Verdict {
     pub budget: Budget,
     /// The ratio that was measured.
     pub ratio: Option<Summary>,
+    /// Where somebody has to be left behind: how far the floor itself is ahead of them.
+    pub floor: Option<Summary>,
     /// Whether it was kept.
     pub outcome: Outcome,
+}
+
+impl Verdict {
+    /// By how much it was missed, as a share of what was promised; below zero if it was kept.
+    #[must_use]
+    pub fn shortfall(&self) -> Option<f64> {
+        let measured = self.ratio?.median;
+        Some(match self.budget.bound {
+            Bound::AtMost(most) => measured / most - 1.0,
+            Bound::Ahead(least) => 1.0 - measured / least,
+        })
+    }
+
+    /// Whether the middle half of the rounds lies on both sides of what was promised.
+    #[must_use]
+    pub fn is_within_spread(&self) -> bool {
+        let (Bound::AtMost(bound) | Bound::Ahead(bound)) = self.budget.bound;
+        self.ratio
+            .is_some_and(|ratio| ratio.p25 <= bound && bound <= ratio.p75)
+    }
+
+    /// Whether even the floor is not as far ahead as was promised.
+    #[must_use]
+    pub fn is_out_of_reach(&self) -> bool {
+        match (self.budget.bound, self.floor) {
+            (Bound::Ahead(least), Some(floor)) => floor.median < least,
+            _ => false,
+        }
+    }
 }
 
 fn parse(table: &str) -> Result<Vec<Budget>, Failure> {
@@ -148,11 +185,16 @@ fn parse_line(line: &str) -> Option<Budget> {
 mod tests {
     use super::*;
     use crate::clock::Sample;
+    use crate::row::Group;
     use crate::run::Cell;
+    use crate::scale::Scale;
 
     #[test]
     fn the_table_parses_and_names_rows_that_exist() {
-        let rows: Vec<String> = crate::rows::all().into_iter().map(|row| row.id).collect();
+        let rows: Vec<String> = crate::rows::all(&Scale::FULL)
+            .into_iter()
+            .map(|row| row.id)
+            .collect();
         let budgets = Budget::all().unwrap();
         assert!(budgets.len() > 20);
         for budget in budgets {
@@ -187,6 +229,8 @@ mod tests {
             title: String::new(),
             batch: 1,
             work: 1,
+            group: Group::Work,
+            lacks: Vec::new(),
             cells: vec![
                 cell(Column::Raw, 100.0),
                 cell(Column::Kernel, 105.0),
@@ -201,6 +245,15 @@ mod tests {
         assert_eq!(outcome("row kernel <= 1.04 raw"), Some(Outcome::Miss));
         assert_eq!(outcome("row kernel ahead 1.20 std"), Some(Outcome::Pass));
         assert_eq!(outcome("row kernel ahead 1.25 std"), Some(Outcome::Miss));
+        let judged = |line: &str| parse_line(line).unwrap().check(&rows).unwrap();
+        let missed = judged("row kernel ahead 1.25 std");
+        assert!((missed.shortfall().unwrap() - 0.04).abs() < 1e-9);
+        // The floor is 1.26 ahead, so it could be done; 1.30 could not.
+        assert!(!missed.is_out_of_reach());
+        assert!(judged("row kernel ahead 1.30 std").is_out_of_reach());
+        let kept = judged("row kernel <= 1.10 raw");
+        assert!(kept.shortfall().unwrap() < 0.0 && !kept.is_out_of_reach());
+        assert!(judged("row kernel <= 1.05 raw").is_within_spread());
         let absent = outcome("row kernel ahead 1.25 cap-std");
         assert_eq!(absent, Some(Outcome::NotMeasured));
         assert_eq!(outcome("other kernel <= 1.10 raw"), None);

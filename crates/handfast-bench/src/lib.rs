@@ -8,15 +8,22 @@
 //! Before a row is timed, every column does it once and what it did is checked: the bytes read,
 //! the entries counted, the effect on the disk. A column that does less is an error, not a record.
 //!
-//! * [`rows`] holds one file for each kind of work.
-//! * [`raw`] holds the floor: the two ways to look a path up by hand.
-//! * [`run`] goes through the rounds, [`stats`] sums them up, [`budgets`] judges, [`report`] prints.
+//! * [`rows`] holds one file for each kind of work, with its floor.
+//! * [`contender`] holds one file for each column that is not a floor.
+//! * [`raw`] holds what floors are made of: the two ways to look a path up by hand.
+//! * [`run`] goes through the rounds, [`stats`] sums them up, [`budgets`] judges, [`footprint`]
+//!   weighs memory and descriptors, [`report`] prints and `chart` draws.
 #![deny(unsafe_code)]
 
 pub mod args;
 pub mod budgets;
+mod buffer;
+#[cfg(feature = "plot")]
+pub mod chart;
 pub mod clock;
 pub mod column;
+pub mod contender;
+pub mod footprint;
 pub mod machine;
 pub mod progress;
 pub mod raw;
@@ -24,9 +31,13 @@ pub mod report;
 pub mod row;
 pub mod rows;
 pub mod run;
+pub mod scale;
 pub mod site;
 pub mod stats;
 mod sys;
+pub mod tally;
+mod words;
+mod workers;
 
 /// Whatever stops a benchmark.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;

@@ -1,6 +1,7 @@
 //! The command: arguments, printing, exit codes.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -14,17 +15,22 @@ use handfast_bench::report::{self, Place, Report};
 use handfast_bench::row::Row;
 use handfast_bench::run::{self, Effort};
 use handfast_bench::site::{self, Site};
-use handfast_bench::{Failure, rows};
+use handfast_bench::{Failure, footprint, rows};
 
 const MISSED: u8 = 1;
 const USAGE: u8 = 2;
 const CANNOT_TELL: u8 = 3;
+const NO_CHARTS: &str = "charts are not in this build; it needs the feature plot";
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let rows = rows::matching(args.rows.as_deref());
+    let rows = rows::matching(&args.scale(), args.rows.as_deref());
     if rows.is_empty() {
         complain("no row has such a name; --list tells them all");
+        return ExitCode::from(USAGE);
+    }
+    if args.svg.is_some() && !cfg!(feature = "plot") {
+        complain(NO_CHARTS);
         return ExitCode::from(USAGE);
     }
     match run(&args, &rows) {
@@ -44,7 +50,12 @@ fn run(args: &Args, rows: &[Row]) -> Result<ExitCode, Failure> {
         print(&lines.collect::<String>())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let report = measure(args, rows)?;
+    let mut report = measure(args, rows)?;
+    if let Some(file) = &args.svg {
+        draw(&report, file)?;
+        let name = file.file_name().unwrap_or_default();
+        report.chart = Some(name.to_string_lossy().into_owned());
+    }
     let text = if args.json {
         format!("{:#}\n", report::json(&report))
     } else if args.markdown {
@@ -86,6 +97,7 @@ fn measure(args: &Args, rows: &[Row]) -> Result<Report, Failure> {
         rounds: args.effort().rounds,
         places,
         clocks,
+        chart: None,
     })
 }
 
@@ -101,11 +113,28 @@ fn measure_on(
         progress.at(name, index, rows.len());
         measured.extend(run::measure(row, site, effort, progress)?);
     }
+    // Last, when all threads are gone: it is about the whole process.
+    let weighed = rows
+        .iter()
+        .filter(|row| footprint::ROWS.contains(&row.id.as_str()));
+    let footprints = weighed.map(|row| footprint::weigh(row, site, effort));
     Ok(Place {
         name: name.to_owned(),
         rows: measured,
+        footprints: footprints.collect::<Result<_, _>>()?,
+        at_rest: footprint::at_rest(site, effort)?,
         verdicts: Vec::new(),
     })
+}
+
+#[cfg(feature = "plot")]
+fn draw(report: &Report, file: &Path) -> Result<(), Failure> {
+    handfast_bench::chart::draw(report, file)
+}
+
+#[cfg(not(feature = "plot"))]
+fn draw(_report: &Report, _file: &Path) -> Result<(), Failure> {
+    Err(NO_CHARTS.into())
 }
 
 fn print(text: &str) -> Result<(), Failure> {

@@ -5,7 +5,9 @@ use std::hint::black_box;
 
 use crate::Failure;
 use crate::column::Column;
+use crate::contender::{Answer, Contender, Offer};
 use crate::site::Site;
+use crate::workers::Workers;
 
 /// What is done around a batch, outside of the timing, whatever the column.
 pub trait Stage {
@@ -32,6 +34,12 @@ pub trait Stage {
     fn clean(&self, _count: usize) -> Result<(), Failure> {
         Ok(())
     }
+
+    /// Takes away whatever an operation left that failed half way.
+    fn reset(&self) {
+        // There may be nothing to take away.
+        drop(self.clean(1));
+    }
 }
 
 /// Work that leaves nothing behind.
@@ -40,12 +48,14 @@ pub struct Nothing;
 
 impl Stage for Nothing {}
 
-type Batch = Box<dyn FnMut(usize) -> Result<u64, Failure>>;
+type Batch = Box<dyn FnMut(usize) -> Result<u64, Failure> + Send>;
 
 /// One way to do a row's work.
 pub struct Case {
     /// Which way.
     pub column: Column,
+    /// How many do the work at the same time.
+    pub width: usize,
     batch: Batch,
 }
 
@@ -54,7 +64,7 @@ impl Case {
     /// number that stands for what it did: bytes, entries, objects.
     pub fn new(
         column: Column,
-        mut operation: impl FnMut(usize) -> Result<u64, Failure> + 'static,
+        mut operation: impl FnMut(usize) -> Result<u64, Failure> + Send + 'static,
     ) -> Self {
         // The loop is inside of the box, so that an operation costs no indirect call.
         let batch = move |count| {
@@ -66,11 +76,26 @@ impl Case {
         };
         Self {
             column,
+            width: 1,
             batch: Box::new(batch),
         }
     }
 
-    /// Does the work `count` times.
+    /// The same work by several threads at the same time, each with a case of its own.
+    ///
+    /// # Errors
+    /// What stops a thread from starting.
+    pub fn together(column: Column, cases: Vec<Self>) -> Result<Self, Failure> {
+        let width = cases.len();
+        let mut workers = Workers::start(cases)?;
+        Ok(Self {
+            column,
+            width,
+            batch: Box::new(move |count| workers.run(count)),
+        })
+    }
+
+    /// Does the work `count` times in each of its threads.
     ///
     /// # Errors
     /// What the work fails with.
@@ -82,20 +107,49 @@ impl Case {
 /// The ways to do a piece of work, and what is done around them.
 pub struct Work {
     pub(crate) cases: Vec<Case>,
+    /// Who does not do it, and why.
+    pub(crate) lacks: Vec<(Column, &'static str)>,
     /// As many operations as one batch may have.
     pub(crate) max_batch: usize,
     pub(crate) stage: Box<dyn Stage>,
 }
 
 impl Work {
-    /// Work that leaves nothing behind.
+    /// Work that leaves nothing behind: its floor, and whatever the contenders answer.
+    ///
+    /// # Errors
+    /// What stops one of them.
+    pub(crate) fn new(
+        site: &Site,
+        floor: Vec<Case>,
+        ask: impl Fn(&dyn Contender) -> Answer,
+    ) -> Result<Self, Failure> {
+        let mut work = Self::of(floor);
+        for contender in site.contenders()? {
+            match ask(contender.as_ref())? {
+                Offer::Does(case) => work.cases.push(case),
+                Offer::Lacks(reason) => work.lacks.push((contender.column(), reason)),
+            }
+        }
+        Ok(work)
+    }
+
+    /// Work that leaves nothing behind, and the ways it is done.
     #[must_use]
-    pub fn new(cases: Vec<Case>) -> Self {
+    pub fn of(cases: Vec<Case>) -> Self {
         Self {
             cases,
+            lacks: Vec::new(),
             max_batch: usize::MAX,
             stage: Box::new(Nothing),
         }
+    }
+
+    /// Says that a column does not do it, and why.
+    #[must_use]
+    pub fn without(mut self, column: Column, reason: &'static str) -> Self {
+        self.lacks.push((column, reason));
+        self
     }
 
     /// Sets what is done around a batch, and how long one may be.
@@ -109,12 +163,25 @@ impl Work {
 
 type Build = Box<dyn Fn(&Site) -> Result<Work, Failure>>;
 
+/// In which table a row stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Group {
+    /// The main one.
+    Work,
+    /// What happens with more and more files: so many here.
+    Files(usize),
+    /// What happens with more and more threads: so many here.
+    Threads(usize),
+}
+
 /// A piece of work that can be measured on any site.
 pub struct Row {
     /// Its name in JSON, in the budgets and for `--rows`.
     pub id: String,
     /// Its name for people.
     pub title: String,
+    /// In which table it stands.
+    pub group: Group,
     build: Build,
 }
 
@@ -128,8 +195,16 @@ impl Row {
         Self {
             id: id.into(),
             title: title.into(),
+            group: Group::Work,
             build: Box::new(build),
         }
+    }
+
+    /// Puts it into another table.
+    #[must_use]
+    pub fn in_group(mut self, group: Group) -> Self {
+        self.group = group;
+        self
     }
 
     /// Makes its files on a site, and the ways to work on them.

@@ -3,40 +3,15 @@
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use handfast::{BackendChoice, Error, FilesystemKind, Links, RelPath, Root, RootOptions};
+use handfast::{BackendChoice, FilesystemKind, RelPath, Root, RootOptions};
 use rustix::fs::{CWD, Mode, OFlags};
 
 use crate::Failure;
-use crate::column::Column;
-
-/// How large the trees are.
-#[derive(Clone, Copy, Debug)]
-pub struct Scale {
-    /// Files in the wide directory.
-    pub wide: usize,
-    /// Directories of the tree that is walked, and files in each.
-    pub tree: (usize, usize),
-    /// Directories of the tree that is removed, and files in each.
-    pub removed: (usize, usize),
-}
-
-impl Scale {
-    /// As the budgets have it.
-    pub const FULL: Self = Self {
-        wide: 1_000,
-        tree: (100, 100),
-        removed: (10, 100),
-    };
-    /// For tests.
-    pub const SMALL: Self = Self {
-        wide: 20,
-        tree: (3, 5),
-        removed: (2, 4),
-    };
-}
+use crate::contender::{Contender, MAKERS};
+use crate::scale::Scale;
 
 /// A scratch directory of its own, removed when it is dropped.
 pub struct Site {
@@ -44,10 +19,8 @@ pub struct Site {
     name: RelPath,
     path: PathBuf,
     scale: Scale,
-    dir: Rc<OwnedFd>,
+    dir: Arc<OwnedFd>,
     filesystem: FilesystemKind,
-    kernel: Root,
-    walk: Root,
 }
 
 impl Site {
@@ -73,16 +46,15 @@ impl Site {
     fn enter(above: Root, name: RelPath, path: PathBuf, scale: Scale) -> Result<Self, Failure> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = rustix::fs::openat(CWD, &path, flags, Mode::empty())?;
-        let kernel = open(&path, BackendChoice::Kernel, Links::Refuse)?;
-        let walk = open(&path, BackendChoice::Walk, Links::Refuse)?;
+        // The floor is written with it, so without it there is nothing to compare with.
+        let options = RootOptions::new().backend(BackendChoice::Kernel);
+        let kernel = Root::open_ambient_with(&path, options)?;
         Ok(Self {
             above,
             name,
             scale,
-            dir: Rc::new(dir),
+            dir: Arc::new(dir),
             filesystem: kernel.enforcement().filesystem,
-            kernel,
-            walk,
             path,
         })
     }
@@ -107,44 +79,17 @@ impl Site {
 
     /// The directory's descriptor, for raw system calls.
     #[must_use]
-    pub fn dir(&self) -> Rc<OwnedFd> {
-        Rc::clone(&self.dir)
+    pub fn dir(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.dir)
     }
 
-    /// The directory as a root, once with each backend.
-    #[must_use]
-    pub fn roots(&self) -> [(Column, Root); 2] {
-        [
-            (Column::Kernel, self.kernel.clone()),
-            (Column::Walk, self.walk.clone()),
-        ]
-    }
-
-    /// As [`Site::roots`], following links that stay beneath.
+    /// Whoever can be asked to work here.
     ///
     /// # Errors
-    /// What stops the directory from being opened again.
-    pub fn roots_with_links(&self) -> Result<[(Column, Root); 2], Error> {
-        let root = |choice| open(&self.path, choice, Links::Beneath);
-        Ok([
-            (Column::Kernel, root(BackendChoice::Kernel)?),
-            (Column::Walk, root(BackendChoice::Walk)?),
-        ])
+    /// What stops one of them from opening the directory.
+    pub fn contenders(&self) -> Result<Vec<Box<dyn Contender>>, Failure> {
+        MAKERS.iter().map(|(_, make)| make(self)).collect()
     }
-
-    /// The directory as cap-std has it.
-    ///
-    /// # Errors
-    /// What stops the directory from being opened again.
-    #[cfg(feature = "peers")]
-    pub fn cap_std(&self) -> Result<cap_std::fs::Dir, Failure> {
-        let authority = cap_std::ambient_authority();
-        Ok(cap_std::fs::Dir::open_ambient_dir(&self.path, authority)?)
-    }
-}
-
-fn open(path: &Path, choice: BackendChoice, links: Links) -> Result<Root, Error> {
-    Root::open_ambient_with(path, RootOptions::new().backend(choice).links(links))
 }
 
 impl Drop for Site {

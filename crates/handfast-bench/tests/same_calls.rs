@@ -10,12 +10,17 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use handfast_bench::column::Column;
+use handfast_bench::row::Group;
 use handfast_bench::rows;
+use handfast_bench::scale::Scale;
 
-/// Calls that the library makes more often than the floor: rows, column, call. To be emptied.
-const EXTRA: [(&str, Column, &str); 2] = [
-    ("stat/", Column::Walk, "statx"),
-    ("create-dir-all/existing", Column::Walk, "statx"),
+/// Calls that the library makes more often than the floor, and how much more often: rows, column,
+/// call. To be emptied.
+const EXTRA: [(&str, Column, &str, u32); 4] = [
+    ("stat/", Column::Walk, "statx", 1),
+    ("create-dir-all/existing", Column::Walk, "statx", 1),
+    ("copy-tree", Column::Kernel, "statx", 1),
+    ("copy-tree", Column::Walk, "statx", 1),
 ];
 
 type Calls = BTreeMap<String, u32>;
@@ -27,17 +32,18 @@ fn the_floor_makes_the_same_system_calls() {
         println!("skipped: strace is not installed");
         return;
     }
-    for row in rows::all() {
+    // What grows makes the calls of the rows before, many times.
+    let rows = rows::all(&Scale::SMALL);
+    for row in rows.iter().filter(|row| row.group == Group::Work) {
         for (floor, column) in [
             (Column::Raw, Column::Kernel),
             (Column::RawWalk, Column::Walk),
         ] {
-            let (mut by_hand, mut by_library) = (calls(&row.id, floor), calls(&row.id, column));
+            let (mut by_hand, by_library) = (calls(&row.id, floor), calls(&row.id, column));
             assert!(floor != Column::Raw || !by_hand.is_empty(), "{}", row.id);
-            for (rows, who, call) in EXTRA {
+            for (rows, who, call, extra) in EXTRA {
                 if row.id.starts_with(rows) && who == column {
-                    by_hand.remove(call);
-                    by_library.remove(call);
+                    *by_hand.entry(call.to_owned()).or_default() += extra;
                 }
             }
             assert_eq!(by_hand, by_library, "{}, {column}", row.id);

@@ -65,7 +65,7 @@ impl AsFd for Parent<'_> {
 }
 
 /// How a path is looked up by hand, following no link.
-pub trait Lookup: Copy + 'static {
+pub trait Lookup: Copy + Send + 'static {
     /// The column in which this is the floor.
     const COLUMN: Column;
 

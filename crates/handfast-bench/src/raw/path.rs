@@ -30,6 +30,14 @@ impl RawPath {
         })
     }
 
+    /// Cuts several up.
+    ///
+    /// # Errors
+    /// As [`RawPath::new`].
+    pub fn all(texts: &[String]) -> Result<Vec<Self>, Failure> {
+        texts.iter().map(|text| Self::new(text)).collect()
+    }
+
     /// All of it.
     #[must_use]
     pub fn whole(&self) -> &CStr {

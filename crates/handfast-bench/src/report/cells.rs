@@ -1,16 +1,36 @@
 //! Measurements as short texts, for tables of either kind.
 
-use crate::budgets::{Bound, Verdict};
+use crate::budgets::{Bound, Outcome, Verdict};
 use crate::clock::Clock;
 use crate::column::Column;
+use crate::footprint::Needs;
+use crate::row::Group;
 use crate::run::Measured;
+use crate::words::{bytes, duration};
 
 use super::Place;
 
 /// What the numbers in a table mean.
-pub(super) const LEGEND: &str = "Each cell: time for one operation (median); then how many times \
-     what the same system calls by hand need, raw-walk for walk and raw for the others (median of \
-     the rounds' ratios), ± half the distance between the quartiles. For raw the ± is of the time.";
+pub(super) const LEGEND: &str = "raw: the time of one operation (median of the rounds). The \
+     others: how many times that they need (median of the ratios within a round); below 1 by more \
+     than the spread, fewer system calls than Handfast's promises need. ±: half the distance between the quartiles.";
+
+/// What the numbers about memory and descriptors mean.
+pub(super) const NEEDS: &str = "For one operation: the most heap in use at once, how often memory \
+     was asked for, and the fewest descriptors with which it works.";
+
+type Belongs = fn(Group) -> bool;
+
+/// The tables, in their order, and which rows they have.
+pub(super) const TABLES: [(&str, Belongs); 3] = [
+    ("work", |group| group == Group::Work),
+    ("more and more files", |group| {
+        matches!(group, Group::Files(_))
+    }),
+    ("more and more threads", |group| {
+        matches!(group, Group::Threads(_))
+    }),
+];
 
 /// The columns that any row of a place has.
 pub(super) fn columns(place: &Place) -> Vec<Column> {
@@ -23,18 +43,61 @@ pub(super) fn columns(place: &Place) -> Vec<Column> {
         .collect()
 }
 
-/// One cell of a table: time, ratio, spread; nothing if the row lacks the column.
-pub(super) fn cell(row: &Measured, column: Column, clock: Clock) -> Option<[String; 3]> {
-    let time = row.time(column, clock)?;
-    let ratio = column
-        .baseline()
-        .and_then(|baseline| row.ratio(column, baseline, clock));
-    let spread = ratio.unwrap_or(time).spread_percent();
-    Some([
-        duration(time.median),
-        ratio.map_or_else(String::new, |ratio| format!("{:.2}", ratio.median)),
-        format!("±{spread:.0}%"),
-    ])
+/// Why cells are empty: each reason once, with a letter.
+#[derive(Debug, Default)]
+pub(super) struct Reasons(Vec<&'static str>);
+
+impl Reasons {
+    fn letter(index: usize) -> char {
+        char::from(b'a'.saturating_add(u8::try_from(index).unwrap_or(u8::MAX)))
+    }
+
+    /// What stands in an empty cell.
+    pub(super) fn mark(&mut self, reason: &'static str) -> String {
+        let known = self.0.iter().position(|told| *told == reason);
+        let index = known.unwrap_or_else(|| {
+            self.0.push(reason);
+            self.0.len() - 1
+        });
+        format!("({})", Self::letter(index))
+    }
+
+    /// The reasons, each with its mark.
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
+        let lines = self.0.iter().enumerate();
+        lines.map(|(index, reason)| format!("({}) {reason}.", Self::letter(index)))
+    }
+}
+
+/// One cell of a table: a time or a ratio, and its spread; or the mark of a reason.
+pub(super) fn cell(
+    row: &Measured,
+    column: Column,
+    clock: Clock,
+    reasons: &mut Reasons,
+) -> [String; 2] {
+    if let Some((_, reason)) = row.lacks.iter().find(|(lacking, _)| *lacking == column) {
+        return [reasons.mark(reason), String::new()];
+    }
+    let (text, summary) = if column == Column::Raw {
+        let time = row.time(column, clock);
+        (time.map(|time| duration(time.median)), time)
+    } else {
+        let ratio = row.ratio(column, Column::Raw, clock);
+        (ratio.map(|ratio| format!("{:.2}", ratio.median)), ratio)
+    };
+    let spread = summary.map(|summary| format!("±{:.0}%", summary.spread_percent()));
+    [text.unwrap_or_default(), spread.unwrap_or_default()]
+}
+
+/// What an operation needs besides time.
+pub(super) fn needs(needs: &Needs) -> String {
+    format!(
+        "{}, {}×, {} fd",
+        bytes(needs.heap),
+        needs.allocations,
+        needs.descriptors
+    )
 }
 
 /// What a verdict measured: the ratio and its quartiles.
@@ -43,6 +106,12 @@ pub(super) fn measured(verdict: &Verdict) -> String {
         || "-".to_owned(),
         |ratio| format!("{:.3} ({:.3}–{:.3})", ratio.median, ratio.p25, ratio.p75),
     )
+}
+
+/// How far the floor itself is ahead, where that matters.
+pub(super) fn floor(verdict: &Verdict) -> String {
+    let floor = verdict.floor.map(|floor| format!("{:.3}", floor.median));
+    floor.unwrap_or_default()
 }
 
 /// What a verdict promised.
@@ -54,31 +123,32 @@ pub(super) fn promised(verdict: &Verdict) -> String {
     }
 }
 
-/// Nanoseconds for people: three or four digits and a unit.
-pub(super) fn duration(nanoseconds: f64) -> String {
-    let (value, unit) = match nanoseconds {
-        small if small < 1e4 => return format!("{small:.0} ns"),
-        medium if medium < 1e7 => (medium / 1e3, "µs"),
-        large if large < 1e10 => (large / 1e6, "ms"),
-        huge => (huge / 1e9, "s"),
+/// Whether a promise was kept, and by how much.
+pub(super) fn outcome(verdict: &Verdict) -> String {
+    let share = verdict.shortfall().unwrap_or_default() * 100.0;
+    let mut text = match verdict.outcome {
+        Outcome::NotMeasured => return "not measured".to_owned(),
+        Outcome::Pass => format!("kept, {:.1}% to spare", -share),
+        Outcome::Miss => format!("missed by {share:.1}%"),
     };
-    if value < 100.0 {
-        format!("{value:.1} {unit}")
-    } else {
-        format!("{value:.0} {unit}")
+    if verdict.is_within_spread() {
+        text += ", within the spread";
     }
+    if verdict.outcome == Outcome::Miss && verdict.is_out_of_reach() {
+        text += "; raw calls miss it too";
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::duration;
+    use super::Reasons;
 
     #[test]
-    fn durations_keep_three_digits() {
-        let texts = [999.6, 9_999.0, 23_091.0, 1_260_000.0, 17_300_000.0].map(duration);
-        assert_eq!(
-            texts,
-            ["1000 ns", "9999 ns", "23.1 µs", "1260 µs", "17.3 ms"]
-        );
+    fn a_reason_is_told_once() {
+        let mut reasons = Reasons::default();
+        let marks = ["x", "y", "x"].map(|reason| reasons.mark(reason));
+        assert_eq!(marks, ["(a)", "(b)", "(a)"]);
+        assert_eq!(reasons.lines().collect::<Vec<_>>(), ["(a) x.", "(b) y."]);
     }
 }

@@ -1,22 +1,32 @@
 //! Tables for people: aligned, one for each place and clock.
 
-use super::cells::{LEGEND, cell, columns, measured, promised};
+use super::cells::{
+    LEGEND, NEEDS, Reasons, TABLES, cell, columns, floor, measured, needs, outcome, promised,
+};
 use super::{Place, Report};
 use crate::budgets::Outcome;
 use crate::clock::Clock;
+use crate::column::Column;
+use crate::run::Measured;
 
 /// The whole report as text.
 #[must_use]
 pub fn table(report: &Report) -> String {
-    let machine = &report.machine;
-    let mut text = format!(
-        "{}, {} cores, {}; {} rounds\n",
-        machine.cpu, machine.cores, machine.kernel, report.rounds
-    );
+    let mut text = report.subject() + "\n";
+    let mut reasons = Reasons::default();
     for place in &report.places {
         for clock in &report.clocks {
-            text += &format!("\n{}, {}\n\n", place.name, clock.name());
-            text += &align(&times(place, *clock));
+            for (title, belongs) in TABLES {
+                let rows: Vec<_> = place.rows.iter().filter(|row| belongs(row.group)).collect();
+                if !rows.is_empty() {
+                    text += &format!("\n{}, {}, {title}\n\n", place.name, clock.name());
+                    text += &align(&times(&columns(place), &rows, *clock, &mut reasons));
+                }
+            }
+        }
+        if !place.footprints.is_empty() {
+            text += &format!("\n{}, memory and descriptors\n\n", place.name);
+            text += &align(&footprints(place));
         }
         if !place.verdicts.is_empty() {
             text += &format!("\n{}, budgets\n\n", place.name);
@@ -24,6 +34,14 @@ pub fn table(report: &Report) -> String {
         }
     }
     text += &format!("\n{LEGEND}\n");
+    if report
+        .places
+        .iter()
+        .any(|place| !place.footprints.is_empty())
+    {
+        text += &format!("{NEEDS}\n");
+    }
+    text.extend(reasons.lines().map(|line| line + "\n"));
     let (passed, missed) = (report.count(Outcome::Pass), report.count(Outcome::Miss));
     let unknown = report.count(Outcome::NotMeasured);
     if passed + missed + unknown > 0 {
@@ -35,37 +53,57 @@ pub fn table(report: &Report) -> String {
 /// A grid of texts; the first column is set to the left, the others to the right.
 type Grid = Vec<Vec<String>>;
 
-fn times(place: &Place, clock: Clock) -> Grid {
-    let columns = columns(place);
+fn times(columns: &[Column], rows: &[&Measured], clock: Clock, reasons: &mut Reasons) -> Grid {
     let mut header = vec![String::new()];
-    for column in &columns {
-        // Three texts make a cell; the name stands above the first.
-        header.extend([column.to_string(), String::new(), String::new()]);
+    for column in columns {
+        // Two texts make a cell; the name stands above the first.
+        header.extend([column.to_string(), String::new()]);
     }
     let mut grid = vec![header];
-    for row in &place.rows {
+    for row in rows {
         let mut line = vec![row.title.clone()];
-        for column in &columns {
-            line.extend(cell(row, *column, clock).unwrap_or_default());
+        for column in columns {
+            line.extend(cell(row, *column, clock, reasons));
         }
         grid.push(line);
     }
     grid
 }
 
+fn footprints(place: &Place) -> Grid {
+    let columns = columns(place);
+    let mut header = vec![String::new()];
+    header.extend(columns.iter().map(ToString::to_string));
+    let mut grid = vec![header];
+    for row in &place.footprints {
+        let mut line = vec![row.title.clone()];
+        for column in &columns {
+            let found = row.cells.iter().find(|(here, _)| here == column);
+            line.push(found.map_or_else(String::new, |(_, found)| needs(found)));
+        }
+        grid.push(line);
+    }
+    let mut line = vec!["held between operations".to_owned()];
+    for column in &columns {
+        let found = place.at_rest.iter().find(|(here, _)| here == column);
+        line.push(found.map_or_else(String::new, |(_, held)| format!("{held} fd")));
+    }
+    grid.push(line);
+    grid
+}
+
 fn verdicts(place: &Place) -> Grid {
-    place
-        .verdicts
-        .iter()
-        .map(|verdict| {
-            vec![
-                verdict.budget.row.clone(),
-                promised(verdict),
-                measured(verdict),
-                verdict.outcome.name().to_owned(),
-            ]
-        })
-        .collect()
+    let header = ["", "budget", "measured", "raw's own lead", "verdict"].map(str::to_owned);
+    let lines = place.verdicts.iter().map(|verdict| {
+        vec![
+            verdict.budget.row.clone(),
+            promised(verdict),
+            measured(verdict),
+            floor(verdict),
+            outcome(verdict),
+        ]
+    });
+    std::iter::once(header.to_vec()).chain(lines).collect()
 }
 
 fn align(grid: &Grid) -> String {

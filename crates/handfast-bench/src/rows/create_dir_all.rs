@@ -1,19 +1,17 @@
 //! Create a directory and its parents: none of them there, or all of them.
 #![expect(
     clippy::disallowed_methods,
-    reason = "one column is what people write who confine nothing"
+    reason = "what a batch needs is made by path: the scratch directory is ours alone"
 )]
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
-use handfast::RelPath;
 use rustix::fs::{Mode, mkdirat, openat};
 use rustix::io::Errno;
 
 use super::LEFTOVERS;
 use crate::Failure;
-use crate::column::Column;
 use crate::raw::{Components, Lookup, Openat2, PIN, Pin, RawPath, status};
 use crate::row::{Case, Row, Stage, Work};
 use crate::site::Site;
@@ -34,60 +32,39 @@ pub(super) fn rows() -> impl Iterator<Item = Row> {
         Row::new(
             format!("create-dir-all/{id}"),
             format!("create-dir-all of 4 levels, {title}"),
-            move |site| cases(site, before),
+            move |site| work(site, before),
         )
     })
 }
 
-fn cases(site: &Site, before: Before) -> Result<Work, Failure> {
+fn work(site: &Site, before: Before) -> Result<Work, Failure> {
     let count = match before {
         Before::Nothing => LEFTOVERS,
         Before::Everything => 1,
     };
     let tops: Vec<String> = (0..count).map(|index| format!("new-{index:03}")).collect();
     let texts: Vec<String> = tops.iter().map(|top| format!("{top}/b/c/d")).collect();
-    let paths: Vec<PathBuf> = texts.iter().map(|text| site.path(text)).collect();
     let stage = Levels {
         tops: tops.iter().map(|top| site.path(top)).collect(),
-        last: paths[0].clone(),
+        last: site.path(&texts[0]),
         before,
     };
-    let mut cases = vec![
-        raw(Openat2, site, &texts)?,
-        raw(Components, site, &texts)?,
-        Case::new(Column::Std, move |index| {
-            std::fs::create_dir_all(&paths[index % count])?;
-            Ok(1)
-        }),
+    let floor = vec![
+        floor(Openat2, site, &texts)?,
+        floor(Components, site, &texts)?,
     ];
-    for (column, root) in site.roots() {
-        let paths = texts.iter().map(RelPath::parse);
-        let paths = paths.collect::<Result<Vec<_>, _>>()?;
-        cases.push(Case::new(column, move |index| {
-            root.create_dir_all(&paths[index % count])?;
-            Ok(1)
-        }));
-    }
-    #[cfg(feature = "peers")]
-    {
-        let dir = site.cap_std()?;
-        cases.push(Case::new(Column::CapStd, move |index| {
-            dir.create_dir_all(&texts[index % count])?;
-            Ok(1)
-        }));
-    }
     let batch = match before {
         Before::Nothing => LEFTOVERS,
         Before::Everything => usize::MAX,
     };
-    Ok(Work::new(cases).staged(batch, stage))
+    let work = Work::new(site, floor, |contender| contender.create_dir_all(&texts))?;
+    Ok(work.staged(batch, stage))
 }
 
 /// One lookup answers if everything is there; otherwise each level is made in the held one above.
-fn raw<L: Lookup>(lookup: L, site: &Site, texts: &[String]) -> Result<Case, Failure> {
+fn floor<L: Lookup>(lookup: L, site: &Site, texts: &[String]) -> Result<Case, Failure> {
     let dir = site.dir();
-    let paths = texts.iter().map(|text| RawPath::new(text));
-    let paths = paths.collect::<Result<Vec<_>, _>>()?;
+    let paths = RawPath::all(texts)?;
     Ok(Case::new(L::COLUMN, move |index| {
         let path = &paths[index % paths.len()];
         match lookup.pin(dir.as_fd(), path, Pin::Dir) {

@@ -8,8 +8,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::buffer::Buffer;
 use crate::Failure;
+use crate::buffer::Buffer;
 use crate::site::Site;
 
 /// Directories of a path of that depth, and a last component: `d1/d2/d3/name`.
@@ -60,6 +60,35 @@ pub(super) fn tree(site: &Site) -> Result<String, Failure> {
     Ok("tree".to_owned())
 }
 
+/// The same, smaller.
+pub(super) fn small_tree(site: &Site) -> Result<String, Failure> {
+    grow(&site.path("small-tree"), site.scale().small_tree)?;
+    Ok("small-tree".to_owned())
+}
+
+/// A directory with very many files of that length, none of which takes any space, and some of
+/// their names: spread evenly, and as many at every size.
+pub(super) fn crowd(site: &Site, files: usize) -> Result<Vec<String>, Failure> {
+    let dir = format!("crowd-{files}");
+    let top = site.path(&dir);
+    fs::create_dir_all(&top)?;
+    for file in 0..files {
+        fs::File::create(top.join(name(file)))?.set_len(64)?;
+    }
+    let asked = files.min(100);
+    let step = files / asked;
+    let path = |index| format!("{dir}/{}", name(index * step));
+    Ok((0..asked).map(path).collect())
+}
+
+/// Directories with a hundred files each, so many in all.
+pub(super) fn forest(site: &Site, files: usize) -> Result<String, Failure> {
+    let text = format!("forest-{files}");
+    let each = files.min(100);
+    grow(&site.path(&text), (files / each, each))?;
+    Ok(text)
+}
+
 /// Makes directories with files.
 pub(super) fn grow(top: &Path, (dirs, files): (usize, usize)) -> Result<(), Failure> {
     fs::create_dir_all(top)?;
@@ -73,7 +102,11 @@ fn fill(dir: &Path, files: usize) -> Result<(), Failure> {
     fs::create_dir_all(dir)?;
     for file in 0..files {
         let length = u64::try_from(file % 7)?;
-        fs::File::create(dir.join(format!("file-{file:05}.txt")))?.set_len(length)?;
+        fs::File::create(dir.join(name(file)))?.set_len(length)?;
     }
     Ok(())
+}
+
+fn name(file: usize) -> String {
+    format!("file-{file:05}.txt")
 }

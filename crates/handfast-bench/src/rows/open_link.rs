@@ -4,13 +4,13 @@ use std::os::fd::AsFd;
 
 use rustix::fs::OFlags;
 
-use super::buffer::Buffer;
 use super::fixtures;
-use super::open_read::{self, handfast, read};
 use crate::Failure;
+use crate::buffer::Buffer;
 use crate::raw::{Components, Lookup, Openat2, RawPath, status, to_blocking};
 use crate::row::{Case, Row, Work};
 use crate::site::Site;
+use crate::tally::read;
 
 pub(super) fn row() -> Row {
     Row::new(
@@ -18,22 +18,16 @@ pub(super) fn row() -> Row {
         "open + read 4 KiB, in-root link",
         |site: &Site| {
             let text = fixtures::linked(site)?;
-            let mut cases = vec![
-                raw(Openat2, site, &text)?,
-                raw(Components, site, &text)?,
-                open_read::std(site, &text),
+            let floor = vec![
+                floor(Openat2, site, &text)?,
+                floor(Components, site, &text)?,
             ];
-            for (column, root) in site.roots_with_links()? {
-                cases.push(handfast(column, root, &text)?);
-            }
-            #[cfg(feature = "peers")]
-            cases.push(open_read::cap_std(site, &text)?);
-            Ok(Work::new(cases))
+            Work::new(site, floor, |contender| contender.open_linked(&text))
         },
     )
 }
 
-fn raw<L: Lookup>(lookup: L, site: &Site, text: &str) -> Result<Case, Failure> {
+fn floor<L: Lookup>(lookup: L, site: &Site, text: &str) -> Result<Case, Failure> {
     let (dir, path) = (site.dir(), RawPath::new(text)?);
     let mut buffer = Buffer::new();
     Ok(Case::new(L::COLUMN, move |_| {

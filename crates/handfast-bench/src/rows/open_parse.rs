@@ -1,20 +1,20 @@
 //! Open a file and read it, beginning with text: what parsing a path costs.
 
-use std::io::Read;
 use std::os::fd::AsFd;
 
-use handfast::RelPath;
 use rustix::fs::{Mode, OFlags};
 
-use super::buffer::Buffer;
-use super::open_read::read;
-use super::{SMALL, fixtures};
+use super::fixtures;
+use crate::buffer::Buffer;
 use crate::column::Column;
+use crate::contender::lacks;
 use crate::raw::{CAUTIOUS, STRICT, status, to_blocking};
 use crate::row::{Case, Row, Work};
 use crate::site::Site;
+use crate::tally::read;
 
 const DEPTH: usize = 4;
+const SAME: &str = "who walks does not matter for parsing: see the kernel column";
 
 pub(super) fn row() -> Row {
     Row::new(
@@ -22,28 +22,18 @@ pub(super) fn row() -> Row {
         "open + read 4 KiB, depth 4, from text",
         |site: &Site| {
             let text = fixtures::file(site, DEPTH, "file")?;
-            let mut cases = vec![raw(site, &text), std(site, &text)];
-            for (column, root) in site.roots() {
-                // Who walks does not matter here.
-                if column == Column::Kernel {
-                    let text = text.clone();
-                    let mut buffer = Buffer::new();
-                    cases.push(Case::new(column, move |_| {
-                        let path = RelPath::parse(&text)?;
-                        let mut file = root.open(&path)?;
-                        let got = file.read(&mut buffer)?;
-                        Ok(read(&buffer, got, file.metadata().len))
-                    }));
-                }
-            }
-            #[cfg(feature = "peers")]
-            cases.push(cap_std(site, &text)?);
-            Ok(Work::new(cases))
+            let work = Work::new(site, vec![floor(site, &text)], |contender| match contender
+                .column()
+            {
+                Column::Walk => lacks(SAME),
+                _ => contender.open_parsed(&text),
+            })?;
+            Ok(work.without(Column::RawWalk, SAME))
         },
     )
 }
 
-fn raw(site: &Site, text: &str) -> Case {
+fn floor(site: &Site, text: &str) -> Case {
     let (dir, text) = (site.dir(), text.to_owned());
     let mut buffer = Buffer::new();
     Case::new(Column::Raw, move |_| {
@@ -54,23 +44,4 @@ fn raw(site: &Site, text: &str) -> Case {
         let got = rustix::io::read(&fd, &mut *buffer)?;
         Ok(read(&buffer, got, status.stx_size))
     })
-}
-
-fn std(site: &Site, text: &str) -> Case {
-    let (top, text) = (site.path(""), text.to_owned());
-    let mut buffer = Buffer::new();
-    Case::new(Column::Std, move |_| {
-        let got = std::fs::File::open(top.join(&text))?.read(&mut buffer)?;
-        Ok(read(&buffer, got, SMALL as u64))
-    })
-}
-
-#[cfg(feature = "peers")]
-fn cap_std(site: &Site, text: &str) -> Result<Case, crate::Failure> {
-    let (dir, text) = (site.cap_std()?, text.to_owned());
-    let mut buffer = Buffer::new();
-    Ok(Case::new(Column::CapStd, move |_| {
-        let got = dir.open(&text)?.read(&mut buffer)?;
-        Ok(read(&buffer, got, SMALL as u64))
-    }))
 }

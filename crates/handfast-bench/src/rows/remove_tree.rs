@@ -1,20 +1,14 @@
 //! Remove a tree.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "one column is what people write who confine nothing"
-)]
 
 use std::ffi::CString;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
-use handfast::RelPath;
 use rustix::fs::{AtFlags, FileType, unlinkat};
 use rustix::io::Errno;
 
 use super::fixtures;
 use crate::Failure;
-use crate::column::Column;
 use crate::raw::{BUFFER, Components, Lookup, Openat2, RawPath, list};
 use crate::row::{Case, Row, Stage, Work};
 use crate::site::Site;
@@ -26,41 +20,19 @@ pub(super) fn row() -> Row {
         "remove-tree",
         "remove-tree of 1,000 files",
         |site: &Site| {
-            let path = site.path(NAME);
             let stage = Doomed {
-                path: path.clone(),
-                size: site.scale().removed,
+                path: site.path(NAME),
+                size: site.scale().small_tree,
             };
-            let mut cases = vec![
-                raw(Openat2, site)?,
-                raw(Components, site)?,
-                Case::new(Column::Std, move |_| {
-                    std::fs::remove_dir_all(&path)?;
-                    Ok(1)
-                }),
-            ];
-            for (column, root) in site.roots() {
-                let path = RelPath::parse(NAME)?;
-                cases.push(Case::new(column, move |_| {
-                    root.remove_tree(&path)?;
-                    Ok(1)
-                }));
-            }
-            #[cfg(feature = "peers")]
-            {
-                let dir = site.cap_std()?;
-                cases.push(Case::new(Column::CapStd, move |_| {
-                    dir.remove_dir_all(NAME)?;
-                    Ok(1)
-                }));
-            }
-            Ok(Work::new(cases).staged(1, stage))
+            let floor = vec![floor(Openat2, site)?, floor(Components, site)?];
+            let work = Work::new(site, floor, |contender| contender.remove_tree(NAME))?;
+            Ok(work.staged(1, stage))
         },
     )
 }
 
 /// Unlink first: only what turns out to be a directory is entered.
-fn raw<L: Lookup>(lookup: L, site: &Site) -> Result<Case, Failure> {
+fn floor<L: Lookup>(lookup: L, site: &Site) -> Result<Case, Failure> {
     let (dir, path) = (site.dir(), RawPath::new(NAME)?);
     Ok(Case::new(L::COLUMN, move |_| {
         let parent = lookup.parent(dir.as_fd(), &path)?;

@@ -1,17 +1,14 @@
 //! Rename a file forth, and back, and forth.
 #![expect(
     clippy::disallowed_methods,
-    reason = "one column is what people write who confine nothing"
+    reason = "the file is put back by path: the scratch directory is ours alone"
 )]
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
-use handfast::{RelPath, RenameMode};
-
 use super::fixtures;
 use crate::Failure;
-use crate::column::Column;
 use crate::raw::{Components, Lookup, Openat2, RawPath};
 use crate::row::{Case, Row, Stage, Work};
 use crate::site::Site;
@@ -22,37 +19,17 @@ pub(super) fn row() -> Row {
             fixtures::file(site, 4, "here")?,
             fixtures::free(site, 4, "there")?,
         ];
-        let paths = texts.each_ref().map(|text| site.path(text));
-        let stage = Moved(paths.clone());
-        let mut cases = vec![
-            raw(Openat2, site, &texts)?,
-            raw(Components, site, &texts)?,
-            Case::new(Column::Std, move |index| {
-                std::fs::rename(&paths[index % 2], &paths[(index + 1) % 2])?;
-                Ok(1)
-            }),
+        let stage = Moved(texts.each_ref().map(|text| site.path(text)));
+        let floor = vec![
+            floor(Openat2, site, &texts)?,
+            floor(Components, site, &texts)?,
         ];
-        for (column, root) in site.roots() {
-            let paths = [RelPath::parse(&texts[0])?, RelPath::parse(&texts[1])?];
-            cases.push(Case::new(column, move |index| {
-                let (from, to) = (&paths[index % 2], &paths[(index + 1) % 2]);
-                root.rename(from, to, RenameMode::Replace)?;
-                Ok(1)
-            }));
-        }
-        #[cfg(feature = "peers")]
-        {
-            let dir = site.cap_std()?;
-            cases.push(Case::new(Column::CapStd, move |index| {
-                dir.rename(&texts[index % 2], &dir, &texts[(index + 1) % 2])?;
-                Ok(1)
-            }));
-        }
-        Ok(Work::new(cases).staged(usize::MAX, stage))
+        let work = Work::new(site, floor, |contender| contender.rename(&texts))?;
+        Ok(work.staged(usize::MAX, stage))
     })
 }
 
-fn raw<L: Lookup>(lookup: L, site: &Site, texts: &[String; 2]) -> Result<Case, Failure> {
+fn floor<L: Lookup>(lookup: L, site: &Site, texts: &[String; 2]) -> Result<Case, Failure> {
     let dir = site.dir();
     let paths = [RawPath::new(&texts[0])?, RawPath::new(&texts[1])?];
     Ok(Case::new(L::COLUMN, move |index| {

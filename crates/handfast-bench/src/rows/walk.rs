@@ -2,18 +2,15 @@
 
 use std::ffi::CString;
 use std::os::fd::AsFd;
-use std::path::Path;
 
-use handfast::{RelPath, Root};
 use rustix::fs::FileType;
 
 use super::fixtures;
-use super::read_dir::{Ask, entry};
 use crate::Failure;
-use crate::column::Column;
 use crate::raw::{BUFFER, Components, Lookup, Openat2, RawPath, list, status, status_at};
 use crate::row::{Case, Row, Work};
 use crate::site::Site;
+use crate::tally::{Ask, entry};
 
 pub(super) fn rows() -> impl Iterator<Item = Row> {
     [
@@ -25,34 +22,26 @@ pub(super) fn rows() -> impl Iterator<Item = Row> {
         Row::new(
             format!("walk/{id}"),
             format!("walk of 10,000, {title}"),
-            move |site| cases(site, ask),
+            move |site| work(site, &fixtures::tree(site)?, ask),
         )
     })
 }
 
-fn cases(site: &Site, ask: Ask) -> Result<Work, Failure> {
-    let text = fixtures::tree(site)?;
-    let path = site.path(&text);
-    let mut cases = vec![
-        raw(Openat2, site, &text, ask)?,
-        raw(Components, site, &text, ask)?,
-        Case::new(Column::Std, move |_| std(&path, ask)),
+pub(super) fn work(site: &Site, text: &str, ask: Ask) -> Result<Work, Failure> {
+    let floor = vec![
+        floor(Openat2, site, text, ask)?,
+        floor(Components, site, text, ask)?,
     ];
-    for (column, root) in site.roots() {
-        cases.push(handfast(column, root, &text, ask)?);
-    }
-    #[cfg(feature = "peers")]
-    {
-        let dir = site.cap_std()?;
-        cases.push(Case::new(Column::CapStd, move |_| {
-            cap_std(&dir.open_dir(&text)?, ask)
-        }));
-    }
-    Ok(Work::new(cases))
+    Work::new(site, floor, |contender| contender.walk(text, ask))
 }
 
 /// The trees here have two levels: the top is listed, then each directory in it.
-fn raw<L: Lookup>(lookup: L, site: &Site, text: &str, ask: Ask) -> Result<Case, Failure> {
+pub(super) fn floor<L: Lookup>(
+    lookup: L,
+    site: &Site,
+    text: &str,
+    ask: Ask,
+) -> Result<Case, Failure> {
     let (dir, path) = (site.dir(), RawPath::new(text)?);
     Ok(Case::new(L::COLUMN, move |_| {
         let top = lookup.list(dir.as_fd(), &path)?;
@@ -90,59 +79,4 @@ fn length(status: &rustix::fs::Statx) -> u64 {
         FileType::RegularFile => status.stx_size,
         _ => 0,
     }
-}
-
-fn std(dir: &Path, ask: Ask) -> Result<u64, Failure> {
-    let mut seen = 0;
-    for found in std::fs::read_dir(dir)? {
-        let found = found?;
-        seen += entry(found.file_name().as_encoded_bytes());
-        if ask == Ask::Metadata {
-            let metadata = found.metadata()?;
-            if metadata.is_file() {
-                seen += metadata.len();
-            }
-        }
-        if found.file_type()?.is_dir() {
-            seen += std(&found.path(), ask)?;
-        }
-    }
-    Ok(seen)
-}
-
-fn handfast(column: Column, root: Root, text: &str, ask: Ask) -> Result<Case, Failure> {
-    let path = RelPath::parse(text)?;
-    Ok(Case::new(column, move |_| {
-        let mut seen = 0;
-        let mut walk = root.walk(&path)?;
-        while let Some(found) = walk.next_entry()? {
-            seen += entry(found.name().as_bytes());
-            if ask == Ask::Metadata {
-                let metadata = found.metadata()?;
-                if metadata.is_file() {
-                    seen += metadata.len;
-                }
-            }
-        }
-        Ok(seen)
-    }))
-}
-
-#[cfg(feature = "peers")]
-fn cap_std(dir: &cap_std::fs::Dir, ask: Ask) -> Result<u64, Failure> {
-    let mut seen = 0;
-    for found in dir.entries()? {
-        let found = found?;
-        seen += entry(found.file_name().as_encoded_bytes());
-        if ask == Ask::Metadata {
-            let metadata = found.metadata()?;
-            if metadata.is_file() {
-                seen += metadata.len();
-            }
-        }
-        if found.file_type()?.is_dir() {
-            seen += cap_std(&found.open_dir()?, ask)?;
-        }
-    }
-    Ok(seen)
 }

@@ -1,63 +1,61 @@
-//! Replace a file atomically, without waiting for the disk.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "one column is what people write who confine nothing"
-)]
+//! Replace a file atomically, with and without waiting for the disk.
 
 use std::cell::Cell;
 use std::ffi::CStr;
-use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use handfast::{Durability, RelPath, WriteOptions};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Statx};
 use rustix::rand::GetRandomFlags;
 
-use super::buffer::Buffer;
-use super::{SMALL, fixtures};
+use super::{LEFTOVERS, SMALL, fixtures};
 use crate::Failure;
-use crate::column::Column;
-use crate::raw::{Components, Lookup, Openat2, PIN, RawPath, status, status_at};
+use crate::buffer::Buffer;
+use crate::contender::Sync;
+use crate::raw::{Components, LISTED, Lookup, Openat2, PIN, RawPath, status, status_at};
 use crate::row::{Case, Row, Stage, Work};
 use crate::site::Site;
 use crate::sys;
 
-pub(super) fn row() -> Row {
-    Row::new(
-        "atomic-write/no-sync",
-        "atomic write of 4 KiB, no fsync, depth 4",
-        |site: &Site| {
-            let text = fixtures::file(site, 4, "replaced")?;
-            let stage = Replaced {
-                path: site.path(&text),
-                inode: Cell::new(0),
-            };
-            let mut cases = vec![
-                raw(Openat2, site, &text)?,
-                raw(Components, site, &text)?,
-                std(site, &text),
-            ];
-            for (column, root) in site.roots() {
-                let (path, data) = (RelPath::parse(&text)?, Buffer::filled());
-                let options = WriteOptions::new().durability(Durability::None);
-                cases.push(Case::new(column, move |_| {
-                    root.write_with(&path, &*data, options)?;
-                    Ok(data.len() as u64)
-                }));
-            }
-            #[cfg(feature = "peers")]
-            cases.push(cap_std(site, text)?);
-            Ok(Work::new(cases).staged(usize::MAX, stage))
-        },
-    )
+pub(super) fn rows() -> impl Iterator<Item = Row> {
+    [
+        ("no-sync", "no fsync", Sync::No),
+        ("sync", "file and directory synced", Sync::Full),
+    ]
+    .into_iter()
+    .map(|(id, title, sync)| {
+        Row::new(
+            format!("atomic-write/{id}"),
+            format!("atomic write of 4 KiB, depth 4, {title}"),
+            move |site| work(site, sync),
+        )
+    })
+}
+
+fn work(site: &Site, sync: Sync) -> Result<Work, Failure> {
+    let text = fixtures::file(site, 4, "replaced")?;
+    let stage = Replaced {
+        path: site.path(&text),
+        inode: Cell::new(0),
+    };
+    let floor = vec![
+        floor(Openat2, site, &text, sync)?,
+        floor(Components, site, &text, sync)?,
+    ];
+    let work = Work::new(site, floor, |contender| contender.replace(&text, sync))?;
+    // A disk may be slow; a memory filesystem does not notice.
+    let most = match sync {
+        Sync::No => usize::MAX,
+        Sync::Full => LEFTOVERS,
+    };
+    Ok(work.staged(most, stage))
 }
 
 /// The library's sequence: what stands there is pinned, looked at and asked whether it may be
 /// written; a file without a name is locked, filled, dressed like the old one and named; one rename
 /// publishes it, and a last look says that it is the one under the name.
-fn raw<L: Lookup>(lookup: L, site: &Site, text: &str) -> Result<Case, Failure> {
+fn floor<L: Lookup>(lookup: L, site: &Site, text: &str, sync: Sync) -> Result<Case, Failure> {
     let (dir, path, data) = (site.dir(), RawPath::new(text)?, Buffer::filled());
     Ok(Case::new(L::COLUMN, move |_| {
         let parent = lookup.parent(dir.as_fd(), &path)?;
@@ -72,6 +70,14 @@ fn raw<L: Lookup>(lookup: L, site: &Site, text: &str) -> Result<Case, Failure> {
         if status(&draft)?.stx_mode != old.stx_mode {
             rustix::fs::fchmod(&draft, Mode::from_raw_mode(u32::from(old.stx_mode) & 0o777))?;
         }
+        // What cannot be opened shall stop the write and not its report.
+        let above = match sync {
+            Sync::No => None,
+            Sync::Full => Some(rustix::fs::openat(&parent, c".", LISTED, Mode::empty())?),
+        };
+        if sync == Sync::Full {
+            rustix::fs::fsync(&draft)?;
+        }
         let new = status(&draft)?;
         let mut random = [0; 8];
         rustix::rand::getrandom(&mut random, GetRandomFlags::empty())?;
@@ -84,6 +90,9 @@ fn raw<L: Lookup>(lookup: L, site: &Site, text: &str) -> Result<Case, Failure> {
             return Err("another file stands under the name".into());
         }
         rustix::fs::flock(&draft, FlockOperation::Unlock)?;
+        if let Some(above) = above {
+            rustix::fs::fsync(above)?;
+        }
         Ok(written as u64)
     }))
 }
@@ -111,29 +120,6 @@ fn staging_name<'a>(buffer: &'a mut [u8; STAGING], new: &Statx, random: [u8; 8])
     CStr::from_bytes_until_nul(buffer).unwrap_or(c"staging")
 }
 
-fn std(site: &Site, text: &str) -> Case {
-    let (path, data) = (site.path(text), Buffer::filled());
-    let draft = path.with_extension("draft");
-    Case::new(Column::Std, move |_| {
-        let written = std::fs::File::create_new(&draft)?.write(&data)?;
-        std::fs::rename(&draft, &path)?;
-        Ok(written as u64)
-    })
-}
-
-#[cfg(feature = "peers")]
-fn cap_std(site: &Site, text: String) -> Result<Case, Failure> {
-    let (dir, data) = (site.cap_std()?, Buffer::filled());
-    let draft = format!("{text}.draft");
-    let mut options = cap_std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    Ok(Case::new(Column::CapStd, move |_| {
-        let written = dir.open_with(&draft, &options)?.write(&data)?;
-        dir.rename(&draft, &dir, &text)?;
-        Ok(written as u64)
-    }))
-}
-
 /// Another file stands under the name after each operation.
 struct Replaced {
     path: PathBuf,
@@ -153,10 +139,22 @@ impl Stage for Replaced {
         }
         let parent = self.path.parent().ok_or("the file has no parent")?;
         for entry in std::fs::read_dir(parent)? {
-            if entry?.file_name().as_encoded_bytes().starts_with(b".") {
+            let name = entry?.file_name();
+            let name = name.as_encoded_bytes();
+            if name.starts_with(b".") || name.ends_with(b".draft") {
                 return Err("a draft was left behind".into());
             }
         }
         Ok(())
+    }
+
+    fn reset(&self) {
+        let Some(name) = self.path.file_name() else {
+            return;
+        };
+        let mut draft = name.to_owned();
+        draft.push(".draft");
+        // There need not be one.
+        let _absent = rustix::fs::unlink(self.path.with_file_name(draft));
     }
 }

@@ -2,23 +2,23 @@
 
 use std::ops::{Deref, DerefMut};
 
-use super::SMALL;
+use crate::rows::SMALL;
 
 #[repr(align(4096))]
 struct Page([u8; SMALL]);
 
 /// A page of its own for each column: what a copy costs depends on where it goes, and no column
 /// shall be lucky.
-pub(super) struct Buffer(Box<Page>);
+pub(crate) struct Buffer(Box<Page>);
 
 impl Buffer {
     /// Nothing but zeros, to read into.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Box::new(Page([0; SMALL])))
     }
 
     /// What stands in a small file: no byte is zero.
-    pub(super) fn filled() -> Self {
+    pub(crate) fn filled() -> Self {
         let mut buffer = Self::new();
         for (byte, value) in buffer.iter_mut().zip((1..=u8::MAX).cycle()) {
             *byte = value;

@@ -1,0 +1,10 @@
+//! The only `unsafe`: a system call that has no safe wrapper, the allocator that counts, and a
+//! process of its own for work that may come to harm.
+
+mod access;
+mod child;
+mod heap;
+
+pub(crate) use access::may_write;
+pub(crate) use child::succeeds;
+pub(crate) use heap::Heap;
