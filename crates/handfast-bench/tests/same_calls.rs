@@ -16,9 +16,7 @@ use handfast_bench::scale::Scale;
 
 /// Calls that the library makes more often than the floor, and how much more often: rows, column,
 /// call. To be emptied.
-const EXTRA: [(&str, Column, &str, u32); 4] = [
-    ("stat/", Column::Walk, "statx", 1),
-    ("create-dir-all/existing", Column::Walk, "statx", 1),
+const EXTRA: [(&str, Column, &str, u32); 2] = [
     ("copy-tree", Column::Kernel, "statx", 1),
     ("copy-tree", Column::Walk, "statx", 1),
 ];
