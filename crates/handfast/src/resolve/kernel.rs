@@ -15,6 +15,9 @@ use crate::root::Root;
 use crate::rules;
 use crate::sys;
 
+/// How often a loop is asked for again before it is believed.
+const LOOPS: u32 = 3;
+
 /// EAGAIN is answered by asking again, this often and this long: on a busy machine a thread may
 /// lose its core for longer than its patience, and then has hardly asked.
 const TRIES: u32 = 128;
@@ -121,7 +124,7 @@ fn follow(
     mode: Mode,
     last: Last,
 ) -> Answer {
-    let mut deadline = None;
+    let (mut deadline, mut loops) = (None, 0);
     for tries in 1..=MOST_TRIES {
         match sys::open_beneath(&root.pinned.fd, path, flags, mode, base(root)) {
             Ok(fd) => return Answer::Done(Ok(fd)),
@@ -138,6 +141,9 @@ fn follow(
             Err(errno @ Errno::XDEV) => {
                 return Answer::Done(Err(name_exdev(root, bytes, flags, last, errno)));
             }
+            // A lookup that the kernel began anew goes on counting links, so a long chain may be
+            // called a loop by chance. A loop is one each time.
+            Err(Errno::LOOP) if loops < LOOPS => loops += 1,
             Err(Errno::LOOP) => {
                 return Answer::Done(Err(Fault::rule(
                     ErrorKind::Link,

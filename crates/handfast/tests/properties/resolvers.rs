@@ -111,11 +111,17 @@ pub fn oracle(root: &Root, path: &RelPath, links: Links, nofollow: bool) -> Resu
     if path.must_be_dir() {
         flags |= OFlags::DIRECTORY;
     }
+    let mut loops = 0;
     loop {
         return match rustix::fs::openat2(root, path.as_bytes(), flags, Mode::empty(), resolve) {
             Ok(fd) => Ok(rustix::fs::fstat(fd).expect("a held descriptor").st_ino),
             Err(Errno::AGAIN) => continue,
             Err(Errno::XDEV) => Err(ErrorKind::Escape),
+            // A lookup that the kernel began anew goes on counting links.
+            Err(Errno::LOOP) if loops < 3 => {
+                loops += 1;
+                continue;
+            }
             Err(Errno::LOOP) => Err(ErrorKind::Link),
             Err(Errno::NOENT) => Err(ErrorKind::NotFound),
             Err(Errno::NOTDIR) => Err(ErrorKind::NotADirectory),
