@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use handfast::{Backend, BackendChoice};
 
 use crate::attacker::{AttackerProgram, Way};
+use crate::cell::Finding;
 use crate::pace::Pace;
-use crate::report::{Finding, Report, Skipped};
+use crate::report::{Report, Skipped};
 use crate::siege::Progress;
 
 /// One harm is enough to know, a few show that it was no accident.
