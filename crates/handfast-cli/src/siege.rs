@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use handfast::{Effect, ErrorKind};
+use handfast_siege::faults::{self, Faults, WorkOrder, serve_worker};
 use handfast_siege::{
-    AttackerProgram, Backends, Order, Progress, Report, Siege, SiegeError, Verdict, render,
-    serve_attacker,
+    AttackerProgram, Backends, Order, Report, Siege, SiegeError, Verdict, render, serve_attacker,
 };
 
 use crate::exit::Exit;
@@ -57,6 +57,15 @@ pub(crate) struct SiegeArgs {
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
 
+    /// Break the machine instead: errors, kills, full disks, power loss at every step of a few
+    /// operations
+    #[arg(long, conflicts_with_all = ["rounds", "backend"])]
+    faults: bool,
+
+    /// Work while the machine fails; for this command's own use
+    #[arg(long, hide = true, num_args = 4, value_names = ["SCENARIO", "DIR", "BACKEND", "LACK"])]
+    worker: Option<Vec<OsString>>,
+
     /// Be an attacker; for this command's own use
     #[arg(long, hide = true, num_args = 4, value_names = ["ATTACK", "DIR", "LEAF", "PARENT"])]
     attacker: Option<Vec<OsString>>,
@@ -77,11 +86,13 @@ impl SiegeArgs {
         if let Some(words) = &self.attacker {
             return attack(words, out);
         }
-        let base = match &self.root {
-            Some(root) => PathBuf::from(root),
-            None => std::env::temp_dir(),
-        };
-        let mut siege = Siege::new(base)
+        if let Some(words) = &self.worker {
+            return work(words, out);
+        }
+        if self.faults {
+            return self.break_the_machine(out);
+        }
+        let mut siege = Siege::new(self.base())
             .rounds(self.rounds)
             .only(self.only.iter().cloned())
             .backends(match self.backend {
@@ -94,19 +105,58 @@ impl SiegeArgs {
             siege = siege.attackers(AttackerProgram::new(program, arguments));
         }
         let mut teller = Teller::new(out.is_quiet());
-        let found = siege.run(&mut |progress| teller.tell(progress));
+        let found = siege.run(&mut |progress| {
+            teller.tell(&format!(
+                "attack {} of {}: {}, {} ({})",
+                progress.index, progress.attacks, progress.attack, progress.verb, progress.backend
+            ));
+        });
         teller.done();
         match found {
             Ok(report) => {
                 self.print(&report, out);
                 exit_of(report.verdict())
             }
-            Err(error) => {
-                let failure = failure(&error);
-                out.failure(&failure);
-                failure.exit
-            }
+            Err(error) => fail(&error, out),
         }
+    }
+
+    fn base(&self) -> PathBuf {
+        match &self.root {
+            Some(root) => PathBuf::from(root),
+            None => std::env::temp_dir(),
+        }
+    }
+
+    fn break_the_machine(&self, out: &mut Output) -> Exit {
+        let program = match std::env::current_exe() {
+            Ok(program) => program,
+            Err(error) => return fail(&SiegeError::Scene(error), out),
+        };
+        let arguments = ["siege", "--worker"].map(str::to_owned).to_vec();
+        let faults = Faults::new(self.base(), AttackerProgram::new(program, arguments))
+            .only(self.only.iter().cloned());
+        let mut teller = Teller::new(out.is_quiet());
+        let found = faults.run(&mut |fault, scenario, backend| {
+            teller.tell(&format!("{fault}: {scenario} ({backend})"));
+        });
+        teller.done();
+        let report = match found {
+            Ok(report) => report,
+            Err(error) => return fail(&error, out),
+        };
+        if out.is_json() {
+            out.line(&faults::render::json(&report));
+        } else if self.markdown {
+            out.data(faults::render::markdown(&report).as_bytes());
+        } else {
+            if !out.is_quiet() {
+                out.data(faults::render::table(&report).as_bytes());
+                out.line("");
+            }
+            out.line(&format!("verdict: {}", report.sentence()));
+        }
+        exit_of(report.verdict())
     }
 
     fn print(&self, report: &Report, out: &mut Output) {
@@ -132,6 +182,28 @@ const fn exit_of(verdict: Verdict) -> Exit {
         Verdict::Broken => Exit::No,
         Verdict::TooWeak => Exit::CannotTell,
     }
+}
+
+/// Works once; the exit code is the answer, for whoever broke the machine.
+#[allow(
+    clippy::exit,
+    clippy::disallowed_methods,
+    reason = "a code that is no answer of this command; everything is dropped before"
+)]
+fn work(words: &[OsString], out: &mut Output) -> Exit {
+    match WorkOrder::parse(words) {
+        Some(order) => std::process::exit(serve_worker(&order).into()),
+        None => {
+            out.note("error: a worker is started by this command only");
+            Exit::Usage
+        }
+    }
+}
+
+fn fail(error: &SiegeError, out: &mut Output) -> Exit {
+    let failure = failure(error);
+    out.failure(&failure);
+    failure.exit
 }
 
 /// Attacks until it is killed.
@@ -191,22 +263,14 @@ impl Teller {
         }
     }
 
-    fn tell(&mut self, progress: &Progress<'_>) {
+    fn tell(&mut self, what: &str) {
         let Some(begun) = self.begun else { return };
         let now = Instant::now();
         if now - begun < PATIENCE || self.told.is_some_and(|told| now - told < PAUSE) {
             return;
         }
         self.told = Some(now);
-        put(&format!(
-            "\r\x1b[Kattack {} of {}: {}, {} ({}), {} s",
-            progress.index,
-            progress.attacks,
-            progress.attack,
-            progress.verb,
-            progress.backend,
-            (now - begun).as_secs()
-        ));
+        put(&format!("\r\x1b[K{what}, {} s", (now - begun).as_secs()));
     }
 
     fn done(&mut self) {

@@ -51,6 +51,12 @@ impl Arena {
         self.top.join(below)
     }
 
+    /// Makes a directory and fills it with what victims use, saying `inside`.
+    pub(crate) fn room(&self, below: &str) -> io::Result<()> {
+        std::fs::create_dir_all(self.path(below))?;
+        furnish(&self.path(below), "inside")
+    }
+
     /// Pins the root.
     pub(crate) fn open(&self, backend: BackendChoice, links: Links) -> Result<Root, Error> {
         self.open_at("root", backend, links)

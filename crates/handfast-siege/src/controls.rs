@@ -8,9 +8,9 @@ use crate::arena::Arena;
 use crate::attacker::{Attacker, Way};
 use crate::attacks::Attack;
 use crate::canary::Canary;
+use crate::cell::Cell;
 use crate::field::Field;
 use crate::pace::Jitter;
-use crate::report::Cell;
 use crate::watchdog::Watchdog;
 
 /// How long a control tries in all, and how often everything begins anew within that.

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use handfast::{Backend, BackendChoice};
 
 use crate::attacker::{AttackerProgram, Way};
+use crate::cell::Finding;
 use crate::pace::Pace;
-use crate::report::{Finding, Report, Skipped};
+use crate::report::{Report, Skipped};
 use crate::siege::Progress;
 
 /// One harm is enough to know, a few show that it was no accident.
@@ -60,11 +61,13 @@ impl Field<'_> {
         }
     }
 
-    /// Whether a cell refused too much so far, or met no attacker.
+    /// Whether a cell refused too much so far, refused everything in attempts too few to judge, or
+    /// met no attacker.
     pub(crate) fn is_unsettled(&self, attack: &str, verb: &str, backend: &str) -> bool {
         self.report.victims().any(|cell| {
             (cell.attack, cell.verb.as_str(), cell.backend) == (attack, verb, backend)
-                && matches!(cell.finding(), Finding::Starved | Finding::Weak)
+                && (matches!(cell.finding(), Finding::Starved | Finding::Weak)
+                    || (cell.finding() == Finding::Held && cell.floor > 0 && cell.succeeded == 0))
         })
     }
 

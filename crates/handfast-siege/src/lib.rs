@@ -13,7 +13,7 @@
 //!
 //! # Does not
 //! Attack other programs, need privileges, or prove the absence of a race: it looks for one.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![cfg(all(target_os = "linux", not(handfast_unsupported)))]
 #![allow(
     clippy::disallowed_methods,
@@ -24,18 +24,22 @@ mod arena;
 mod attacker;
 mod attacks;
 mod canary;
+mod cell;
 mod controls;
 mod cores;
 mod duel;
+pub mod faults;
 mod field;
 mod pace;
 pub mod render;
 mod report;
 mod scenarios;
 mod siege;
+mod sys;
 mod victims;
 mod watchdog;
 
 pub use attacker::{AttackerProgram, Order, UnknownAttack, serve_attacker};
-pub use report::{Cell, Finding, Report, Skipped, Verdict};
+pub use cell::{Cell, Finding};
+pub use report::{Report, Skipped, Verdict};
 pub use siege::{Backends, Progress, Siege, SiegeError};

@@ -219,7 +219,7 @@ impl Siege {
     }
 }
 
-fn filesystem(base: &Path) -> String {
+pub(crate) fn filesystem(base: &Path) -> String {
     Root::open_ambient(base).map_or_else(
         |_| "unknown".to_owned(),
         |root| root.enforcement().filesystem.to_string(),

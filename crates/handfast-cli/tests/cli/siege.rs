@@ -81,6 +81,43 @@ fn people_get_a_table_and_documents_get_markdown() {
 }
 
 #[test]
+fn faults_break_the_naive_writer_and_nothing_else() {
+    let scratch = Scratch::new();
+    let inside = scratch.inside();
+    let found = run(&[
+        "siege",
+        "--faults",
+        "--json",
+        "--root",
+        inside.to_str().unwrap(),
+        "--only",
+        "kill/append",
+        "descriptors/append",
+        "full-disk/append",
+    ]);
+    let report: Value = serde_json::from_str(found.text()).unwrap();
+    assert_eq!(found.code, 0, "{report:#}");
+    assert_eq!(report["version"], 1);
+    // What a machine lacks is said, and is nobody's fault.
+    for skipped in report["skipped"].as_array().unwrap() {
+        println!("skipped: {}: {}", skipped["what"], skipped["why"]);
+    }
+    let rows = report["rows"].as_array().unwrap();
+    let of = |fault: &str| {
+        let has = move |row: &&Value| row["fault"] == fault;
+        rows.iter().filter(has).collect::<Vec<_>>()
+    };
+    assert!(of("descriptors").len() >= 2, "{report:#}");
+    for row in rows {
+        let is_control = row["control"].as_bool().unwrap();
+        assert_eq!(row["violations"].as_u64() > Some(0), is_control, "{row}");
+        assert!(row["felt"].as_u64() > Some(0), "{row}");
+    }
+    // The private directories are gone.
+    assert_eq!(std::fs::read_dir(&inside).unwrap().count(), 0);
+}
+
+#[test]
 fn wrong_usage_of_siege_is_two() {
     for args in [
         &["--rounds", "0"][..],
@@ -90,6 +127,9 @@ fn wrong_usage_of_siege_is_two() {
         &["--markdown", "--json"],
         &["--root", "no/such/directory"],
         &["--attacker", "no-such-attack", "x", "y", "1"],
+        &["--faults", "--rounds", "5"],
+        &["--faults", "--only", "no-such-fault"],
+        &["--worker", "write", "x"],
         &["extra"],
     ] {
         let found = run(&[&["siege"], args].concat());

@@ -5,7 +5,7 @@ use std::io;
 use handfast::ErrorKind;
 
 use super::{Attack, BOTH_WAYS, Pace, frees};
-use crate::arena::{Arena, furnish};
+use crate::arena::Arena;
 use crate::canary::Canary;
 use crate::controls::{Control, naive_check};
 use crate::duel::{BOTH, Duel, refusal};
@@ -83,7 +83,6 @@ static DUEL: Duel = Duel {
 
 fn scene(arena: &Arena) -> io::Result<Canary> {
     let canary = Canary::plant(&arena.path("outside"))?;
-    std::fs::create_dir(arena.path("root/d"))?;
-    furnish(&arena.path("root/d"), "inside")?;
+    arena.room("root/d")?;
     Ok(canary)
 }

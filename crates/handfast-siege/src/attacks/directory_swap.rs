@@ -5,7 +5,7 @@ use std::io;
 use handfast::ErrorKind;
 
 use super::{Attack, BOTH_WAYS, Pace, is_dir};
-use crate::arena::{Arena, exchange, furnish};
+use crate::arena::{Arena, exchange};
 use crate::canary::Canary;
 use crate::controls::{Control, naive_check};
 use crate::duel::{BOTH, Duel, refusal, usual_floor};
@@ -55,8 +55,7 @@ static DUEL: Duel = Duel {
 
 fn scene(arena: &Arena) -> io::Result<Canary> {
     let canary = Canary::plant(&arena.path("outside"))?;
-    std::fs::create_dir(arena.path("root/a"))?;
-    furnish(&arena.path("root/a"), "inside")?;
+    arena.room("root/a")?;
     std::os::unix::fs::symlink("../outside", arena.path("root/evil"))?;
     Ok(canary)
 }

@@ -6,7 +6,7 @@ use handfast::{ErrorKind, Links};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::{Attack, BOTH_WAYS, Pace, is_dir};
-use crate::arena::{Arena, furnish};
+use crate::arena::Arena;
 use crate::canary::Canary;
 use crate::controls::Control;
 use crate::duel::Duel;
@@ -99,8 +99,7 @@ static DUEL: Duel = Duel {
 
 fn scene(arena: &Arena) -> io::Result<Canary> {
     std::fs::create_dir_all(arena.path("root/a/c"))?;
-    std::fs::create_dir(arena.path("root/h"))?;
-    furnish(&arena.path("root/h"), "inside")?;
+    arena.room("root/h")?;
     std::os::unix::fs::symlink(target(), arena.path("root/via"))?;
     // Whoever believes the kernel's `..` finds the same names beside the root.
     std::fs::create_dir_all(arena.path("a/c"))?;

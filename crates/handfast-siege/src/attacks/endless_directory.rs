@@ -10,10 +10,10 @@ use super::{Attack, Pace, THREADS};
 use crate::arena::Arena;
 use crate::attacker::{Attacker, Swap, Way};
 use crate::canary::Canary;
+use crate::cell::Cell;
 use crate::controls::Control;
 use crate::duel::note_error;
 use crate::field::{ENOUGH, Field, Quota, backend_name};
-use crate::report::Cell;
 use crate::watchdog::HANG;
 
 /// How long a victim may take.

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use handfast::ErrorKind;
 
 use super::{Attack, BOTH_WAYS, Pace, is_file, take_turns};
-use crate::arena::{Arena, FILES, furnish};
+use crate::arena::{Arena, FILES};
 use crate::canary::Canary;
 use crate::controls::Control;
 use crate::duel::{BOTH, Duel};
@@ -78,7 +78,6 @@ static DUEL: Duel = Duel {
 };
 
 fn scene(arena: &Arena) -> io::Result<Canary> {
-    std::fs::create_dir(arena.path("root/d"))?;
-    furnish(&arena.path("root/d"), "inside")?;
+    arena.room("root/d")?;
     Canary::plant_linked(&arena.path("outside"), &FILES)
 }

@@ -6,7 +6,7 @@ use std::io;
 use handfast::{ErrorKind, Links};
 
 use super::{Attack, BOTH_WAYS, Pace, is_dir};
-use crate::arena::{Arena, exchange, furnish};
+use crate::arena::{Arena, exchange};
 use crate::canary::Canary;
 use crate::controls::Control;
 use crate::duel::{Duel, usual_floor};
@@ -54,10 +54,8 @@ static DUEL: Duel = Duel {
 };
 
 fn scene(arena: &Arena) -> io::Result<Canary> {
-    for dir in ["root/a", "root/other"] {
-        std::fs::create_dir(arena.path(dir))?;
-    }
-    furnish(&arena.path("root/a"), "inside")?;
+    arena.room("root/a")?;
+    std::fs::create_dir(arena.path("root/other"))?;
     std::os::unix::fs::symlink("other", arena.path("root/evil"))?;
     Canary::plant(&arena.path("root/other"))
 }

@@ -9,7 +9,7 @@ use handfast::ErrorKind;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::{Attack, BOTH_WAYS, Pace, is_dir};
-use crate::arena::{Arena, furnish};
+use crate::arena::Arena;
 use crate::canary::Canary;
 use crate::controls::Control;
 use crate::duel::{BOTH, Duel, usual_floor};
@@ -93,8 +93,7 @@ static DUEL: Duel = Duel {
 fn scene(arena: &Arena) -> io::Result<Canary> {
     let outside = Canary::plant(&arena.path("outside"))?;
     let away = Canary::plant_loose(&arena.path("away"), &["a"])?;
-    std::fs::create_dir_all(arena.path("root/p/a"))?;
-    furnish(&arena.path("root/p"), "inside")?;
-    furnish(&arena.path("root/p/a"), "inside")?;
+    arena.room("root/p")?;
+    arena.room("root/p/a")?;
     Ok(outside.and(away))
 }

@@ -11,10 +11,10 @@ use super::{Attack, BOTH_WAYS, Pace};
 use crate::arena::Arena;
 use crate::attacker::{Attacker, Way};
 use crate::canary::Canary;
+use crate::cell::Cell;
 use crate::controls::Control;
 use crate::duel::note_error;
 use crate::field::{CALMER, ENOUGH, Field, Quota, backend_name};
-use crate::report::Cell;
 
 pub(crate) static ATTACK: Attack = Attack {
     name: "replaced-lock",

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{Attack, BOTH_WAYS, Pace, is_dir};
-use crate::arena::{Arena, exchange, furnish};
+use crate::arena::{Arena, exchange};
 use crate::canary::Canary;
 use crate::controls::Control;
 use crate::duel::{BOTH, Duel};
@@ -50,8 +50,7 @@ static DUEL: Duel = Duel {
 
 fn scene(arena: &Arena) -> io::Result<Canary> {
     let canary = Canary::plant(&arena.path("outside"))?;
-    std::fs::create_dir(arena.path("root/a"))?;
-    furnish(&arena.path("root/a"), "inside")?;
+    arena.room("root/a")?;
     std::fs::write(arena.path("root/data"), "inside")?;
     std::os::unix::fs::symlink("outside", arena.path("evil"))?;
     Ok(canary)

@@ -6,7 +6,7 @@ use handfast::ErrorKind;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::{Attack, BOTH_WAYS, Pace, is_file, take_turns};
-use crate::arena::{Arena, furnish};
+use crate::arena::Arena;
 use crate::canary::Canary;
 use crate::controls::Control;
 use crate::duel::{BOTH, Duel};
@@ -72,8 +72,7 @@ static DUEL: Duel = Duel {
 
 fn scene(arena: &Arena) -> io::Result<Canary> {
     let canary = Canary::plant(&arena.path("outside"))?;
-    std::fs::create_dir(arena.path("root/d"))?;
-    furnish(&arena.path("root/d"), "inside")?;
+    arena.room("root/d")?;
     let mode = Mode::from_raw_mode(0o600);
     for (name, kind) in [("fifo", FileType::Fifo), ("socket", FileType::Socket)] {
         mknodat(CWD, arena.path(name), kind, mode, 0)?;

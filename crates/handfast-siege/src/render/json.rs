@@ -8,7 +8,8 @@
 
 use serde_json::{Map, Value, json as value};
 
-use crate::report::{Cell, Report, Verdict};
+use crate::cell::Cell;
+use crate::report::{Report, Verdict};
 
 /// The report as one JSON object on one line.
 #[must_use]
@@ -68,7 +69,7 @@ fn cell(cell: &Cell) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::{cell, control};
+    use crate::cell::tests::{cell, control};
 
     #[test]
     fn cells_have_the_promised_keys() {

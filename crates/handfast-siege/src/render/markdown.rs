@@ -1,7 +1,8 @@
 //! For documents: one row for each cell.
 
 use super::{circumstances, refusals, remarks, share};
-use crate::report::{Cell, Report};
+use crate::cell::Cell;
+use crate::report::Report;
 
 /// The report as Markdown.
 #[must_use]
@@ -60,7 +61,7 @@ fn capital(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::{cell, control};
+    use crate::cell::tests::{cell, control};
 
     #[test]
     fn every_cell_is_a_row_of_as_many_columns_as_the_head() {

@@ -8,7 +8,8 @@ pub use json::json;
 pub use markdown::markdown;
 pub use table::table;
 
-use crate::report::{Cell, Report};
+use crate::cell::Cell;
+use crate::report::Report;
 
 /// Refusals by kind, most frequent first.
 fn refusals(cell: &Cell) -> String {

@@ -1,7 +1,8 @@
 //! For people: one line for each attack and backend, and every cell that is not well.
 
 use super::{circumstances, refusals, remarks, share};
-use crate::report::{Cell, Finding, Report};
+use crate::cell::{Cell, Finding};
+use crate::report::Report;
 
 /// The report as a table. `every` shows a line for each verb too.
 #[must_use]
@@ -104,7 +105,7 @@ fn cell_line(cell: &Cell) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::{cell, control};
+    use crate::cell::tests::{cell, control};
 
     fn report(cells: Vec<Cell>) -> Report {
         Report {

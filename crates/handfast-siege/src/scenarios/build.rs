@@ -5,7 +5,7 @@ use std::io;
 use handfast::{Error, ErrorKind, Root};
 
 use super::{Workload, path};
-use crate::arena::{Arena, exchange, furnish};
+use crate::arena::{Arena, exchange};
 use crate::attacks::{Attack, BOTH_WAYS, Pace, is_dir};
 use crate::canary::Canary;
 use crate::controls::{Control, naive_check};
@@ -62,8 +62,7 @@ fn build(root: &Root, _: u64) -> Result<(), Error> {
 }
 
 fn scene(arena: &Arena) -> io::Result<Canary> {
-    std::fs::create_dir(arena.path("root/src"))?;
-    furnish(&arena.path("root/src"), "inside")?;
+    arena.room("root/src")?;
     std::fs::create_dir(arena.path("root/target"))?;
     std::os::unix::fs::symlink("../outside", arena.path("root/evil"))?;
     Canary::plant(&arena.path("outside"))

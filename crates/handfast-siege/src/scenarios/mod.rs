@@ -17,10 +17,10 @@ use crate::arena::Arena;
 use crate::attacker::{Attacker, Way};
 use crate::attacks::Attack;
 use crate::canary::Canary;
+use crate::cell::Cell;
 use crate::duel::{BOTH, note_error, policy_name, refusal};
 use crate::field::{CALMER, ENOUGH, Field, Quota, backend_name};
 use crate::pace::Pace;
-use crate::report::Cell;
 
 /// Many calls that belong together: one attempt is all of them, or up to the first refusal.
 pub(crate) struct Workload {

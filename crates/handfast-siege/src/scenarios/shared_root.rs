@@ -12,11 +12,11 @@ use crate::arena::Arena;
 use crate::attacker::{Attacker, Swap, Way};
 use crate::attacks::{Attack, Pace, THREADS, frees};
 use crate::canary::Canary;
+use crate::cell::Cell;
 use crate::controls::{Control, naive_check};
 use crate::cores;
 use crate::duel::{BOTH, note_error, policy_name};
 use crate::field::{CALMER, Field, backend_name};
-use crate::report::Cell;
 use crate::victims::fast;
 
 /// Sessions that share the directory.
