@@ -274,10 +274,13 @@ impl<D: AsFd> StagingDir<D> {
 
 impl<D: AsFd> Drop for StagingDir<D> {
     fn drop(&mut self) {
+        if self.published {
+            return;
+        }
         let parent = self.parent.as_fd();
         let still_ours = sys::status_at(parent, self.name.as_c_str())
             .is_ok_and(|status| status.identity.same_object(&self.identity));
-        if !self.published && still_ours {
+        if still_ours {
             // Best effort: what cannot be removed now is found by `recover`.
             let mut removal = Removal::of_own(&self.root, TreeLimits::new());
             if let Some(fd) = self.fd.take() {
