@@ -1,4 +1,4 @@
-//! The one call that has no safe wrapper.
+//! Calls that have no safe wrapper.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -29,4 +29,19 @@ pub(crate) fn shut_down(dir: impl AsFd, how: Shutdown) -> io::Result<()> {
     // SAFETY: the kernel reads one `u32` behind the pointer, which is what `Setter` passes, and
     // writes nothing.
     unsafe { ioctl(dir, Setter::<SHUTDOWN, u32>::new(flag)) }.map_err(io::Error::from)
+}
+
+/// Gives this thread, and what it starts, mounts of its own: what it mounts is seen by nobody else
+/// and gone with it. Needs root.
+///
+/// # Errors
+/// If that is not allowed here.
+pub(crate) fn own_mounts() -> io::Result<()> {
+    use rustix::mount::{MountPropagationFlags, mount_change};
+    use rustix::thread::{UnshareFlags, unshare_unsafe};
+    // SAFETY: descriptors stay shared, which is all that this call could make unsound; mounts and
+    // the current directory become the thread's own.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private).map_err(io::Error::from)
 }

@@ -75,11 +75,11 @@ fn look(scenario: &Scenario, top: &Path, answer: Answer, power_lost: bool) -> Op
     {
         return Some("something outside was changed".to_owned());
     }
-    if power_lost && scenario.lasting == Lasting::Others {
-        return None;
+    if let (true, Lasting::Before(check)) = (power_lost, scenario.lasting) {
+        return check(&root);
     }
     let state = (scenario.state)(&root);
-    let answered = !power_lost || scenario.lasting == Lasting::Answered;
+    let answered = !power_lost || matches!(scenario.lasting, Lasting::Answered);
     let fits = match (&state, answer) {
         (State::Broken(why), _) => return Some(why.clone()),
         (State::Old, Answer::Done | Answer::Failed(Effect::Visible)) => !answered,

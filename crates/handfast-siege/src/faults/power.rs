@@ -21,7 +21,8 @@ pub(super) fn missing(base: &Path) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("it needs root, for a loop mount".to_owned());
     }
-    let tried = Arena::new(base).and_then(|arena| {
+    let tried = apart(|| {
+        let arena = Arena::new(base)?;
         let disk = Disk::new(&arena)?;
         disk.make()?;
         disk.mount()?;
@@ -30,6 +31,19 @@ pub(super) fn missing(base: &Path) -> Option<String> {
     tried
         .err()
         .map(|error| format!("an ext4 image cannot be mounted: {error}"))
+}
+
+/// Runs in a thread with mounts of its own: whoever else copied ours would keep a filesystem alive
+/// that was shut down, and the next mount would meet it again.
+fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, || {
+            sys::own_mounts()?;
+            work()
+        })?;
+        let done = thread.join();
+        done.unwrap_or_else(|_| Err(io::Error::other("the sweep did not end")))
+    })
 }
 
 /// A filesystem in a file.
@@ -108,7 +122,15 @@ fn run(command: &mut Command) -> io::Result<()> {
 pub(super) fn sweep(
     scenario: &Scenario,
     base: &Path,
-    worker: impl Fn(&Path) -> Command,
+    worker: impl Fn(&Path) -> Command + Sync,
+) -> io::Result<(usize, Count)> {
+    apart(|| sweep_here(scenario, base, &worker))
+}
+
+fn sweep_here(
+    scenario: &Scenario,
+    base: &Path,
+    worker: &dyn Fn(&Path) -> Command,
 ) -> io::Result<(usize, Count)> {
     let arena = Arena::new(base)?;
     let disk = Disk::new(&arena)?;

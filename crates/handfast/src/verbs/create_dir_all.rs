@@ -10,7 +10,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use crate::dir::Dir;
-use crate::error::{Error, ErrorKind, Fault};
+use crate::error::{Effect, Error, ErrorKind, Fault};
 use crate::identity::Identity;
 use crate::metadata::Metadata;
 use crate::options::Links;
@@ -90,6 +90,8 @@ struct Descent<'a> {
     /// The directories entered so far, below the root.
     levels: Vec<(OwnedFd, Metadata)>,
     made: Vec<Made>,
+    /// A directory was made just now, and nobody knows yet which object it is.
+    unproven: bool,
 }
 
 impl<'a> Descent<'a> {
@@ -99,14 +101,18 @@ impl<'a> Descent<'a> {
             path,
             levels: Vec::with_capacity(path.depth()),
             made: Vec::new(),
+            unproven: false,
         }
     }
 
     fn run(mut self, mode: Mode) -> Result<Dir, Fault> {
         for name in self.path.segments() {
             if let Err(fault) = self.enter(name, mode) {
-                self.take_back();
-                return Err(fault);
+                return Err(match self.take_back() && !self.unproven {
+                    true => fault,
+                    // Some of what was made stays, and the answer says so.
+                    false => fault.with_effect(Effect::Visible),
+                });
             }
         }
         let (fd, metadata) = self
@@ -138,8 +144,10 @@ impl<'a> Descent<'a> {
             Err(fault) if fault.kind == ErrorKind::Exists => false,
             Err(fault) => return Err(fault),
         };
+        self.unproven = made;
         let fd = sys::open_at(self.level(level), name.as_bytes(), sys::PIN, Mode::empty())?;
         let status = sys::status(&fd)?;
+        self.unproven = false;
         if made && status.is_dir() {
             self.made.push(Made {
                 level,
@@ -175,18 +183,21 @@ impl<'a> Descent<'a> {
         Ok(())
     }
 
-    /// Removes, in reverse, the empty directories that this call made.
-    fn take_back(&mut self) {
+    /// Removes, in reverse, the empty directories that this call made, and says whether all are
+    /// gone.
+    fn take_back(&mut self) -> bool {
+        let mut gone = true;
         for made in std::mem::take(&mut self.made).iter().rev() {
             let Some(name) = self.path.segments().nth(made.level) else {
                 continue;
             };
             // Best effort: what is not empty or not ours any more stays.
-            drop(remove_if_same(
-                self.level(made.level),
-                &name.to_name(),
-                &made.identity,
-            ));
+            let dir = self.level(made.level);
+            gone &= matches!(
+                remove_if_same(dir, &name.to_name(), &made.identity),
+                Ok(true)
+            );
         }
+        gone
     }
 }
