@@ -20,7 +20,7 @@ pub(crate) struct TileWriter {
     bundle: Vec<u8>,
     /// Partial files of earlier checkpoints; those of the last one stay for its readers.
     old: [Vec<String>; 2],
-    /// Files written since the last sync.
+    /// Full tiles written since the last sync.
     written: usize,
 }
 
@@ -80,7 +80,8 @@ impl TileWriter {
         if self.size.is_multiple_of(WIDTH) {
             let path = bundle_path(self.size / WIDTH - 1, WIDTH);
             let bundle = std::mem::take(&mut self.bundle);
-            self.put(store, &path, &bundle)?;
+            self.written += 1;
+            store.write(&path, &bundle, Durability::None)?;
         }
         let mut hash = Hash::leaf(entry);
         for level in 0..8 {
@@ -102,25 +103,11 @@ impl TileWriter {
             }
             hash = row[0];
             let (level, above) = (level as u32, 8 * (level as u32 + 1));
-            self.put_tile(store, level, (self.size >> above) - 1, &tile)?;
+            let index = (self.size >> above) - 1;
+            self.written += 1;
+            put_tile(store, level, index, &tile, Durability::None)?;
         }
         Ok(())
-    }
-
-    fn put_tile(
-        &mut self,
-        store: &Store,
-        level: u32,
-        index: u64,
-        tile: &[Hash],
-    ) -> Result<(), Error> {
-        let bytes: Vec<u8> = tile.iter().flat_map(|hash| hash.0).collect();
-        self.put(store, &tile_path(level, index, tile.len() as u64), &bytes)
-    }
-
-    fn put(&mut self, store: &Store, path: &str, bytes: &[u8]) -> Result<(), Error> {
-        self.written += 1;
-        store.write(path, bytes, Durability::None)
     }
 
     /// The partial tiles of the present size.
@@ -141,17 +128,21 @@ impl TileWriter {
     /// Writes the partial tiles, so that a checkpoint of this size can be published. Nothing is
     /// left of tiles two checkpoints ago but the full ones.
     pub(crate) fn flush(&mut self, store: &Store, sync: bool) -> Result<(), Error> {
-        for level in 0..self.levels.len() {
-            let tile = self.levels[level].clone();
+        // A few partial tiles are synced one by one; for many full ones one call does.
+        let durability = if sync {
+            Durability::File
+        } else {
+            Durability::None
+        };
+        for (level, tile) in self.levels.iter().enumerate() {
             if !tile.is_empty() {
                 let index = (self.size >> (8 * level)) / WIDTH;
-                self.put_tile(store, level as u32, index, &tile)?;
+                put_tile(store, level as u32, index, tile, durability)?;
             }
         }
         if !self.bundle.is_empty() {
             let path = bundle_path(self.size / WIDTH, self.size % WIDTH);
-            let bundle = self.bundle.clone();
-            self.put(store, &path, &bundle)?;
+            store.write(&path, &self.bundle, durability)?;
         }
         if sync && self.written > 0 {
             store.sync_all()?;
@@ -171,4 +162,16 @@ impl TileWriter {
         self.old = [last, current];
         Ok(())
     }
+}
+
+fn put_tile(
+    store: &Store,
+    level: u32,
+    index: u64,
+    tile: &[Hash],
+    durability: Durability,
+) -> Result<(), Error> {
+    let bytes: Vec<u8> = tile.iter().flat_map(|hash| hash.0).collect();
+    let path = tile_path(level, index, tile.len() as u64);
+    store.write(&path, &bytes, durability)
 }

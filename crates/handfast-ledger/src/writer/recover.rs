@@ -173,11 +173,19 @@ fn from_start(store: &Store, known: &Known<'_>, segments: &[u64]) -> Result<Reco
     }
 }
 
+/// What a segment holds from an offset on; nothing if it does not reach so far.
 fn read_from(store: &Store, first: u64, offset: u64) -> Result<Option<Vec<u8>>, Error> {
     use std::io::{Read, Seek, SeekFrom};
     let Some(mut file) = store.open_read(&segment::name(first))? else {
         return Ok(None);
     };
+    let length = file
+        .metadata()
+        .map_err(|error| Error::os("looking at a segment", error))?
+        .len();
+    if length < offset {
+        return Ok(None);
+    }
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(offset))
         .and_then(|_| file.read_to_end(&mut bytes))
