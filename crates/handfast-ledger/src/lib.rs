@@ -26,15 +26,19 @@
 #![forbid(unsafe_code)]
 #![cfg(all(target_os = "linux", not(handfast_unsupported)))]
 
+mod attest;
 mod config;
 mod disk;
 mod error;
 pub mod event;
+pub mod export;
+mod inside;
 mod level;
 mod lock;
 pub mod merkle;
 pub mod note;
 mod published;
+mod query;
 mod reader;
 mod receipt;
 mod recorder;
@@ -45,8 +49,11 @@ mod tiles;
 mod verify;
 mod writer;
 
+pub use attest::{Attestation, Attester};
 pub use error::{Error, ErrorKind};
+pub use inside::lies_inside;
 pub use level::Level;
+pub use query::{Filter, describe};
 pub use reader::LogReader;
 pub use receipt::Proof;
 pub use recorder::{Context, LedgerRecorder};

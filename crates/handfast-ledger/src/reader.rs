@@ -8,7 +8,7 @@ use handfast::FileKind;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::merkle::{Hash, inclusion, root, verify_inclusion};
-use crate::note::{Checkpoint, SignedNote, VerifierKey};
+use crate::note::{Checkpoint, Ed25519Signer, KeyDir, SignedNote, VerifierKey};
 use crate::published;
 use crate::receipt::Proof;
 use crate::segment::{self, Item, Stop};
@@ -103,6 +103,18 @@ impl LogReader {
     /// If the list cannot be read.
     pub fn keys(&self) -> Result<Vec<VerifierKey>, Error> {
         published::keys(&self.store)
+    }
+
+    /// The key that signs for this log, if whoever asks may read it.
+    ///
+    /// # Errors
+    /// `Key` if it is not there.
+    pub fn signer(&self) -> Result<Ed25519Signer, Error> {
+        let config = self
+            .config
+            .as_ref()
+            .ok_or_else(|| Error::new(ErrorKind::Key, "this copy of a log has no key"))?;
+        KeyDir::open(&config.key_path())?.load(&config.log_id)
     }
 
     /// The published checkpoint.

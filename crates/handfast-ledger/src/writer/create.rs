@@ -1,13 +1,12 @@
 //! Making a log, and opening one.
 
 use std::borrow::Cow;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use handfast::Durability;
-use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
+use rustix::fs::Mode;
 use sha2::{Digest, Sha256};
 
 use super::core::Core;
@@ -194,42 +193,13 @@ const AFTER: &str = "after";
 
 /// A key that lies inside the log would be handed out with it.
 fn refuse_inside(keydir: &KeyDir, store: &Store) -> Result<(), Error> {
-    let look = |error| Error::os("looking where the key directory lies", error);
-    let mut at: OwnedFd = rustix::fs::open(
-        keydir.path(),
-        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )
-    .map_err(look)?;
-    let log = store.identity();
-    let facts = |fd: &OwnedFd| {
-        rustix::fs::statx(fd.as_fd(), "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)
-            .map(|facts| {
-                let device = rustix::fs::makedev(facts.stx_dev_major, facts.stx_dev_minor);
-                (device, facts.stx_ino)
-            })
-            .map_err(look)
-    };
-    loop {
-        let here = facts(&at)?;
-        if here == (log.device, log.inode) {
-            return Err(Error::new(
-                ErrorKind::Key,
-                "the key directory lies inside the log; it needs a place of its own",
-            ));
-        }
-        let above = rustix::fs::openat(
-            &at,
-            "..",
-            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )
-        .map_err(look)?;
-        if facts(&above)? == here {
-            return Ok(());
-        }
-        at = above;
+    if crate::inside::lies_inside(keydir.path(), &store.identity())? {
+        return Err(Error::new(
+            ErrorKind::Key,
+            "the key directory lies inside the log; it needs a place of its own",
+        ));
     }
+    Ok(())
 }
 
 /// Opens a log for writing.

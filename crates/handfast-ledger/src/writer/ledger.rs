@@ -130,6 +130,12 @@ impl Ledger {
         found
     }
 
+    /// Where the keys lie, if they are kept in a directory.
+    #[must_use]
+    pub fn key_path(&self) -> Option<&Path> {
+        self.shared.keydir.as_ref().map(KeyDir::path)
+    }
+
     /// The public key that signs now.
     #[must_use]
     pub fn vkey(&self) -> String {
