@@ -300,7 +300,7 @@ fn a_tampered_log_is_one_a_foreign_key_too_and_memory_is_asked_for() {
     // One byte of one entry.
     let bundle = scratch.log_dir().join("tile/entries/000.p/11");
     let good = std::fs::read(&bundle).unwrap();
-    let at = good.windows(2).position(|pair| pair == b"f2").unwrap();
+    let at = good.windows(4).position(|name| name == b"\"f2\"").unwrap() + 1;
     let mut bad = good.clone();
     bad[at] = b'g';
     std::fs::write(&bundle, &bad).unwrap();
