@@ -39,6 +39,7 @@
       index: data.first + at, e, leaf, refused: !!refused,
       agent: safe((e.wl && e.wl.agent_id) || (e.wl && e.wl.pid ? "pid " + e.wl.pid : "the log")),
       lease: safe((e.lease && e.lease.id) || ""),
+      lane: safe(((e.wl && e.wl.agent_id) || (e.wl && e.wl.pid ? "pid " + e.wl.pid : "the log")) + (e.lease && e.lease.id ? " \u00b7 " + e.lease.id : "")),
       path: name(e.req, "path"), to: name(e.dst, "path"),
       why: said ? safe((said.kind || "") + ": " + (said.why || "")) : "",
       handle: o ? o.dev + ":" + o.ino + (o.btime ? "@" + o.btime : "") : "",
@@ -150,10 +151,14 @@
     li.addEventListener("click", () => { chosenAgent = chosenAgent === who ? null : who; listAgents(); filter(); });
     return li;
   }));
+  // A lane for every agent and lease, the busiest first.
+  const byLane = new Map();
+  for (const v of events) byLane.set(v.lane, (byLane.get(v.lane) || 0) + 1);
+  const allLanes = [...byLane.entries()].sort((a, b) => b[1] - a[1]).slice(0, 10).sort((a, b) => (a[0] < b[0] ? -1 : 1));
   const times = events.map((v) => v.time).filter(Boolean);
   const start = times.reduce((a, b) => Math.min(a, b), Infinity), end = times.reduce((a, b) => Math.max(a, b), -Infinity);
   const lanes = () => {
-    const canvas = $("lanes"), top = agents.slice(0, 8), high = 20;
+    const canvas = $("lanes"), top = allLanes, high = 20;
     const wide = canvas.clientWidth || 600, ratio = devicePixelRatio || 1;
     canvas.style.height = top.length * high + 8 + "px";
     canvas.width = wide * ratio; canvas.height = (top.length * high + 8) * ratio;
@@ -164,14 +169,14 @@
     const x = (t) => 140 + (end > start ? (t - start) / (end - start) : 0.5) * (wide - 156);
     top.forEach(([who], at) => {
       const y = at * high + high / 2 + 4;
-      g.fillStyle = tone("--dim"); g.fillText(who.length > 20 ? who.slice(0, 19) + "\u2026" : who, 12, y);
+      g.fillStyle = tone("--dim"); g.fillText(who.length > 22 ? who.slice(0, 21) + "\u2026" : who, 12, y);
       g.strokeStyle = tone("--line"); g.beginPath(); g.moveTo(140, y); g.lineTo(wide - 16, y); g.stroke();
     });
     for (const bad of [false, true]) {
       g.fillStyle = tone(bad ? "--bad" : "--accent"); g.globalAlpha = bad ? 0.9 : 0.45;
       for (const v of shown) {
-        if (v.refused !== bad || !v.time || !place.has(v.agent)) continue;
-        g.fillRect(x(v.time) - 1, place.get(v.agent) * high + (bad ? 6 : 8), 2, bad ? 16 : 12);
+        if (v.refused !== bad || !v.time || !place.has(v.lane)) continue;
+        g.fillRect(x(v.time) - 1, place.get(v.lane) * high + (bad ? 6 : 8), 2, bad ? 16 : 12);
       }
     }
     g.globalAlpha = 1;
