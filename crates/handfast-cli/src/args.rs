@@ -8,6 +8,7 @@ use crate::doctor::DoctorArgs;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::fs::FsArgs;
+use crate::log::LogArgs;
 use crate::output::{Form, Output};
 use crate::siege::SiegeArgs;
 
@@ -33,6 +34,7 @@ enum Command {
     Doctor(DoctorArgs),
     Fs(FsArgs),
     Siege(SiegeArgs),
+    Log(LogArgs),
 }
 
 /// Parses the command line, runs the command, prints, and says how it went.
@@ -47,6 +49,7 @@ pub(crate) fn run() -> Exit {
         Command::Doctor(args) => args.run(&mut out),
         Command::Fs(args) => args.run(&mut out),
         Command::Siege(args) => args.run(&mut out),
+        Command::Log(args) => args.run(&mut out),
     };
     out.finish(verdict)
 }

@@ -19,6 +19,8 @@ mod fs;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod json;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+mod log;
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod output;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod siege;

@@ -70,6 +70,11 @@ impl Output {
         self.send(|sink| writeln!(sink, "{text}"));
     }
 
+    /// Sends what was printed so far, for somebody who waits for it.
+    pub(crate) fn flush(&mut self) {
+        self.send(Write::flush);
+    }
+
     /// Prints the answer for programs: `ok` and `version` first.
     pub(crate) fn object(&mut self, ok: bool, fields: Object) {
         let object = Object::new()

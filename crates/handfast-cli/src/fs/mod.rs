@@ -30,6 +30,7 @@ use clap::{Args, Subcommand};
 use handfast::Root;
 
 use crate::exit::Exit;
+use crate::log::LogChoice;
 use crate::output::Output;
 
 use answer::Answered;
@@ -44,6 +45,9 @@ pub(crate) use open_root::open_failure;
 pub(crate) struct FsArgs {
     #[command(flatten)]
     root: RootArgs,
+
+    #[command(flatten)]
+    log: LogChoice,
 
     #[command(subcommand)]
     verb: Verb,
@@ -72,17 +76,27 @@ enum Verb {
 impl FsArgs {
     /// Opens the root, runs the verb, prints its answer.
     pub(crate) fn run(&self, out: &mut Output) -> Exit {
-        let answered = self
-            .root
-            .open(self.verb.name())
-            .and_then(|root| self.verb.run(&root, out));
-        match answered {
+        let verb = self.verb.name();
+        let (root, recording) = match self.root.open(verb, &self.log) {
+            Ok(opened) => opened,
+            Err(failure) => {
+                out.failure(&failure);
+                return failure.exit;
+            }
+        };
+        let exit = match self.verb.run(&root, out) {
             Ok(mut answer) => answer::print(&mut *answer, out),
             Err(failure) => {
                 out.failure(&failure);
                 failure.exit
             }
+        };
+        // The recorder goes first: it may still have refusals to count.
+        drop(root);
+        if let Some(recording) = recording {
+            recording.finish(verb, out);
         }
+        exit
     }
 }
 

@@ -11,6 +11,7 @@ use handfast::{
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::log::{LogChoice, Recording};
 
 #[derive(Debug, Args)]
 pub(super) struct RootArgs {
@@ -98,9 +99,19 @@ impl RootArgs {
             })
     }
 
-    /// Pins the root for a verb.
-    pub(super) fn open(&self, verb: &'static str) -> Result<Root, Box<Failure>> {
-        let root = Root::open_ambient_with(&self.root, self.options())
+    /// Pins the root for a verb, with a log if one was asked for.
+    pub(super) fn open(
+        &self,
+        verb: &'static str,
+        log: &LogChoice,
+    ) -> Result<(Root, Option<Recording>), Box<Failure>> {
+        log.open_root(verb, &self.root, self.options(), |options| {
+            self.pin(verb, options)
+        })
+    }
+
+    fn pin(&self, verb: &'static str, options: RootOptions) -> Result<Root, Box<Failure>> {
+        let root = Root::open_ambient_with(&self.root, options)
             .map_err(|error| open_failure(verb, &self.root, &error))?;
         if self.mounts.is_some() && !tells_mounts_apart(&root.enforcement()) {
             return Err(no_mount_ids(verb, &self.root));

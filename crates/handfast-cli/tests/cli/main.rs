@@ -15,6 +15,7 @@
 
 mod bad_input;
 mod doctor;
+mod log;
 mod mounts;
 mod names;
 mod pipes;

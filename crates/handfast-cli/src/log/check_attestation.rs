@@ -1,0 +1,67 @@
+//! `log check-attestation FILE --key VKEY`: decodes and verifies a statement about one event.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast::escape;
+use handfast_ledger::Attestation;
+use handfast_ledger::note::VerifierKey;
+
+use super::Answered;
+use super::trouble::{read_given, usage};
+use crate::exit::Exit;
+use crate::json::Object;
+use crate::output::Output;
+
+/// Say whether a statement about one event holds, offline
+#[derive(Debug, Args)]
+pub(super) struct CheckAttestationArgs {
+    /// The statement
+    file: OsString,
+
+    /// The public key of who signed it
+    #[arg(long, value_name = "VKEY")]
+    key: String,
+
+    /// For whom it must have been made
+    #[arg(long, value_name = "NAME", default_value = "-")]
+    audience: String,
+}
+
+impl CheckAttestationArgs {
+    pub(super) fn run(&self, out: &mut Output) -> Answered {
+        const VERB: &str = "log check-attestation";
+        let key = VerifierKey::parse(&self.key)
+            .map_err(|error| usage(VERB, "cannot use the key", error.to_string()))?;
+        let text = read_given(VERB, &self.file)?;
+        let checked = Attestation::verify(&text, &[key], &self.audience);
+        let (exit, fields, line) = match &checked {
+            Ok(found) => (
+                Exit::Yes,
+                Object::new()
+                    .with("nonce", found.nonce.as_str())
+                    .with("sequence", found.sequence.to_string())
+                    .with("audience", found.audience.as_str())
+                    .with("key", found.key.as_str())
+                    .with_bytes("event", &found.event),
+                format!(
+                    "signed: sequence {}, nonce {}\n{}",
+                    found.sequence,
+                    escape(found.nonce.as_bytes()),
+                    escape(&found.event)
+                ),
+            ),
+            Err(error) => (
+                Exit::No,
+                Object::new().with("why", error.to_string()),
+                format!("the statement does not hold: {error}"),
+            ),
+        };
+        if out.is_json() {
+            out.object(exit == Exit::Yes, fields);
+        } else {
+            out.line(&line);
+        }
+        Ok(exit)
+    }
+}

@@ -1,0 +1,38 @@
+//! `log prove DIR INDEX`: the receipt of one event.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast_ledger::LogReader;
+
+use super::Answered;
+use super::trouble::trouble;
+use crate::exit::Exit;
+use crate::json::Object;
+use crate::output::Output;
+
+/// Print the receipt of one event: a proof that it is in the log
+///
+/// The event travels in it. Anybody with the log's public key can check it, without the log.
+#[derive(Debug, Args)]
+pub(super) struct ProveArgs {
+    /// The log
+    dir: OsString,
+
+    /// The event
+    index: u64,
+}
+
+impl ProveArgs {
+    pub(super) fn run(&self, out: &mut Output) -> Answered {
+        let proof = LogReader::open(&self.dir)
+            .and_then(|log| log.prove(self.index))
+            .map_err(|error| trouble("log prove", &self.dir, &error))?;
+        if out.is_json() {
+            out.object(true, Object::new().with("receipt", proof.to_text()));
+        } else {
+            out.data(proof.to_text().as_bytes());
+        }
+        Ok(Exit::Yes)
+    }
+}

@@ -1,0 +1,86 @@
+//! `--log DIR` and `HANDFAST_LOG`: what every command that touches files does with a log.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::Args;
+use handfast::{Root, RootOptions};
+use handfast_ledger::{Context, Error, Ledger, LedgerRecorder, OpenOptions, lies_inside};
+
+use super::trouble::{trouble, usage};
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Where decisions are logged, if they are.
+#[derive(Debug, Args)]
+pub(crate) struct LogChoice {
+    /// Log every decision here; what cannot be logged is not done [env: HANDFAST_LOG]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Log")]
+    log: Option<OsString>,
+
+    /// Name the party on whose behalf it is done; it stands in every event
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Log")]
+    agent: Option<String>,
+}
+
+/// A log that is written to while a command runs.
+pub(crate) struct Recording {
+    ledger: Arc<Ledger>,
+    dir: OsString,
+}
+
+impl LogChoice {
+    /// The root with a recorder, if a log was asked for.
+    pub(crate) fn open_root(
+        &self,
+        verb: &'static str,
+        path: &OsStr,
+        options: RootOptions,
+        open: impl Fn(RootOptions) -> Result<Root, Box<Failure>>,
+    ) -> Result<(Root, Option<Recording>), Box<Failure>> {
+        let options = match &self.agent {
+            Some(agent) => options.actor(agent.as_str()),
+            None => options,
+        };
+        let from_env = || std::env::var_os("HANDFAST_LOG").filter(|dir| !dir.is_empty());
+        let Some(dir) = self.log.clone().or_else(from_env) else {
+            return Ok((open(options)?, None));
+        };
+        let root = open(options.clone())?;
+        let failed = |error: &Error| trouble(verb, &dir, error);
+        let ledger = Ledger::open(&dir, OpenOptions::new()).map_err(|error| failed(&error))?;
+        let ledger = Arc::new(ledger);
+        let recorder = LedgerRecorder::new(Arc::clone(&ledger), Context::new())
+            .map_err(|error| failed(&error))?;
+        let mut options = options.recorder(Arc::new(recorder));
+        let own = ledger.own_directories();
+        for identity in &own {
+            if lies_inside(Path::new(path), identity).map_err(|error| failed(&error))? {
+                let sentence = "the root lies inside the log or its keys";
+                let detail = "everything in it would be the log's own".to_owned();
+                return Err(usage(verb, sentence, detail));
+            }
+        }
+        let places = [Some(Path::new(&dir)), ledger.key_path()];
+        for (place, identity) in places.into_iter().flatten().zip(&own) {
+            // Only what lies below the root can be reached through it, and a deny-list costs.
+            if lies_inside(place, &root.identity()).map_err(|error| failed(&error))? {
+                options = options.deny(*identity);
+            }
+        }
+        let root = open(options)?;
+        let recording = Recording { ledger, dir };
+        Ok((root, Some(recording)))
+    }
+}
+
+impl Recording {
+    /// Publishes what was logged. It is logged already, whatever this says.
+    pub(crate) fn finish(self, verb: &'static str, out: &mut Output) {
+        if let Err(error) = self.ledger.publish() {
+            let failure = trouble(verb, &self.dir, &error);
+            out.note(&format!("note: {}: {}", failure.sentence, failure.detail));
+        }
+    }
+}

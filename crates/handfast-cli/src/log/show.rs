@@ -1,0 +1,39 @@
+//! `log show DIR [INDEX]`: events in order.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast_ledger::{Filter, LogReader};
+
+use super::Answered;
+use super::filter::{find, print};
+use super::trouble::{trouble, usage};
+use crate::exit::Exit;
+use crate::output::Output;
+
+/// Show all events, or one
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The log
+    dir: OsString,
+
+    /// Show only the event at this index
+    index: Option<u64>,
+}
+
+impl ShowArgs {
+    pub(super) fn run(&self, out: &mut Output) -> Answered {
+        let logs = LogReader::open_all(&self.dir)
+            .map_err(|error| trouble("log show", &self.dir, &error))?;
+        let mut found = find("log show", &self.dir, &logs, &Filter::default(), &[])?;
+        if let Some(index) = self.index {
+            found.retain(|event| event.index == index);
+            if found.is_empty() {
+                let detail = format!("there is no event {index} here, or it was pruned");
+                return Err(usage("log show", "cannot show it", detail));
+            }
+        }
+        print(out, &logs, &found);
+        Ok(Exit::Yes)
+    }
+}

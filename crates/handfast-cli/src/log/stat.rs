@@ -1,0 +1,129 @@
+//! `log stat DIR`: counts.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+
+use clap::Args;
+use handfast::escape;
+use handfast_ledger::LogReader;
+use handfast_ledger::event::{PhaseField, Record};
+
+use super::Answered;
+use super::trouble::trouble;
+use crate::exit::Exit;
+use crate::json::{Json, Object};
+use crate::output::{Output, list};
+
+/// Count events by type, decision and agent
+#[derive(Debug, Args)]
+pub(super) struct StatArgs {
+    /// The log
+    dir: OsString,
+}
+
+#[derive(Default)]
+struct Counts {
+    events: u64,
+    bytes: u64,
+    verbs: BTreeMap<String, u64>,
+    decisions: BTreeMap<&'static str, u64>,
+    agents: BTreeMap<String, u64>,
+}
+
+impl StatArgs {
+    pub(super) fn run(&self, out: &mut Output) -> Answered {
+        let failed = |error| trouble("log stat", &self.dir, &error);
+        let logs = LogReader::open_all(&self.dir).map_err(failed)?;
+        let mut counts = Counts::default();
+        for log in &logs {
+            log.for_each(0, |_, leaf| {
+                counts.take(leaf);
+                Ok(ControlFlow::Continue(()))
+            })
+            .map_err(failed)?;
+        }
+        counts.print(logs.len() as u64, out);
+        Ok(Exit::Yes)
+    }
+}
+
+impl Counts {
+    fn take(&mut self, leaf: &[u8]) {
+        self.events += 1;
+        self.bytes += leaf.len() as u64;
+        let Ok(record) = Record::parse(leaf) else {
+            *self.verbs.entry("not an event".to_owned()).or_default() += 1;
+            return;
+        };
+        // A folded event stands for as many refusals as it counts.
+        let weight = record.fold.as_ref().map_or(1, |fold| fold.count.0);
+        *self.verbs.entry(record.kind.name().to_owned()).or_default() += 1;
+        if let Some(decision) = &record.decision {
+            let name = if decision.allow { "allowed" } else { "denied" };
+            *self.decisions.entry(name).or_default() += weight;
+        }
+        if record.phase == PhaseField::Result && record.is_denied() {
+            *self.decisions.entry("failed").or_default() += 1;
+        }
+        let agent = record.wl.and_then(|wl| wl.agent_id);
+        let agent = agent.map_or_else(|| "-".to_owned(), |name| escape(name.as_bytes()));
+        *self.agents.entry(agent).or_default() += 1;
+    }
+
+    fn print(&self, logs: u64, out: &mut Output) {
+        if out.is_json() {
+            let rows = |map: Vec<(&str, u64)>| -> Json {
+                let objects = map.into_iter();
+                list(
+                    objects
+                        .map(|(name, count)| Object::new().with("name", name).with("count", count)),
+                )
+            };
+            let fields = Object::new()
+                .with("logs", logs)
+                .with("events", self.events)
+                .with("bytes", self.bytes)
+                .with(
+                    "types",
+                    rows(self.verbs.iter().map(|(k, v)| (&**k, *v)).collect()),
+                )
+                .with(
+                    "decisions",
+                    rows(self.decisions.iter().map(|(k, v)| (*k, *v)).collect()),
+                )
+                .with(
+                    "agents",
+                    rows(self.agents.iter().map(|(k, v)| (&**k, *v)).collect()),
+                );
+            out.object(true, fields);
+            return;
+        }
+        out.line(&format!(
+            "{} events in {logs} logs, {} bytes",
+            self.events, self.bytes
+        ));
+        for (title, rows) in [
+            (
+                "decisions",
+                self.decisions
+                    .iter()
+                    .map(|(k, v)| ((*k).to_owned(), *v))
+                    .collect::<Vec<_>>(),
+            ),
+            (
+                "types",
+                self.verbs.iter().map(|(k, v)| (k.clone(), *v)).collect(),
+            ),
+            (
+                "agents",
+                self.agents.iter().map(|(k, v)| (k.clone(), *v)).collect(),
+            ),
+        ] {
+            out.line(&format!("{title}:"));
+            for (name, count) in rows {
+                out.line(&format!("  {count:>8}  {name}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `log tail DIR`: the newest events, and those to come.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::Args;
+use handfast_ledger::LogReader;
+
+use super::Answered;
+use super::filter::{FilterArgs, find, line, object, print};
+use super::trouble::trouble;
+use crate::exit::Exit;
+use crate::output::Output;
+
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Show the newest events
+///
+/// With `--follow` and `--json` every event is an object on a line of its own.
+#[derive(Debug, Args)]
+pub(super) struct TailArgs {
+    /// The log
+    dir: OsString,
+
+    /// Show this many
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    lines: usize,
+
+    /// Wait for more, until the reader goes away
+    #[arg(short, long)]
+    follow: bool,
+
+    #[command(flatten)]
+    filter: FilterArgs,
+}
+
+impl TailArgs {
+    pub(super) fn run(&self, out: &mut Output) -> Answered {
+        let filter = self.filter.filter();
+        let open = || {
+            LogReader::open_all(&self.dir).map_err(|error| trouble("log tail", &self.dir, &error))
+        };
+        let mut logs = open()?;
+        let mut found = find("log tail", &self.dir, &logs, &filter, &[])?;
+        let mut next = vec![0; logs.len()];
+        for event in &found {
+            next[event.log] = next[event.log].max(event.index + 1);
+        }
+        found.drain(..found.len().saturating_sub(self.lines));
+        if !self.follow {
+            print(out, &logs, &found);
+            return Ok(Exit::Yes);
+        }
+        loop {
+            for event in &found {
+                next[event.log] = next[event.log].max(event.index + 1);
+                if out.is_json() {
+                    let text = object(&logs[event.log].origin(), event);
+                    out.line(&text);
+                } else {
+                    line(out, &logs, event);
+                }
+            }
+            out.flush();
+            if !out.is_open() {
+                return Ok(Exit::Yes);
+            }
+            std::thread::sleep(PAUSE);
+            logs = open()?;
+            next.resize(logs.len(), 0);
+            found = find("log tail", &self.dir, &logs, &filter, &next)?;
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! `log verify DIR`: whether everything fits together and is signed.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast_ledger::note::VerifierKey;
+use handfast_ledger::{LogReader, Report, Verdict, VerifyOptions, verify};
+
+use super::Answered;
+use super::trouble::{read_given, trouble, usage};
+use crate::exit::Exit;
+use crate::json::{Json, Object};
+use crate::output::{Output, list};
+
+/// Say whether everything in the log fits together and is signed
+///
+/// Without an earlier checkpoint from elsewhere a log that was rolled back looks like an honest
+/// one; without a key from elsewhere anybody may have signed it. What was not checked is always
+/// listed.
+#[derive(Debug, Args)]
+pub(super) struct VerifyArgs {
+    /// The log
+    dir: OsString,
+
+    /// Require that this key signed it, or a key that followed from it
+    #[arg(long, value_name = "VKEY")]
+    key: Option<String>,
+
+    /// Require that it continues this checkpoint, which was kept elsewhere
+    #[arg(long, value_name = "FILE")]
+    since_checkpoint: Option<OsString>,
+
+    /// Exit 3 if no key or no earlier checkpoint was given
+    #[arg(long)]
+    require_memory: bool,
+}
+
+impl VerifyArgs {
+    pub(super) fn run(&self, out: &mut Output) -> Answered {
+        let mut options = VerifyOptions::new();
+        let mut logs = LogReader::open_all(&self.dir)
+            .map_err(|error| trouble("log verify", &self.dir, &error))?;
+        if let Some(key) = &self.key {
+            let key = VerifierKey::parse(key)
+                .map_err(|error| usage("log verify", "cannot use the key", error.to_string()))?;
+            // A key is one log's.
+            if logs.len() > 1 {
+                logs.retain(|log| log.origin() == key.name());
+            }
+            options = options.key(key);
+        }
+        if let Some(path) = &self.since_checkpoint {
+            let note = read_given("log verify", path)?;
+            if logs.len() > 1 {
+                let origin = note.split(|byte| *byte == b'\n').next().unwrap_or_default();
+                logs.retain(|log| log.origin().as_bytes() == origin);
+            }
+            options = options.since(note);
+        }
+        if logs.is_empty() {
+            let detail = "no log here has the origin of what was given".to_owned();
+            return Err(usage("log verify", "nothing to verify", detail));
+        }
+        let mut reports = Vec::new();
+        for log in &logs {
+            let report =
+                verify(log, &options).map_err(|error| trouble("log verify", &self.dir, &error))?;
+            reports.push(report);
+        }
+        let tampered = reports
+            .iter()
+            .any(|report| report.verdict() == Verdict::Tampered);
+        let lacking = self.key.is_none() || self.since_checkpoint.is_none();
+        let exit = match (tampered, self.require_memory && lacking) {
+            (true, _) => Exit::No,
+            (false, true) => Exit::CannotTell,
+            (false, false) => Exit::Yes,
+        };
+        if out.is_json() {
+            let first = reports.iter().filter_map(Report::first_bad).min();
+            let fields = Object::new()
+                .with("verdict", word(exit))
+                .with("first_bad_index", first.map(|index| index.to_string()))
+                .with("logs", list(reports.iter().map(object)));
+            out.object(exit == Exit::Yes, fields);
+        } else {
+            for report in &reports {
+                words(report, out);
+            }
+            out.line(&format!("verdict: {}", word(exit)));
+        }
+        Ok(exit)
+    }
+}
+
+const fn word(exit: Exit) -> &'static str {
+    match exit {
+        Exit::Yes => "good",
+        Exit::No => "tampered",
+        Exit::Usage | Exit::CannotTell => "cannot tell",
+    }
+}
+
+fn object(report: &Report) -> Object {
+    let problems = report.problems.iter().map(|problem| {
+        Object::new()
+            .with("index", problem.index.map(|index| index.to_string()))
+            .with("what", problem.what.as_str())
+    });
+    Object::new()
+        .with("origin", report.origin.as_str())
+        .with("events", report.events.to_string())
+        .with("published", report.published.map(|size| size.to_string()))
+        .with("root", report.root.map(|root| root.to_base64()))
+        .with("checkpoints", report.checkpoints.to_string())
+        .with("signed_by", report.signed_by.clone())
+        .with("unsigned", report.unsigned.to_string())
+        .with("torn_bytes", report.torn.to_string())
+        .with("pruned", report.pruned.to_string())
+        .with(
+            "first_bad_index",
+            report.first_bad().map(|index| index.to_string()),
+        )
+        .with("problems", list(problems))
+        .with(
+            "not_checked",
+            report
+                .not_checked
+                .iter()
+                .map(String::as_str)
+                .collect::<Json>(),
+        )
+}
+
+fn words(report: &Report, out: &mut Output) {
+    out.line(&format!(
+        "{}: {} events, {} checkpoints",
+        handfast::escape(report.origin.as_bytes()),
+        report.events,
+        report.checkpoints
+    ));
+    for problem in &report.problems {
+        match problem.index {
+            Some(index) => out.line(&format!("  bad at event {index}: {}", problem.what)),
+            None => out.line(&format!("  bad: {}", problem.what)),
+        }
+    }
+    for what in &report.not_checked {
+        out.line(&format!("  not checked: {what}"));
+    }
+}

@@ -1,0 +1,267 @@
+//! Reading a log, or all logs below a directory, without the writer's lock.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use handfast::FileKind;
+
+use crate::config::Config;
+use crate::error::{Error, ErrorKind};
+use crate::merkle::{Hash, inclusion, root, verify_inclusion};
+use crate::note::{Checkpoint, Ed25519Signer, KeyDir, SignedNote, VerifierKey};
+use crate::published;
+use crate::receipt::Proof;
+use crate::segment::{self, Item, Stop};
+use crate::store::Store;
+use crate::tiles::{TileReader, WIDTH, bundle_path, parse_bundle};
+
+/// A log that is read.
+#[derive(Debug)]
+pub struct LogReader {
+    pub(crate) store: Store,
+    path: PathBuf,
+    config: Option<Config>,
+}
+
+impl LogReader {
+    /// Opens one log. Segments need not be there: checkpoint and tiles are enough.
+    ///
+    /// # Errors
+    /// `NotALog` if nothing here is a log's.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let store = Store::open(path)?;
+        let config = Config::read(&store)?;
+        if config.is_none() && store.read(published::CHECKPOINT)?.is_none() {
+            return Err(Error::new(
+                ErrorKind::NotALog,
+                "there is no log here: neither log.json nor checkpoint",
+            ));
+        }
+        Ok(Self {
+            store,
+            path: path.to_owned(),
+            config,
+        })
+    }
+
+    /// Opens the log here, if there is one, and those one directory below.
+    ///
+    /// # Errors
+    /// `NotALog` if there is none at all.
+    pub fn open_all(path: impl AsRef<Path>) -> Result<Vec<Self>, Error> {
+        let path = path.as_ref();
+        let store = Store::open(path)?;
+        let mut found = Vec::new();
+        match Self::open(path) {
+            Ok(log) => found.push(log),
+            Err(error) if error.kind() == ErrorKind::NotALog => {}
+            Err(error) => return Err(error),
+        }
+        for (name, kind) in store.list("")? {
+            if kind != FileKind::Dir || [segment::DIR, "tile", published::EPOCHS].contains(&&*name)
+            {
+                continue;
+            }
+            match Self::open(path.join(&name)) {
+                Ok(log) => found.push(log),
+                Err(error) if error.kind() == ErrorKind::NotALog => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if found.is_empty() {
+            return Err(Error::new(
+                ErrorKind::NotALog,
+                "there is no log here, nor in a directory below",
+            ));
+        }
+        Ok(found)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its origin, as far as anything here says it.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        if let Some(config) = &self.config {
+            return config.origin.clone();
+        }
+        match published::checkpoint(&self.store) {
+            Ok(Some((checkpoint, _))) => checkpoint.origin,
+            _ => String::new(),
+        }
+    }
+
+    /// The keys that the log names, oldest first. Whether they are the right ones, somebody else
+    /// must say.
+    ///
+    /// # Errors
+    /// If the list cannot be read.
+    pub fn keys(&self) -> Result<Vec<VerifierKey>, Error> {
+        published::keys(&self.store)
+    }
+
+    /// The key that signs for this log, if whoever asks may read it.
+    ///
+    /// # Errors
+    /// `Key` if it is not there.
+    pub fn signer(&self) -> Result<Ed25519Signer, Error> {
+        let config = self
+            .config
+            .as_ref()
+            .ok_or_else(|| Error::new(ErrorKind::Key, "this copy of a log has no key"))?;
+        KeyDir::open(&config.key_path())?.load(&config.log_id)
+    }
+
+    /// The published checkpoint.
+    ///
+    /// # Errors
+    /// `Invalid` if it is none.
+    pub fn checkpoint(&self) -> Result<Option<(Checkpoint, SignedNote)>, Error> {
+        published::checkpoint(&self.store)
+    }
+
+    /// The first event of the segments, if there are any.
+    pub(crate) fn segments(&self) -> Result<Vec<u64>, Error> {
+        segment::list(&self.store)
+    }
+
+    /// Tells every event from an index on, in order, until the visitor breaks. The segments are
+    /// believed first; what is only in bundles comes from there. Nothing is verified.
+    ///
+    /// # Errors
+    /// `Corrupt` if a finished segment or a bundle cannot be read; what the visitor says.
+    pub fn for_each(
+        &self,
+        from: u64,
+        mut visit: impl FnMut(u64, &[u8]) -> Result<ControlFlow<()>, Error>,
+    ) -> Result<(), Error> {
+        let segments = self.segments()?;
+        let in_bundles = match (segments.first(), self.checkpoint()?) {
+            (Some(first), _) => *first,
+            (None, Some((checkpoint, _))) => checkpoint.size,
+            (None, None) => 0,
+        };
+        let mut next = from;
+        while next < in_bundles {
+            let Some(entries) = self.bundle(next / WIDTH, in_bundles)? else {
+                // Pruned: the next bundle may be there.
+                next = (next / WIDTH + 1) * WIDTH;
+                continue;
+            };
+            for entry in entries
+                .iter()
+                .skip(usize::try_from(next % WIDTH).unwrap_or(0))
+            {
+                if next < in_bundles && visit(next, entry)?.is_break() {
+                    return Ok(());
+                }
+                next += 1;
+            }
+        }
+        let skip = segments.partition_point(|first| *first <= next).max(1) - 1;
+        for (at, first) in segments.iter().enumerate().skip(skip) {
+            let bytes = self.store.read(&segment::name(*first))?.unwrap_or_default();
+            let Some((_, start)) = segment::read_header(&bytes) else {
+                if at + 1 == segments.len() {
+                    return Ok(());
+                }
+                return Err(Error::corrupt(*first, "the header of a segment is damaged"));
+            };
+            let mut done = false;
+            let scan = segment::scan(&bytes[start..], start as u64, *first, |item, _| {
+                if let Item::Event { index, leaf } = item
+                    && index >= next
+                    && !done
+                {
+                    done = visit(index, leaf)?.is_break();
+                    next = index + 1;
+                }
+                Ok(())
+            })?;
+            if done {
+                return Ok(());
+            }
+            if let Stop::Bad { index } = scan.stop
+                && at + 1 < segments.len()
+            {
+                return Err(Error::corrupt(index, "a finished segment is damaged"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The entries of a bundle, as wide as a tree of this size has it.
+    pub(crate) fn bundle(&self, index: u64, size: u64) -> Result<Option<Vec<Vec<u8>>>, Error> {
+        let width = (size - index * WIDTH).min(WIDTH);
+        let bytes = match self.store.read(&bundle_path(index, width))? {
+            Some(bytes) => Some(bytes),
+            None => self.store.read(&bundle_path(index, WIDTH))?,
+        };
+        let Some(bytes) = bytes else { return Ok(None) };
+        let entries = parse_bundle(&bytes)
+            .map_err(|error| Error::corrupt(index * WIDTH, error.to_string()))?;
+        Ok(Some(entries.into_iter().map(<[u8]>::to_vec).collect()))
+    }
+
+    /// One event.
+    ///
+    /// # Errors
+    /// `Invalid` if there is none at this index, or it was pruned.
+    pub fn event(&self, index: u64) -> Result<Vec<u8>, Error> {
+        let mut found = None;
+        self.for_each(index, |at, leaf| {
+            if at == index {
+                found = Some(leaf.to_vec());
+            }
+            Ok(ControlFlow::Break(()))
+        })?;
+        found.ok_or_else(|| {
+            Error::invalid(format!("there is no event {index} here, or it was pruned"))
+        })
+    }
+
+    /// The proof that an event is in the published tree. It has been checked against the
+    /// checkpoint's root; whose signature is on that is for the reader to say.
+    ///
+    /// # Errors
+    /// `Invalid` if the event has not been published; `Corrupt` if the tiles do not fit.
+    pub fn prove(&self, index: u64) -> Result<Proof, Error> {
+        let Some((checkpoint, note)) = self.checkpoint()? else {
+            return Err(Error::invalid("no checkpoint has been published yet"));
+        };
+        if index >= checkpoint.size {
+            return Err(Error::invalid(format!(
+                "event {index} is not among the {} of the published checkpoint",
+                checkpoint.size
+            )));
+        }
+        let event = self.event(index)?;
+        let tiles = TileReader::new(&self.store, checkpoint.size);
+        let path = inclusion(&tiles, index, checkpoint.size)?;
+        let holds = root(&tiles, checkpoint.size)? == checkpoint.root
+            && verify_inclusion(
+                Hash::leaf(&event),
+                index,
+                checkpoint.size,
+                &path,
+                checkpoint.root,
+            );
+        if !holds {
+            return Err(Error::corrupt(
+                index,
+                "event, tiles and checkpoint do not fit together",
+            ));
+        }
+        Ok(Proof {
+            event,
+            index,
+            path,
+            checkpoint: note,
+        })
+    }
+}

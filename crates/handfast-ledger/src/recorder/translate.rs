@@ -1,0 +1,143 @@
+//! From the library's event to the log's.
+
+use std::borrow::Cow;
+
+use handfast::{Decision, Event, Identity, Metadata, Phase, RelPath, Timestamp, TouchedEntry};
+
+use super::context::Context;
+use crate::event::{
+    Assurance, Bytes, DecisionField, Destination, Entry, EventKind, Moment, Object, Parent,
+    PhaseField, Record, Request, ResultField, RootField, U64, Workload, rfc3339,
+};
+use crate::level::Level;
+
+pub(super) fn record<'a>(
+    event: &'a Event<'a>,
+    op_id: &'a str,
+    now: Moment,
+    entries: &'a [TouchedEntry],
+    context: &'a Context,
+    level: Level,
+) -> Record<'a> {
+    let phase = match event.phase {
+        Phase::Single => PhaseField::Single,
+        Phase::Intent => PhaseField::Intent,
+        Phase::Entries => PhaseField::Entries,
+        Phase::Result => PhaseField::Result,
+    };
+    let mut record = Record::new(EventKind::Verb(event.verb), phase, now);
+    record.op_id = Some(Cow::Borrowed(op_id));
+    record.req = Some(Request::of(path_of(event.path)));
+    record.root = Some(RootField {
+        dev: U64(event.root.device),
+        ino: U64(event.root.inode),
+        mnt: event.root.mount.map(U64),
+        id: context.root_id.as_deref().map(Cow::Borrowed),
+    });
+    record.parent = event.parent.map(|parent| parent_of(parent, event.path));
+    record.obj = event.object.map(object_of);
+    record.dst = event.destination.map(|path| Destination::of(path_of(path)));
+    record.wl = Some(workload_of(context, event.actor));
+    record.lease = context.lease.clone();
+    match event.phase {
+        Phase::Single | Phase::Intent => {
+            record.decision = Some(decision_of(&event.decision, context));
+        }
+        Phase::Result => record.result = Some(result_of(&event.decision)),
+        Phase::Entries => {}
+    }
+    record.assure = Some(Assurance {
+        resolve: Some(Cow::Borrowed(event.backend.name())),
+        visibility: None,
+        level: Some(Cow::Borrowed(level.name())),
+    });
+    record.entries = entries.iter().map(entry_of).collect();
+    record
+}
+
+/// The root itself is a path too.
+fn path_of(path: &RelPath) -> &[u8] {
+    if path.is_root() {
+        b"."
+    } else {
+        path.as_bytes()
+    }
+}
+
+fn born(time: Option<Timestamp>) -> Option<Cow<'static, str>> {
+    time.map(|time| Cow::Owned(rfc3339(time.as_nanoseconds())))
+}
+
+fn parent_of<'a>(parent: Identity, path: &'a RelPath) -> Parent<'a> {
+    let Bytes { text, base64 } = path
+        .name()
+        .map_or_else(Bytes::default, |name| Bytes::new(name.as_bytes()));
+    Parent {
+        dev: U64(parent.device),
+        ino: U64(parent.inode),
+        btime: born(parent.born),
+        name: text,
+        name_b64: base64,
+    }
+}
+
+fn object_of(object: &Metadata) -> Object<'_> {
+    Object {
+        dev: U64(object.identity.device),
+        ino: U64(object.identity.inode),
+        mnt: object.identity.mount.map(U64),
+        btime: born(object.identity.born),
+        kind: Cow::Borrowed(object.kind.name()),
+        mode: Cow::Owned(format!("{:04o}", object.mode)),
+        uid: object.uid,
+        gid: object.gid,
+        nlink: U64(object.nlink),
+        size: U64(object.len),
+    }
+}
+
+pub(super) fn workload_of<'a>(context: &'a Context, actor: Option<&'a str>) -> Workload<'a> {
+    let mut workload = context.workload.clone();
+    if workload.agent_id.is_none() {
+        workload.agent_id = actor.map(Cow::Borrowed);
+    }
+    workload
+}
+
+fn decision_of<'a>(decision: &'a Decision, context: &'a Context) -> DecisionField<'a> {
+    let mut field = DecisionField {
+        allow: true,
+        policy_sha256: context.policy_sha256.as_deref().map(Cow::Borrowed),
+        ..DecisionField::default()
+    };
+    if let Decision::Refused { kind, why } = decision {
+        field.allow = false;
+        field.kind = Some(Cow::Borrowed(kind.name()));
+        field.why = Some(Cow::Borrowed(why));
+    }
+    field
+}
+
+fn result_of(decision: &Decision) -> ResultField<'_> {
+    match decision {
+        Decision::Allowed => ResultField {
+            ok: true,
+            ..ResultField::default()
+        },
+        Decision::Refused { kind, why } => ResultField {
+            ok: false,
+            kind: Some(Cow::Borrowed(kind.name())),
+            why: Some(Cow::Borrowed(why)),
+            ..ResultField::default()
+        },
+    }
+}
+
+fn entry_of(entry: &TouchedEntry) -> Entry<'_> {
+    let Bytes { text, base64 } = Bytes::new(&entry.path);
+    Entry {
+        path: text,
+        path_b64: base64,
+        kind: Cow::Borrowed(entry.kind.name()),
+    }
+}

@@ -1,0 +1,161 @@
+//! One segment, to be appended to.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+
+use super::frame::{FrameKind, push_frame};
+use super::header::SegmentHeader;
+use crate::disk::Disk;
+use crate::error::{Error, ErrorKind};
+use crate::store::Store;
+
+/// Kept free in every segment, so that the last event of a log fits when the disk is full.
+pub(crate) const TAIL_ROOM: u64 = 16 * 1024;
+const FIRST_CHUNK: u64 = 64 * 1024;
+const LAST_CHUNK: u64 = 4 * 1024 * 1024;
+
+/// A segment and how far it is written, prepared and synced.
+#[derive(Debug)]
+pub(crate) struct SegmentFile {
+    pub(crate) file: Arc<File>,
+    pub(crate) first: u64,
+    /// Where the next frame goes.
+    pub(crate) offset: u64,
+    /// Up to where it is known to be on the disk.
+    pub(crate) synced: u64,
+    /// Up to where space has been taken and zeroed.
+    pub(crate) prepared: u64,
+}
+
+impl SegmentFile {
+    /// Makes a segment with its header, on the disk with its name.
+    pub(crate) fn create(
+        store: &Store,
+        disk: &Disk,
+        header: &SegmentHeader,
+    ) -> Result<Self, Error> {
+        let first = header.frontier.size();
+        let name = super::name(first);
+        let file = store.open_file(&name, true)?;
+        let mut segment = Self {
+            file: Arc::new(file),
+            first,
+            offset: 0,
+            synced: 0,
+            prepared: 0,
+        };
+        let mut bytes = Vec::new();
+        push_frame(&mut bytes, FrameKind::Header, &header.to_bytes());
+        let made = segment
+            .prepare(disk, bytes.len() as u64)
+            .and_then(|()| segment.append(&bytes))
+            .and_then(|()| segment.sync(disk))
+            .and_then(|()| store.sync_dir(super::DIR));
+        if let Err(error) = made {
+            // Nobody has seen it; without it the log ends with the segment before.
+            drop(store.remove(&name));
+            return Err(error);
+        }
+        Ok(segment)
+    }
+
+    /// Takes up a segment at the end of what is good in it; what follows becomes zero.
+    pub(crate) fn resume(
+        store: &Store,
+        disk: &Disk,
+        first: u64,
+        offset: u64,
+        dirty: bool,
+    ) -> Result<Self, Error> {
+        let file = store.open_file(&super::name(first), false)?;
+        let length = file
+            .metadata()
+            .map_err(|error| Error::os("looking at a segment", error))?
+            .len();
+        let segment = Self {
+            file: Arc::new(file),
+            first,
+            offset,
+            synced: 0,
+            prepared: length.max(offset),
+        };
+        if dirty {
+            zero(&segment.file, offset, segment.prepared)?;
+        }
+        disk.sync(&segment.file)?;
+        Ok(Self {
+            synced: offset,
+            ..segment
+        })
+    }
+
+    /// Takes space for so many bytes and the tail room.
+    pub(crate) fn prepare(&mut self, disk: &Disk, bytes: u64) -> Result<(), Error> {
+        let needed = self.offset + bytes + TAIL_ROOM;
+        if needed <= self.prepared {
+            return Ok(());
+        }
+        let chunk = self.prepared.clamp(FIRST_CHUNK, LAST_CHUNK);
+        let target = needed.next_multiple_of(chunk);
+        disk.may_extend()?;
+        let taken = rustix::fs::fallocate(
+            &*self.file,
+            FallocateFlags::empty(),
+            self.prepared,
+            target - self.prepared,
+        );
+        match taken {
+            // Where a filesystem cannot take space ahead, writing zeros does it.
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+            Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => {
+                return Err(Error::new(ErrorKind::Full, "no space left for the log"));
+            }
+            Err(error) => return Err(Error::os("taking space for the log", error)),
+        }
+        // Written space is synced faster than space that was only taken.
+        zero(&self.file, self.prepared, target)?;
+        self.prepared = target;
+        Ok(())
+    }
+
+    /// Writes frames at the end.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.file
+            .write_all_at(bytes, self.offset)
+            .map_err(|error| write_error("writing to the log", error))?;
+        self.offset += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Waits until everything written is on the disk.
+    pub(crate) fn sync(&mut self, disk: &Disk) -> Result<(), Error> {
+        disk.sync(&self.file)?;
+        self.synced = self.offset;
+        Ok(())
+    }
+}
+
+fn zero(file: &File, from: u64, to: u64) -> Result<(), Error> {
+    let zeros = vec![0; 256 * 1024];
+    let mut at = from;
+    while at < to {
+        let step = (to - at).min(zeros.len() as u64);
+        file.write_all_at(&zeros[..usize::try_from(step).unwrap_or(0)], at)
+            .map_err(|error| write_error("taking space for the log", error))?;
+        at += step;
+    }
+    Ok(())
+}
+
+fn write_error(doing: &str, error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            Error::new(ErrorKind::Full, "no space left for the log")
+        }
+        _ => Error::os(doing, error),
+    }
+}

@@ -1,0 +1,195 @@
+//! Reads the frames of a segment and says where and how they end.
+
+use super::frame::{Found, FrameKind, OVERHEAD, frame_at};
+use super::header::{BATCH_FRAME, BatchHeader, SegmentHeader};
+use crate::error::Error;
+
+/// The header of a segment, and where it ends.
+pub(crate) fn read_header(bytes: &[u8]) -> Option<(SegmentHeader, usize)> {
+    match frame_at(bytes, 0) {
+        Found::Frame {
+            kind: FrameKind::Header,
+            payload,
+            end,
+        } => Some((SegmentHeader::parse(payload)?, end)),
+        _ => None,
+    }
+}
+
+/// What a scan meets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Item<'a> {
+    Event { index: u64, leaf: &'a [u8] },
+    Checkpoint(&'a [u8]),
+}
+
+/// How the frames end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Stop {
+    /// Nothing but zeros follows.
+    Clean,
+    /// Something follows that is no frame, or half a batch.
+    Bad {
+        /// The first event that cannot be read.
+        index: u64,
+    },
+}
+
+/// The outcome of a scan.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Scan {
+    /// Behind the last whole batch or checkpoint.
+    pub(crate) end: u64,
+    /// The index of the event that would come next.
+    pub(crate) next: u64,
+    pub(crate) stop: Stop,
+    /// The largest offset that any readable batch knew to be on the disk.
+    pub(crate) synced: u64,
+}
+
+/// Scans from an offset at which the event `next` is to come. `base` is the offset in the file of
+/// `bytes[0]`. Events of a batch are told only if the whole batch is good; the visitor also learns
+/// the offset behind each item's batch or checkpoint.
+pub(crate) fn scan(
+    bytes: &[u8],
+    base: u64,
+    mut next: u64,
+    mut visit: impl FnMut(Item<'_>, u64) -> Result<(), Error>,
+) -> Result<Scan, Error> {
+    let mut offset = 0;
+    let mut synced = 0;
+    let stop = loop {
+        let (kind, payload, end) = match frame_at(bytes, offset) {
+            Found::Frame { kind, payload, end } => (kind, payload, end),
+            Found::End
+                if bytes[offset.min(bytes.len())..]
+                    .iter()
+                    .all(|byte| *byte == 0) =>
+            {
+                break Stop::Clean;
+            }
+            Found::End | Found::Bad => break Stop::Bad { index: next },
+        };
+        match kind {
+            FrameKind::Checkpoint => {
+                visit(Item::Checkpoint(payload), base + end as u64)?;
+                offset = end;
+            }
+            FrameKind::Batch => {
+                let header = BatchHeader::parse(payload).filter(|header| header.first == next);
+                let Some(header) = header else {
+                    break Stop::Bad { index: next };
+                };
+                match batch_end(bytes, end, header) {
+                    Ok(behind) => {
+                        tell_batch(bytes, end, behind, header, |item| {
+                            visit(item, base + behind as u64)
+                        })?;
+                        offset = behind;
+                        next += u64::from(header.count);
+                        synced = synced.max(header.synced);
+                    }
+                    Err(good) => {
+                        // What the header knew counts although its batch is torn.
+                        synced = synced.max(header.synced);
+                        break Stop::Bad {
+                            index: next + u64::from(good),
+                        };
+                    }
+                }
+            }
+            FrameKind::Header | FrameKind::Event => break Stop::Bad { index: next },
+        }
+    };
+    Ok(Scan {
+        end: base + offset as u64,
+        next,
+        stop,
+        synced: synced.max(match stop {
+            Stop::Clean => 0,
+            Stop::Bad { .. } => evidence_behind(bytes, offset),
+        }),
+    })
+}
+
+/// Where a batch ends if all of it is good, or how many of its events are.
+fn batch_end(bytes: &[u8], start: usize, header: BatchHeader) -> Result<usize, u32> {
+    let behind = start + header.length as usize;
+    let mut offset = start;
+    let mut good = 0;
+    while offset < behind {
+        match frame_at(bytes, offset) {
+            Found::Frame { kind, end, .. } if end <= behind => {
+                match kind {
+                    FrameKind::Event if good < header.count => good += 1,
+                    FrameKind::Checkpoint if good == header.count && end == behind => {}
+                    _ => return Err(good),
+                }
+                offset = end;
+            }
+            _ => return Err(good),
+        }
+    }
+    if good == header.count && good > 0 {
+        Ok(behind)
+    } else {
+        Err(good)
+    }
+}
+
+fn tell_batch(
+    bytes: &[u8],
+    start: usize,
+    behind: usize,
+    header: BatchHeader,
+    mut visit: impl FnMut(Item<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (mut offset, mut index) = (start, header.first);
+    while offset < behind {
+        // The lengths were checked with their checksums a moment ago.
+        let head = &bytes[offset..offset + OVERHEAD];
+        let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        let payload = &bytes[offset + OVERHEAD..offset + OVERHEAD + length];
+        if head[8] == FrameKind::Event as u8 {
+            visit(Item::Event {
+                index,
+                leaf: payload,
+            })?;
+            index += 1;
+        } else {
+            visit(Item::Checkpoint(payload))?;
+        }
+        offset += OVERHEAD + length;
+    }
+    Ok(())
+}
+
+/// The largest synced offset of any batch header behind a damaged place.
+///
+/// Pages that were not synced reach the disk in any order, so a readable frame behind a bad one
+/// proves nothing by itself. But a batch that was written when a place was already known to be on
+/// the disk proves that the place was whole once. Events are JSON without control characters, so
+/// no name of a file can look like a header, which holds zero bytes.
+pub(crate) fn evidence_behind(bytes: &[u8], from: usize) -> u64 {
+    let mut most = 0;
+    let length = ((BATCH_FRAME - OVERHEAD) as u32).to_le_bytes();
+    let mut offset = from;
+    while offset + BATCH_FRAME <= bytes.len() {
+        let Some(step) = bytes[offset..].iter().position(|byte| *byte == length[0]) else {
+            break;
+        };
+        offset += step;
+        if bytes[offset..].starts_with(&length)
+            && let Found::Frame {
+                kind: FrameKind::Batch,
+                payload,
+                ..
+            } = frame_at(bytes, offset)
+            && let Some(header) = BatchHeader::parse(payload)
+        {
+            most = most.max(header.synced);
+        }
+        offset += 1;
+    }
+    most
+}

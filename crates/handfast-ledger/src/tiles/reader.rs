@@ -1,0 +1,72 @@
+//! Hashes from tiles, for a tree of a known size.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use super::{WIDTH, tile_path};
+use crate::error::Error;
+use crate::merkle::{Hash, MemoryTree, Subtrees};
+use crate::store::Store;
+
+/// Reads hashes of complete subtrees; whether they are true is for whoever knows the root.
+pub(crate) struct TileReader<'a> {
+    store: &'a Store,
+    size: u64,
+    tiles: RefCell<HashMap<(u32, u64), MemoryTree>>,
+}
+
+impl<'a> TileReader<'a> {
+    pub(crate) fn new(store: &'a Store, size: u64) -> Self {
+        Self {
+            store,
+            size,
+            tiles: RefCell::default(),
+        }
+    }
+
+    /// The hashes of one tile, as wide as the tree of this size has it. A full tile serves for a
+    /// partial one that has been removed since.
+    pub(crate) fn tile(&self, level: u32, index: u64) -> Result<Vec<Hash>, Error> {
+        let known = self.size.checked_shr(8 * level).unwrap_or(0);
+        let width = known.saturating_sub(index * WIDTH).min(WIDTH);
+        let missing = || Error::invalid(format!("the tile {}", tile_path(level, index, width)));
+        if width == 0 {
+            return Err(missing());
+        }
+        let bytes = match self.store.read(&tile_path(level, index, width))? {
+            Some(bytes) => bytes,
+            None => self
+                .store
+                .read(&tile_path(level, index, WIDTH))?
+                .ok_or_else(missing)?,
+        };
+        let hashes: Vec<_> = bytes
+            .chunks_exact(32)
+            .filter_map(|chunk| chunk.try_into().ok().map(Hash))
+            .collect();
+        let wanted = usize::try_from(width).unwrap_or(usize::MAX);
+        if bytes.len() % 32 != 0 || hashes.len() < wanted {
+            return Err(missing());
+        }
+        Ok(hashes[..wanted].to_vec())
+    }
+}
+
+impl Subtrees for TileReader<'_> {
+    fn subtree(&self, level: u32, index: u64) -> Result<Hash, Error> {
+        let (tile_level, height) = (level / 8, level % 8);
+        let tile_index = (index << height) / WIDTH;
+        let mut tiles = self.tiles.borrow_mut();
+        let tile = match tiles.entry((tile_level, tile_index)) {
+            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                let mut tree = MemoryTree::new();
+                for hash in self.tile(tile_level, tile_index)? {
+                    tree.append(hash);
+                }
+                entry.insert(tree)
+            }
+        };
+        tile.subtree(height, index - ((tile_index * WIDTH) >> height))
+    }
+}

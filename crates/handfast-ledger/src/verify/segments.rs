@@ -1,0 +1,258 @@
+//! Reads every event once, from segments and bundles side by side.
+
+use super::Verifier;
+use crate::error::Error;
+use crate::event::Record;
+use crate::merkle::{Hash, root};
+use crate::segment::{self, Item, Stop};
+use crate::state::State;
+use crate::tiles::{TileReader, WIDTH};
+
+/// The bundle that was looked at last.
+struct Bundle {
+    index: u64,
+    entries: Option<Vec<Vec<u8>>>,
+}
+
+impl Verifier<'_> {
+    pub(super) fn read_events(&mut self) -> Result<(), Error> {
+        let segments = self.log.segments()?;
+        let published = self
+            .published
+            .as_ref()
+            .map_or(0, |(checkpoint, _)| checkpoint.size);
+        let in_bundles = segments.first().copied().unwrap_or(published);
+        self.read_bundles(in_bundles, published)?;
+        let state = State::read(&self.log.store);
+        let mut bundle = Bundle {
+            index: u64::MAX,
+            entries: None,
+        };
+        for (at, first) in segments.iter().enumerate() {
+            let is_last = at + 1 == segments.len();
+            let evidence = state
+                .as_ref()
+                .filter(|state| state.segment.0 == *first)
+                .map_or(0, |state| state.offset.0);
+            if !self.read_segment(*first, is_last, published, evidence, &mut bundle)? {
+                break;
+            }
+        }
+        self.report.events = self.tree.size();
+        let covered = self
+            .checkpoints
+            .last()
+            .map_or(0, |(size, _)| *size)
+            .max(published);
+        self.report.unsigned = self.tree.size().saturating_sub(covered);
+        if self.report.unsigned > 0 {
+            let text = format!(
+                "the last {} events: written, and not signed yet",
+                self.report.unsigned
+            );
+            self.report.not_checked(&text);
+        }
+        Ok(())
+    }
+
+    /// Events that are in bundles only, and hashes of those that are in neither.
+    fn read_bundles(&mut self, until: u64, published: u64) -> Result<(), Error> {
+        let size = published.max(until);
+        let tiles = TileReader::new(&self.log.store, size);
+        while self.tree.size() < until {
+            let index = self.tree.size() / WIDTH;
+            let count = (until - index * WIDTH).min(WIDTH);
+            let entries = match self.log.bundle(index, size) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    self.report.problem(error.index(), error.to_string());
+                    return Ok(());
+                }
+            };
+            match entries {
+                Some(entries) if entries.len() as u64 >= count => {
+                    for entry in entries.iter().take(usize::try_from(count).unwrap_or(0)) {
+                        self.take(entry);
+                    }
+                    if entries.len() as u64 != (size - index * WIDTH).min(WIDTH) {
+                        let what = "a bundle holds another number of entries".to_owned();
+                        self.report.problem(Some(index * WIDTH + count), what);
+                    }
+                }
+                Some(entries) => {
+                    for entry in &entries {
+                        self.take(entry);
+                    }
+                    let what = "a bundle holds too few entries".to_owned();
+                    self.report.problem(Some(self.tree.size()), what);
+                    return Ok(());
+                }
+                None => {
+                    self.missing.push(index);
+                    let Ok(hashes) = tiles.tile(0, index) else {
+                        let what = "entries and their hashes are missing".to_owned();
+                        self.report.problem(Some(self.tree.size()), what);
+                        return Ok(());
+                    };
+                    for hash in hashes.into_iter().take(usize::try_from(count).unwrap_or(0)) {
+                        self.tree.append(hash);
+                    }
+                    self.report.pruned = self.tree.size();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether reading may go on with the next segment.
+    fn read_segment(
+        &mut self,
+        first: u64,
+        is_last: bool,
+        published: u64,
+        evidence: u64,
+        bundle: &mut Bundle,
+    ) -> Result<bool, Error> {
+        let bytes = self
+            .log
+            .store
+            .read(&segment::name(first))?
+            .unwrap_or_default();
+        let header = segment::read_header(&bytes)
+            .filter(|(header, _)| header.frontier.size() == first && first == self.tree.size());
+        let Some((header, start)) = header else {
+            let unmade = is_last && first > 0 && published <= first && first == self.tree.size();
+            if unmade {
+                self.report.torn += bytes.len() as u64;
+            } else {
+                let what = "the header of a segment is damaged, or a segment is missing";
+                self.report
+                    .problem(Some(self.tree.size().min(first)), what.to_owned());
+            }
+            return Ok(false);
+        };
+        if first > 0 {
+            if root(&self.tree, first).ok() != Some(header.frontier.root()) {
+                let what = "a segment does not continue the events before it".to_owned();
+                self.report.problem(Some(first), what);
+            }
+            self.checkpoints.push((first, header.checkpoint));
+        }
+        let scan = segment::scan(&bytes[start..], start as u64, first, |item, _| {
+            match item {
+                Item::Event { index, leaf } => {
+                    if index < published {
+                        self.compare(bundle, index, leaf, published)?;
+                    }
+                    self.take(leaf);
+                }
+                Item::Checkpoint(note) => {
+                    self.checkpoints.push((self.tree.size(), note.to_vec()));
+                }
+            }
+            Ok(())
+        })?;
+        let cut = scan.end < scan.synced.max(evidence) || published > scan.next;
+        match scan.stop {
+            Stop::Bad { index } if cut || !is_last => {
+                let what = "a segment is damaged in a part that was on the disk".to_owned();
+                self.report.problem(Some(index), what);
+                return Ok(false);
+            }
+            Stop::Bad { .. } => {
+                let behind = usize::try_from(scan.end).unwrap_or(bytes.len());
+                self.report.torn += (bytes.len() - behind.min(bytes.len())) as u64;
+                self.report
+                    .not_checked("bytes behind the last event: a write that was cut off");
+            }
+            Stop::Clean if is_last && scan.end < scan.synced.max(evidence) => {
+                let what = "a segment has been cut off".to_owned();
+                self.report.problem(Some(scan.next), what);
+            }
+            Stop::Clean => {}
+        }
+        Ok(true)
+    }
+
+    /// The bundle must hold the same bytes as the segment.
+    fn compare(
+        &mut self,
+        bundle: &mut Bundle,
+        index: u64,
+        leaf: &[u8],
+        published: u64,
+    ) -> Result<(), Error> {
+        let wanted = index / WIDTH;
+        if bundle.index != wanted {
+            bundle.index = wanted;
+            bundle.entries = match self.log.bundle(wanted, published) {
+                Ok(Some(entries)) => {
+                    let width = (published - wanted * WIDTH).min(WIDTH);
+                    if entries.len() as u64 != width {
+                        let what = format!("a bundle holds {} entries", entries.len());
+                        let at = (entries.len() as u64).min(width);
+                        self.report.problem(Some(wanted * WIDTH + at), what);
+                    }
+                    Some(entries)
+                }
+                Ok(None) => {
+                    self.missing.push(wanted);
+                    None
+                }
+                Err(error) => {
+                    self.report.problem(error.index(), error.to_string());
+                    None
+                }
+            };
+        }
+        let entry = bundle
+            .entries
+            .as_ref()
+            .and_then(|entries| entries.get(usize::try_from(index % WIDTH).unwrap_or(0)));
+        if entry.is_some_and(|entry| entry != leaf) {
+            let what = "an entry is not the event that was written".to_owned();
+            self.report.problem(Some(index), what);
+        }
+        Ok(())
+    }
+
+    /// Takes an event into the tree, and learns from those that are about the log itself.
+    fn take(&mut self, leaf: &[u8]) {
+        let index = self.tree.size();
+        self.tree.append(Hash::leaf(leaf));
+        let Some(kind) = leaf.strip_prefix(b"{\"v\":1,\"type\":\"") else {
+            return;
+        };
+        let about_log = kind.starts_with(b"log.start")
+            || kind.starts_with(b"key.rotate")
+            || kind.starts_with(b"gap")
+            || kind.starts_with(b"rollback")
+            || kind.starts_with(b"retention.set");
+        if !about_log {
+            return;
+        }
+        let Ok(record) = Record::parse(leaf) else {
+            return;
+        };
+        if let Some(start) = record.start {
+            if self.first_key.is_none() {
+                self.first_key = Some(start.vkey.into_owned());
+            }
+            if start.level == "ordered" {
+                self.report.not_checked(
+                    "the last 50 ms before a crash of the machine: the level is `ordered`",
+                );
+            }
+        }
+        if let Some(rotate) = record.rotate {
+            self.rotations.push((index, rotate.next_vkey.into_owned()));
+        }
+        if let Some(retention) = record.retention {
+            self.kept_from = self.kept_from.max(retention.min_index.0);
+        }
+        if record.gap.is_some() {
+            self.report
+                .not_checked("what is missing at the gaps that the log itself records");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Dropping old events by a rule that is itself in the log. Hashes stay, so proofs still hold.
+
+use super::ledger::{Ledger, hold};
+use crate::error::Error;
+use crate::event::{EventKind, Record, Retention, U64};
+use crate::segment;
+use crate::tiles::{WIDTH, bundle_path};
+
+impl Ledger {
+    /// Drops the events before `index`, rounded down to a whole bundle. The rule is logged and
+    /// published first.
+    ///
+    /// # Errors
+    /// `Invalid` if the index is beyond the end; as [`Ledger::publish`].
+    pub fn prune(&self, index: u64, policy: &str) -> Result<u64, Error> {
+        if index > self.size() {
+            return Err(Error::invalid("there are not that many events"));
+        }
+        let first = index - index % WIDTH;
+        let mut record = Record::about_log(EventKind::RetentionSet);
+        record.retention = Some(Retention {
+            min_index: U64(first),
+            policy: policy.into(),
+        });
+        let _receipt = self.append(&record)?;
+        self.publish()?;
+        let publisher = hold(&self.shared.publisher);
+        let segments = segment::list(&self.shared.store)?;
+        for pair in segments.windows(2) {
+            // A segment goes when the next one begins before what is kept.
+            if pair[1] <= first && pair[0] != publisher.segment() {
+                self.shared.store.remove(&segment::name(pair[0]))?;
+            }
+        }
+        for bundle in 0..first / WIDTH {
+            self.shared.store.remove(&bundle_path(bundle, WIDTH))?;
+        }
+        Ok(first)
+    }
+}
