@@ -119,7 +119,7 @@ impl Workload {
 
 /// Bounds of the time that an attempt may take with the wait for a change before it.
 const LEAST: Duration = Duration::from_millis(2);
-const MOST: Duration = Duration::from_millis(5);
+const MOST: Duration = Duration::from_millis(3);
 /// A few attempts take longer together than many one by one.
 const ENOUGH_TIME: Duration = Duration::from_millis(400);
 
