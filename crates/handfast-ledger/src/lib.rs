@@ -60,3 +60,10 @@ pub use recorder::{Context, LedgerRecorder};
 pub use tiles::{bundle_path, tile_path};
 pub use verify::{Problem, Report, Verdict, VerifyOptions, verify};
 pub use writer::{CreateOptions, Ledger, OpenOptions, Receipt};
+
+/// The examples of the documents are tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../docs/ledger.md")]
+    struct Ledger;
+}
