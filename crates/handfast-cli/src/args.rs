@@ -9,6 +9,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::fs::FsArgs;
 use crate::output::{Form, Output};
+use crate::session::SessionArgs;
 use crate::siege::SiegeArgs;
 
 /// Give untrusted paths access to files beneath one directory, and to nothing else
@@ -32,6 +33,7 @@ pub(crate) struct Cli {
 enum Command {
     Doctor(DoctorArgs),
     Fs(FsArgs),
+    Session(SessionArgs),
     Siege(SiegeArgs),
 }
 
@@ -46,6 +48,7 @@ pub(crate) fn run() -> Exit {
     let verdict = match &cli.command {
         Command::Doctor(args) => args.run(&mut out),
         Command::Fs(args) => args.run(&mut out),
+        Command::Session(args) => args.run(&mut out),
         Command::Siege(args) => args.run(&mut out),
     };
     out.finish(verdict)

@@ -21,6 +21,8 @@ mod json;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod output;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+mod session;
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod siege;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod time;

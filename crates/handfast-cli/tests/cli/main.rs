@@ -18,6 +18,8 @@ mod doctor;
 mod mounts;
 mod names;
 mod pipes;
+mod session;
+mod session_faults;
 mod settled;
 mod settled_links;
 mod shapes;

@@ -324,15 +324,7 @@ impl Overlay {
                     Some(_) if was == Was::Kept => was = Was::Dir(entries),
                     // It was moved here: the place it came from learns what became of it.
                     Some(origin) => {
-                        if let Some((place, covering)) = tree.covering(origin) {
-                            changes.push(Change::Put {
-                                path: place,
-                                entry: Entry {
-                                    was: Was::Dir(entries),
-                                    now: covering.now.clone(),
-                                },
-                            });
-                        }
+                        changes.extend(tree.cover(origin, entries));
                     }
                     None => {}
                 }

@@ -186,7 +186,13 @@ impl Overlay {
                 Err(error) => return Err(error.into()),
             };
             while let Some(entry) = listing.next_entry()? {
-                if !is_covered(entry.name()) {
+                // What a commit keeps between two places is nobody's to see.
+                let is_staging = origin.is_root()
+                    && entry
+                        .name()
+                        .as_bytes()
+                        .starts_with(super::STAGING.as_bytes());
+                if !is_staging && !is_covered(entry.name()) {
                     found.push((entry.name().to_name(), entry.kind()));
                 }
             }

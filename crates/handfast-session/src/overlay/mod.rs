@@ -36,6 +36,7 @@ pub(crate) use change::Put;
 pub(crate) use diff::Sides;
 pub(crate) use store::Source;
 
+use commit::STAGING;
 pub use commit::{CommitOptions, OnConflict};
 pub(crate) use commit::{CommitReport, Conflict};
 pub(crate) use diff::DiffChange;

@@ -176,6 +176,21 @@ fn left_behind(tree: &Tree, path: &RelPath) -> Was {
     entry.was.clone()
 }
 
+/// What was moved away from a place below one that is covered.
+fn moved_in<'a>(was: &'a mut Was, rest: &[u8]) -> Option<&'a mut Was> {
+    if rest.is_empty() {
+        return matches!(was, Was::Moved(_)).then_some(was);
+    }
+    let (name, rest) = match rest.iter().position(|byte| *byte == b'/') {
+        Some(slash) => (&rest[..slash], &rest[slash + 1..]),
+        None => (rest, &b""[..]),
+    };
+    match was {
+        Was::Dir(entries) => moved_in(entries.get_mut(name)?, rest),
+        _ => None,
+    }
+}
+
 fn origin_in(entry: &Entry) -> Option<Vec<u8>> {
     match &entry.now {
         Now::File(node) => node.origin.as_ref().map(|(path, _)| path.clone()),
@@ -215,6 +230,32 @@ impl Tree {
                 && self.base_of(path).as_deref() == Some(base)
             {
                 found = Some((path.to_vec(), entry.clone()));
+            }
+        });
+        found
+    }
+
+    /// The change that says what became of a directory of the base that was moved away and is
+    /// removed now. The place it left may itself lie in a directory that was removed since.
+    pub(super) fn cover(&self, base: &[u8], entries: BTreeMap<Vec<u8>, Was>) -> Option<Change> {
+        let mut found = None;
+        self.each(&mut |path, entry| {
+            if found.is_some() {
+                return;
+            }
+            let Some(home) = self.base_of(path) else {
+                return;
+            };
+            let rest = match base.strip_prefix(home.as_slice()) {
+                Some(b"") => &b""[..],
+                Some([b'/', rest @ ..]) => rest,
+                _ => return,
+            };
+            let mut entry = entry.clone();
+            if let Some(moved) = moved_in(&mut entry.was, rest) {
+                *moved = Was::Dir(entries.clone());
+                let path = path.to_vec();
+                found = Some(Change::Put { path, entry });
             }
         });
         found

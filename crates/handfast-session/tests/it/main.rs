@@ -13,8 +13,11 @@
 #![cfg(all(target_os = "linux", not(handfast_unsupported)))]
 
 mod commit;
+mod foreign;
+mod model;
 mod modes;
 mod mounts;
 mod overlay;
 mod protect;
+mod siege;
 mod support;

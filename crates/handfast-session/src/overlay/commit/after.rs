@@ -39,7 +39,7 @@ impl Context<'_> {
     fn dir(&self, dir: &DirNode, path: &[u8], home: Option<&[u8]>, settled: bool) -> DirNode {
         let origin = match (settled, home) {
             (true, Some(home)) => Some(home.to_vec()),
-            _ => dir.origin.as_ref().map(|origin| self.moved(origin)),
+            _ => dir.origin.as_ref().map(|origin| self.rolled.moved(origin)),
         };
         let mut left = DirNode {
             id: dir.id,
@@ -101,7 +101,13 @@ impl Context<'_> {
                     origin: file
                         .origin
                         .as_ref()
-                        .map(|(origin, version)| (self.moved(origin), version.clone())),
+                        .filter(|(origin, _)| {
+                            file.content == Content::Base || !self.rolled.emptied.contains(origin)
+                        })
+                        .map(|(origin, version)| {
+                            let version = self.rolled.stranded.get(origin).unwrap_or(version);
+                            (self.rolled.moved(origin), version.clone())
+                        }),
                 }),
             })
             .filter(|entry| !is_untouched(entry, home)),
@@ -123,8 +129,10 @@ impl Context<'_> {
     }
 
     fn still(&self, was: &Was, home: Option<&[u8]>) -> Was {
+        let is_empty = home.is_some_and(|home| self.rolled.emptied.contains(home));
         match was {
             Was::Moved(_) if home.is_some_and(|home| self.left.contains(home)) => Was::Absent,
+            Was::File(_) | Was::Link(_) | Was::Dir(_) if is_empty => Was::Absent,
             Was::Dir(entries) => Was::Dir(
                 entries
                     .iter()
@@ -137,24 +145,6 @@ impl Context<'_> {
             ),
             was => was.clone(),
         }
-    }
-
-    /// Where a path of the base is now.
-    fn moved(&self, path: &[u8]) -> Vec<u8> {
-        // Deepest first: a move inside a directory that moved too was made before it.
-        let mut moves: Vec<_> = self.rolled.moves.iter().collect();
-        moves.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
-        for (from, to) in moves {
-            if let Some(rest) = path.strip_prefix(from.as_slice()) {
-                if rest.is_empty() {
-                    return to.clone();
-                }
-                if let Some(rest) = rest.strip_prefix(b"/") {
-                    return join(to, rest);
-                }
-            }
-        }
-        path.to_vec()
     }
 }
 

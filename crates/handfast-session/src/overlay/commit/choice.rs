@@ -6,6 +6,7 @@ use super::Conflict;
 use crate::codec::{Reader, Writer};
 use crate::error::Error;
 use crate::overlay::items::{Item, What};
+use crate::overlay::tree::Was;
 
 /// What the journal says about a commit under way.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -58,7 +59,7 @@ impl Choice {
     }
 }
 
-fn covers(above: &[u8], path: &[u8]) -> bool {
+pub(super) fn covers(above: &[u8], path: &[u8]) -> bool {
     above.is_empty()
         || path
             .strip_prefix(above)
@@ -77,16 +78,42 @@ pub(super) fn select(all: &[Item], wanted: &[Vec<u8>]) -> BTreeSet<Vec<u8>> {
         .filter(|item| is_wanted(&item.path) || source(item).is_some_and(is_wanted))
         .map(|item| item.path.clone())
         .collect();
-    for item in all {
-        let holds = matches!(item.what, What::NewDir { .. } | What::MoveDir { .. });
-        if holds && chosen.iter().any(|path| covers(&item.path, path)) {
-            chosen.insert(item.path.clone());
+    loop {
+        let needed: Vec<Vec<u8>> = all
+            .iter()
+            .filter(|item| !chosen.contains(&item.path))
+            .filter(|item| {
+                let mut others = all.iter().filter(|other| chosen.contains(&other.path));
+                others.any(|other| needs(other, item))
+            })
+            .map(|item| item.path.clone())
+            .collect();
+        if needed.is_empty() {
+            break;
         }
+        chosen.extend(needed);
     }
     chosen
 }
 
-fn source(item: &Item) -> Option<&[u8]> {
+/// Whether one change cannot be made without another: the directory in which it stands, or what
+/// has to leave its place first.
+fn needs(item: &Item, other: &Item) -> bool {
+    let holds = matches!(other.what, What::NewDir { .. } | What::MoveDir { .. });
+    if holds && covers(&other.path, &item.path) {
+        return true;
+    }
+    let (Some(home), Some(from)) = (&item.home, source(other)) else {
+        return false;
+    };
+    match item.covered {
+        Was::Moved(_) => from == home.as_slice(),
+        Was::Dir(_) => covers(home, from),
+        _ => false,
+    }
+}
+
+pub(super) fn source(item: &Item) -> Option<&[u8]> {
     match &item.what {
         What::MoveDir { from, .. } | What::MoveFile { from, .. } => Some(from),
         What::File { moved, .. } => moved.as_ref().map(|(from, _)| from.as_slice()),

@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::gate::Locked;
 use crate::log::Log;
 use choice::Choice;
+pub(super) use roll::STAGING;
 
 /// What to do about paths that others changed meanwhile.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -158,7 +159,23 @@ impl Overlay {
             .filter(|item| choice.paths.contains(&item.path))
             .collect();
         let plan = plan::Plan::new(&chosen);
-        let rolled = self.roll(locked, choice, &plan, reserve, resumed, progress)?;
+        let job = roll::Job {
+            choice,
+            items: &chosen,
+            plan: &plan,
+            reserve,
+            resumed,
+        };
+        let rolled = self.roll(locked, job, progress)?;
+        for item in &chosen {
+            // Where an earlier commit had to leave something.
+            if let Some(from) = choice::source(item)
+                && from.starts_with(STAGING.as_bytes())
+                && let Ok(dir) = base_path(super::tree::split(from).0)
+            {
+                self.drop_staging(&dir);
+            }
+        }
         self.sync_base()?;
         let next = after::after(&tree, &chosen, &rolled);
         let kept: BTreeSet<u64> = next.objects().into_iter().collect();

@@ -2,18 +2,29 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use handfast::{Durability, ErrorKind, RelPath, RenameMode, Version, WriteOptions};
+use handfast::{Durability, Effect, ErrorKind, RelPath, RenameMode, Version, WriteOptions};
 
 use super::Conflict;
-use super::choice::Choice;
+use super::choice::{Choice, covers, source};
 use super::plan::{Early, Late, Plan};
 use super::prepare::Reserve;
 use crate::error::Error;
 use crate::gate::Locked;
 use crate::overlay::diff::same_content;
+use crate::overlay::items::Item;
 use crate::overlay::store::{Source, lost, object_path};
-use crate::overlay::tree::{Change, base_path};
+use crate::overlay::tree::{Change, base_path, join, split};
 use crate::overlay::{Overlay, State};
+
+/// A commit that is to roll forward.
+pub(super) struct Job<'a> {
+    pub(super) choice: Choice,
+    pub(super) items: &'a [Item],
+    pub(super) plan: &'a Plan,
+    pub(super) reserve: Option<Reserve>,
+    /// Somebody else began it, and may have done any part of it.
+    pub(super) resumed: bool,
+}
 
 /// How far a commit came.
 #[derive(Default)]
@@ -23,8 +34,33 @@ pub(super) struct Rolled {
     pub(super) conflicts: Vec<Conflict>,
     /// What was moved in the base: from, to.
     pub(super) moves: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Places of the base that are empty now although their item is not done.
+    pub(super) emptied: BTreeSet<Vec<u8>>,
+    /// Versions of files that could neither be placed nor put back, by where they came from: they
+    /// stay in the staging directory, and the overlay shows them from there.
+    pub(super) stranded: BTreeMap<Vec<u8>, String>,
     /// Files that somebody still writes to: they stay, over the version that was committed.
     pub(super) live: BTreeMap<Vec<u8>, String>,
+}
+
+impl Rolled {
+    /// Where a path of the base is now.
+    pub(super) fn moved(&self, path: &[u8]) -> Vec<u8> {
+        // Deepest first: a move inside a directory that moved too was made before it.
+        let mut moves: Vec<_> = self.moves.iter().collect();
+        moves.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
+        for (from, to) in moves {
+            if let Some(rest) = path.strip_prefix(from.as_slice()) {
+                if rest.is_empty() {
+                    return to.clone();
+                }
+                if let Some(rest) = rest.strip_prefix(b"/") {
+                    return join(to, rest);
+                }
+            }
+        }
+        path.to_vec()
+    }
 }
 
 /// Why a step was not done.
@@ -51,12 +87,16 @@ impl Overlay {
     pub(super) fn roll(
         &self,
         locked: &Locked<'_, State>,
-        mut choice: Choice,
-        plan: &Plan,
-        mut reserve: Option<Reserve>,
-        resumed: bool,
+        job: Job<'_>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Rolled, Error> {
+        let Job {
+            mut choice,
+            items,
+            plan,
+            mut reserve,
+            resumed,
+        } = job;
         let staging = staging_path(choice.staging)?;
         if plan.needs_staging() {
             match self.base.create_dir_with(&staging, 0o700) {
@@ -93,10 +133,13 @@ impl Overlay {
         for (item, step) in &plan.late {
             count += 1;
             progress(count.min(total), total);
+            if !why.contains_key(item) && why.keys().any(|above| covers(above, item)) {
+                why.insert(item.clone(), "its directory is in conflict".to_owned());
+            }
             if why.contains_key(item) {
                 // What was lifted for it goes back.
                 if let Late::Place { slot, back } = step {
-                    drop(self.put_back(&staging, *slot, back));
+                    self.put_back(&staging, *slot, back, &mut rolled)?;
                 }
                 continue;
             }
@@ -116,6 +159,9 @@ impl Overlay {
                 Ok(None) => {}
                 Err(Failed(reason)) => {
                     why.insert(item.clone(), reason);
+                    if let Late::Place { slot, back } = step {
+                        self.put_back(&staging, *slot, back, &mut rolled)?;
+                    }
                 }
             }
         }
@@ -138,6 +184,14 @@ impl Overlay {
                 rolled.moves.push((from.clone(), item.clone()));
             }
         }
+        for item in items.iter().filter(|item| why.contains_key(&item.path)) {
+            for place in item.home.as_deref().into_iter().chain(source(item)) {
+                let now = base_path(&rolled.moved(place))?;
+                if self.is_missing(&now).unwrap_or(false) {
+                    rolled.emptied.insert(place.to_vec());
+                }
+            }
+        }
         rolled.done = choice.paths.clone();
         rolled.done.retain(|path| !why.contains_key(path));
         rolled.conflicts = why
@@ -145,8 +199,7 @@ impl Overlay {
             .map(|(path, why)| Conflict { path, why })
             .collect();
         if plan.needs_staging() {
-            // Empty, unless something could not be put back: then it stays where it can be found.
-            drop(self.base.remove_dir(&staging));
+            self.drop_staging(&staging);
         }
         Ok(rolled)
     }
@@ -169,7 +222,10 @@ impl Overlay {
                 };
                 match removed {
                     // Gone is what was wanted, whoever did it.
-                    Err(_) if self.is_missing(&at)? => Ok(()),
+                    Err(error) if self.is_missing(&at)? => {
+                        self.tidy(&at, &error);
+                        Ok(())
+                    }
                     removed => Ok(removed?),
                 }
             }
@@ -252,7 +308,7 @@ impl Overlay {
                 }
                 Ok(None)
             }
-            Late::Place { slot, back } => {
+            Late::Place { slot, .. } => {
                 let from = slot_path(staging, *slot)?;
                 match self.base.rename(&from, target, RenameMode::NoReplace) {
                     Ok(()) => Ok(None),
@@ -263,10 +319,7 @@ impl Overlay {
                     {
                         Ok(None)
                     }
-                    Err(error) => {
-                        drop(self.put_back(staging, *slot, back));
-                        Err(error.into())
-                    }
+                    Err(error) => Err(error.into()),
                 }
             }
             Late::File { object, expected } => self.late_file(
@@ -324,12 +377,26 @@ impl Overlay {
             Ok(written) if live => Ok(Some(written.version()?.to_string())),
             Ok(_) => Ok(None),
             Err(error) => {
-                // Done already by whoever died here: what is there is what was wanted.
-                if resumed && self.has_content(target, object)? {
+                // Done already by whoever died here, or done before something else failed: what is
+                // there is what was wanted.
+                let may_be_done = resumed || error.effect() != Effect::None;
+                if may_be_done && self.has_content(target, object)? {
+                    self.tidy(target, &error);
                     return Ok(None);
                 }
                 Err(error.into())
             }
+        }
+    }
+
+    /// Removes what an operation left beside its target when it failed after its effect.
+    fn tidy(&self, target: &RelPath, error: &handfast::Error) {
+        if error.effect() == Effect::None {
+            return;
+        }
+        if let Ok(parent) = base_path(split(target.as_bytes()).0) {
+            // What cannot be removed now is found by the next `recover`.
+            drop(self.base.recover(&parent));
         }
     }
 
@@ -342,11 +409,48 @@ impl Overlay {
         Ok(ours.metadata().len == theirs.metadata().len && same_content(ours, theirs)?)
     }
 
-    fn put_back(&self, staging: &RelPath, slot: usize, back: &[u8]) -> Result<(), Failed> {
+    /// Puts what was lifted back where it came from. If something else stands there by now it
+    /// stays where it is, and the overlay is told where that is.
+    fn put_back(
+        &self,
+        staging: &RelPath,
+        slot: usize,
+        back: &[u8],
+        rolled: &mut Rolled,
+    ) -> Result<(), Error> {
         let from = slot_path(staging, slot)?;
-        Ok(self
+        let status = match self.base.symlink_metadata(&from) {
+            // It was never lifted.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            status => status?,
+        };
+        let home = base_path(back)?;
+        if self
             .base
-            .rename(&from, &base_path(back)?, RenameMode::NoReplace)?)
+            .rename(&from, &home, RenameMode::NoReplace)
+            .is_ok()
+        {
+            return Ok(());
+        }
+        rolled.moves.push((back.to_vec(), from.as_bytes().to_vec()));
+        if status.is_file() {
+            rolled
+                .stranded
+                .insert(back.to_vec(), self.base_version(&from)?);
+        }
+        Ok(())
+    }
+
+    /// Removes the staging directory, unless something could not be put back: then it stays where
+    /// it can be found.
+    pub(super) fn drop_staging(&self, staging: &RelPath) {
+        for _ in 0..3 {
+            match self.base.remove_dir(staging) {
+                Err(error)
+                    if !matches!(error.kind(), ErrorKind::NotEmpty | ErrorKind::NotFound) => {}
+                _ => return,
+            }
+        }
     }
 
     fn is_missing(&self, at: &RelPath) -> Result<bool, Failed> {
@@ -362,8 +466,11 @@ impl Overlay {
     }
 }
 
+/// How the directory for what is between two places begins.
+pub(crate) const STAGING: &str = ".handfast-commit-";
+
 fn staging_path(id: u64) -> Result<RelPath, Error> {
-    Ok(RelPath::parse(format!(".handfast-commit-{id:016x}"))?)
+    Ok(RelPath::parse(format!("{STAGING}{id:016x}"))?)
 }
 
 fn slot_path(staging: &RelPath, slot: usize) -> Result<RelPath, Error> {
