@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::fs::FsArgs;
 use crate::log::LogArgs;
 use crate::output::{Form, Output};
+use crate::session::SessionArgs;
 use crate::siege::SiegeArgs;
 
 /// Give untrusted paths access to files beneath one directory, and to nothing else
@@ -33,6 +34,7 @@ pub(crate) struct Cli {
 enum Command {
     Doctor(DoctorArgs),
     Fs(FsArgs),
+    Session(SessionArgs),
     Siege(SiegeArgs),
     Log(LogArgs),
 }
@@ -48,6 +50,7 @@ pub(crate) fn run() -> Exit {
     let verdict = match &cli.command {
         Command::Doctor(args) => args.run(&mut out),
         Command::Fs(args) => args.run(&mut out),
+        Command::Session(args) => args.run(&mut out),
         Command::Siege(args) => args.run(&mut out),
         Command::Log(args) => args.run(&mut out),
     };

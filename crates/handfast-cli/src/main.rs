@@ -23,6 +23,8 @@ mod log;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod output;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+mod session;
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod siege;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod time;

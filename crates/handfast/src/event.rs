@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::enforcement::Backend;
 use crate::error::ErrorKind;
@@ -90,6 +91,38 @@ pub struct Event<'a> {
     pub entries: &'a [TouchedEntry],
     /// Who walked the path.
     pub backend: Backend,
+}
+
+impl<'a> Event<'a> {
+    /// The first event of an operation, with a number of its own: allowed, and nothing known of
+    /// the object. For layers above the library that decide themselves; they fill in the rest.
+    #[must_use]
+    pub fn begin(verb: Verb, path: &'a RelPath, root: Identity, backend: Backend) -> Self {
+        Self {
+            op_id: next_op_id(),
+            phase: if verb.changes() {
+                Phase::Intent
+            } else {
+                Phase::Single
+            },
+            actor: None,
+            verb,
+            path,
+            destination: None,
+            root,
+            parent: None,
+            object: None,
+            decision: Decision::Allowed,
+            entries: &[],
+            backend,
+        }
+    }
+}
+
+/// A number that joins the events of one operation.
+pub(crate) fn next_op_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Why a recorder did not take an event.

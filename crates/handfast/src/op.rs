@@ -4,10 +4,8 @@
 //! that exactly one decision is recorded before anything is given out or changed, and one result
 //! after a change. A verb that forgets to decide fails its first test.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use crate::error::{Effect, Error, ErrorKind, Fault};
-use crate::event::{Decision, Event, Phase, RecordError, Recorder, TouchedEntry};
+use crate::event::{Decision, Event, Phase, RecordError, Recorder, TouchedEntry, next_op_id};
 use crate::identity::Identity;
 use crate::metadata::Metadata;
 use crate::path::RelPath;
@@ -17,8 +15,6 @@ use crate::verb::Verb;
 /// Entries of a tree operation are told in lists of this length, or of this many bytes.
 const SPILL: usize = 256;
 const SPILL_BYTES: usize = 32 * 1024;
-
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 /// What an operation knows of itself.
 pub(crate) struct Op<'a> {
@@ -63,7 +59,7 @@ impl Root {
             path,
             destination,
             id: if self.options.recorder.is_some() {
-                NEXT_ID.fetch_add(1, Ordering::Relaxed)
+                next_op_id()
             } else {
                 0
             },

@@ -16,6 +16,11 @@ pub(crate) trait Answer {
     /// For people. Fails if what is printed has to be read first, and cannot be.
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>>;
 
+    /// The exit code of an answer that is given in full.
+    fn verdict(&self) -> Exit {
+        Exit::Yes
+    }
+
     /// What could not be done beside what is answered; the first one is the error.
     fn troubles(&self) -> &[Failure] {
         &[]
@@ -32,7 +37,7 @@ pub(crate) fn print(answer: &mut dyn Answer, out: &mut Output) -> Exit {
                 .and(answer.fields()),
             None => answer.fields(),
         };
-        out.object(trouble.is_none(), fields);
+        out.object(trouble.is_none() && answer.verdict() == Exit::Yes, fields);
         return trouble.map_or(Exit::Yes, |trouble| trouble.exit);
     }
     if let Err(failure) = answer.show(out) {

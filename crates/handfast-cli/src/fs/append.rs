@@ -15,9 +15,9 @@ use crate::output::Output;
 /// Standard input is read to its end first and held in memory, so that a full disk is found out
 /// before the file is changed.
 #[derive(Debug, Args)]
-pub(super) struct AppendArgs {
+pub(crate) struct AppendArgs {
     /// The file
-    path: OsString,
+    pub(crate) path: OsString,
 }
 
 impl AppendArgs {

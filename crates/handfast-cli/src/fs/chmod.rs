@@ -11,13 +11,13 @@ use super::mode;
 
 /// Change the permission bits of a file or directory
 #[derive(Debug, Args)]
-pub(super) struct ChmodArgs {
+pub(crate) struct ChmodArgs {
     /// The bits, in octal: for example 644
     #[arg(value_parser = mode::parse)]
-    mode: u32,
+    pub(crate) mode: u32,
 
     /// The file or directory
-    path: OsString,
+    pub(crate) path: OsString,
 }
 
 impl ChmodArgs {

@@ -14,18 +14,18 @@ use crate::failure::Failure;
 /// DST is the new name; nothing is ever copied into a directory that is there. A file there is
 /// replaced all at once. A directory appears whole or not at all.
 #[derive(Debug, Args)]
-pub(super) struct CpArgs {
+pub(crate) struct CpArgs {
     /// Copy a directory with everything in it
     #[arg(long, short)]
-    recursive: bool,
+    pub(crate) recursive: bool,
 
     /// The file or directory
     #[arg(value_name = "SRC")]
-    source: OsString,
+    pub(crate) source: OsString,
 
     /// The name of the copy
     #[arg(value_name = "DST")]
-    destination: OsString,
+    pub(crate) destination: OsString,
 }
 
 impl CpArgs {

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 /// Standard input. Somebody who types is told how to end.
-pub(super) fn stdin(out: &mut Output) -> StdinLock<'static> {
+pub(crate) fn stdin(out: &mut Output) -> StdinLock<'static> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         out.note("reading from the terminal; end with Ctrl-D, give up with Ctrl-C");

@@ -10,14 +10,14 @@ use super::asked::Asked;
 
 /// Give a file another name (a hard link)
 #[derive(Debug, Args)]
-pub(super) struct LinkArgs {
+pub(crate) struct LinkArgs {
     /// The file
     #[arg(value_name = "SRC")]
-    source: OsString,
+    pub(crate) source: OsString,
 
     /// The other name
     #[arg(value_name = "DST")]
-    destination: OsString,
+    pub(crate) destination: OsString,
 }
 
 impl LinkArgs {

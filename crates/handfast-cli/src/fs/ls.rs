@@ -16,13 +16,13 @@ use crate::output::{self, Output};
 /// Names are escaped, one on a line; a directory's ends in `/`, and other kinds stand behind the
 /// name.
 #[derive(Debug, Args)]
-pub(super) struct LsArgs {
+pub(crate) struct LsArgs {
     /// Print names as they are, each ended by NUL
     #[arg(long, short = '0')]
-    null: bool,
+    pub(crate) null: bool,
 
     /// The directory; `.` is the root itself
-    path: OsString,
+    pub(crate) path: OsString,
 }
 
 impl LsArgs {
@@ -79,7 +79,7 @@ impl Answer for Listing {
 }
 
 /// A name as people see it: escaped, with what it is unless that is a file.
-pub(super) fn shown(name: &[u8], kind: FileKind) -> String {
+pub(crate) fn shown(name: &[u8], kind: FileKind) -> String {
     let name = escape(name);
     match kind {
         FileKind::File => name,

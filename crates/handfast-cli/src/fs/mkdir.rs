@@ -10,13 +10,13 @@ use super::asked::Asked;
 
 /// Make a directory
 #[derive(Debug, Args)]
-pub(super) struct MkdirArgs {
+pub(crate) struct MkdirArgs {
     /// Make missing parents too, and accept a directory that is there already
     #[arg(long, short)]
-    parents: bool,
+    pub(crate) parents: bool,
 
     /// The directory
-    path: OsString,
+    pub(crate) path: OsString,
 }
 
 impl MkdirArgs {

@@ -3,28 +3,28 @@
 //! Each verb is a file with its arguments, what it does, and how its answer looks. A verb answers
 //! with a value that is printed afterwards, once for programs or once for people.
 
-mod answer;
-mod append;
+pub(crate) mod answer;
+pub(crate) mod append;
 mod asked;
-mod chmod;
-mod cp;
+pub(crate) mod chmod;
+pub(crate) mod cp;
 mod hints;
-mod input;
-mod link;
-mod ls;
-mod mkdir;
-mod mode;
-mod mv;
+pub(crate) mod input;
+pub(crate) mod link;
+pub(crate) mod ls;
+pub(crate) mod mkdir;
+pub(crate) mod mode;
+pub(crate) mod mv;
 mod open_root;
-mod read;
-mod readlink;
+pub(crate) mod read;
+pub(crate) mod readlink;
 mod recover;
-mod rm;
-mod stat;
-mod symlink;
-mod tree;
-mod version;
-mod write;
+pub(crate) mod rm;
+pub(crate) mod stat;
+pub(crate) mod symlink;
+pub(crate) mod tree;
+pub(crate) mod version;
+pub(crate) mod write;
 
 use clap::{Args, Subcommand};
 use handfast::Root;
@@ -37,9 +37,10 @@ use answer::Answered;
 use open_root::RootArgs;
 pub(crate) use open_root::open_failure;
 
-/// Do one thing to files beneath a root
+/// Do one thing to files beneath a root, or in a session
 ///
-/// Paths are relative to the root, without `..`. A path that ends in `/` must name a directory.
+/// Paths are relative to the root, without `..`; in a session they are absolute. A path that ends
+/// in `/` must name a directory.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::HELP)]
 pub(crate) struct FsArgs {
@@ -54,7 +55,7 @@ pub(crate) struct FsArgs {
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+pub(crate) enum Verb {
     Read(read::ReadArgs),
     Write(write::WriteArgs),
     Append(append::AppendArgs),
@@ -77,22 +78,28 @@ impl FsArgs {
     /// Opens the root, runs the verb, prints its answer.
     pub(crate) fn run(&self, out: &mut Output) -> Exit {
         let verb = self.verb.name();
-        let (root, recording) = match self.root.open(verb, &self.log) {
-            Ok(opened) => opened,
-            Err(failure) => {
-                out.failure(&failure);
-                return failure.exit;
-            }
+        let mut recording = None;
+        let answered = match self.root.session() {
+            Some(session) => session.and_then(|session| {
+                let (answered, recorded) = session.run(&self.verb, &self.log, out)?;
+                recording = recorded;
+                answered
+            }),
+            None => self
+                .root
+                .open(verb, &self.log)
+                .and_then(|(root, recorded)| {
+                    recording = recorded;
+                    self.verb.run(&root, out)
+                }),
         };
-        let exit = match self.verb.run(&root, out) {
+        let exit = match answered {
             Ok(mut answer) => answer::print(&mut *answer, out),
             Err(failure) => {
                 out.failure(&failure);
                 failure.exit
             }
         };
-        // The recorder goes first: it may still have refusals to count.
-        drop(root);
         if let Some(recording) = recording {
             recording.finish(verb, out);
         }
@@ -102,7 +109,7 @@ impl FsArgs {
 
 impl Verb {
     /// The verb as it is typed.
-    fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Read(_) => "read",
             Self::Write(_) => "write",

@@ -19,7 +19,7 @@ fn parse_up_to(text: &str, most: u32) -> Result<u32, String> {
 }
 
 /// As it is printed.
-pub(super) fn shown(mode: u32) -> String {
+pub(crate) fn shown(mode: u32) -> String {
     format!("{mode:04o}")
 }
 

@@ -13,22 +13,22 @@ use super::asked::Asked;
 /// The entry itself is renamed: a link moves, and what it leads to stays. DST is the new name; a
 /// directory is never moved into. A file there is replaced, and an empty directory by a directory.
 #[derive(Debug, Args)]
-pub(super) struct MvArgs {
+pub(crate) struct MvArgs {
     /// Refuse if anything is there already
     #[arg(long, short, conflicts_with = "exchange")]
-    no_replace: bool,
+    pub(crate) no_replace: bool,
 
     /// Let both entries change places; both must exist
     #[arg(long)]
-    exchange: bool,
+    pub(crate) exchange: bool,
 
     /// The entry
     #[arg(value_name = "SRC")]
-    source: OsString,
+    pub(crate) source: OsString,
 
     /// Its new name
     #[arg(value_name = "DST")]
-    destination: OsString,
+    pub(crate) destination: OsString,
 }
 
 impl MvArgs {

@@ -12,32 +12,37 @@ use handfast::{
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::log::{LogChoice, Recording};
+use crate::session::InSession;
 
 #[derive(Debug, Args)]
 pub(super) struct RootArgs {
     /// Confine everything to this directory
     #[arg(long, value_name = "DIR", help_heading = "Root")]
-    root: OsString,
+    #[arg(required_unless_present = "session")]
+    root: Option<OsString>,
 
-    /// Choose what happens at symbolic links
-    #[arg(long, global = true, value_enum, value_name = "POLICY")]
-    #[arg(default_value = "refuse", help_heading = "Root")]
-    links: LinkPolicy,
+    #[command(flatten)]
+    session: InSession,
 
-    /// Choose what happens to files that have several names
+    /// Choose what happens at symbolic links [default: refuse]
     #[arg(long, global = true, value_enum, value_name = "POLICY")]
-    #[arg(default_value = "refuse-writes", help_heading = "Root")]
-    hard_links: HardLinkPolicy,
+    #[arg(help_heading = "Root")]
+    links: Option<LinkPolicy>,
+
+    /// Choose what happens to files that have several names [default: refuse-writes]
+    #[arg(long, global = true, value_enum, value_name = "POLICY")]
+    #[arg(help_heading = "Root")]
+    hard_links: Option<HardLinkPolicy>,
 
     /// Choose what happens where something is mounted [default: refuse]
     #[arg(long, global = true, value_enum, value_name = "POLICY")]
     #[arg(help_heading = "Root")]
     mounts: Option<MountPolicy>,
 
-    /// Choose who walks the path
+    /// Choose who walks the path [default: auto]
     #[arg(long, global = true, value_enum, value_name = "WHO")]
-    #[arg(default_value = "auto", help_heading = "Root")]
-    backend: BackendPolicy,
+    #[arg(help_heading = "Root")]
+    backend: Option<BackendPolicy>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -80,22 +85,22 @@ impl RootArgs {
     fn options(&self) -> RootOptions {
         RootOptions::new()
             .links(match self.links {
-                LinkPolicy::Refuse => Links::Refuse,
-                LinkPolicy::Beneath => Links::Beneath,
+                None | Some(LinkPolicy::Refuse) => Links::Refuse,
+                Some(LinkPolicy::Beneath) => Links::Beneath,
             })
             .hard_links(match self.hard_links {
-                HardLinkPolicy::Refuse => HardLinks::Refuse,
-                HardLinkPolicy::RefuseWrites => HardLinks::RefuseWrites,
-                HardLinkPolicy::Allow => HardLinks::Allow,
+                Some(HardLinkPolicy::Refuse) => HardLinks::Refuse,
+                None | Some(HardLinkPolicy::RefuseWrites) => HardLinks::RefuseWrites,
+                Some(HardLinkPolicy::Allow) => HardLinks::Allow,
             })
             .mounts(match self.mounts {
                 None | Some(MountPolicy::Refuse) => Mounts::Refuse,
                 Some(MountPolicy::Allow) => Mounts::Allow,
             })
             .backend(match self.backend {
-                BackendPolicy::Auto => BackendChoice::Auto,
-                BackendPolicy::Kernel => BackendChoice::Kernel,
-                BackendPolicy::Walk => BackendChoice::Walk,
+                None | Some(BackendPolicy::Auto) => BackendChoice::Auto,
+                Some(BackendPolicy::Kernel) => BackendChoice::Kernel,
+                Some(BackendPolicy::Walk) => BackendChoice::Walk,
             })
     }
 
@@ -105,18 +110,42 @@ impl RootArgs {
         verb: &'static str,
         log: &LogChoice,
     ) -> Result<(Root, Option<Recording>), Box<Failure>> {
-        log.open_root(verb, &self.root, self.options(), |options| {
-            self.pin(verb, options)
+        let dir = self.root.clone().unwrap_or_default();
+        log.open_root(verb, &dir, self.options(), |options| {
+            self.pin(verb, &dir, options)
         })
     }
 
-    fn pin(&self, verb: &'static str, options: RootOptions) -> Result<Root, Box<Failure>> {
-        let root = Root::open_ambient_with(&self.root, options)
-            .map_err(|error| open_failure(verb, &self.root, &error))?;
+    fn pin(
+        &self,
+        verb: &'static str,
+        dir: &OsStr,
+        options: RootOptions,
+    ) -> Result<Root, Box<Failure>> {
+        let root = Root::open_ambient_with(dir, options)
+            .map_err(|error| open_failure(verb, dir, &error))?;
         if self.mounts.is_some() && !tells_mounts_apart(&root.enforcement()) {
-            return Err(no_mount_ids(verb, &self.root));
+            return Err(no_mount_ids(verb, dir));
         }
         Ok(root)
+    }
+
+    /// The session, if one was named instead of a root. It has policies of its own.
+    pub(super) fn session(&self) -> Option<Result<&InSession, Box<Failure>>> {
+        if !self.session.is_given() {
+            return None;
+        }
+        let ours = [
+            self.links.is_some(),
+            self.hard_links.is_some(),
+            self.mounts.is_some(),
+            self.backend.is_some(),
+        ];
+        if ours.contains(&true) {
+            let why = "policies of a root do not go with `--session`, which has its own";
+            return Some(Err(crate::session::misused("fs", "use the session", why)));
+        }
+        Some(Ok(&self.session))
     }
 }
 

@@ -18,9 +18,9 @@ use crate::output::Output;
 /// The bytes go to standard output as they are, as a stream. With `--json` they are `content`, or
 /// `content_b64` where they are not UTF-8; files beyond 64 MiB are refused then.
 #[derive(Debug, Args)]
-pub(super) struct ReadArgs {
+pub(crate) struct ReadArgs {
     /// The file
-    path: OsString,
+    pub(crate) path: OsString,
 }
 
 impl ReadArgs {

@@ -16,9 +16,9 @@ use crate::output::Output;
 /// On a terminal the text is escaped. With `--json` it is `target`, or `target_b64` where it is
 /// not UTF-8. Whoever made the link chose the text.
 #[derive(Debug, Args)]
-pub(super) struct ReadlinkArgs {
+pub(crate) struct ReadlinkArgs {
     /// The link
-    path: OsString,
+    pub(crate) path: OsString,
 }
 
 impl ReadlinkArgs {

@@ -13,17 +13,17 @@ use super::version;
 ///
 /// The entry itself is removed: of a link the link, and never what it leads to.
 #[derive(Debug, Args)]
-pub(super) struct RmArgs {
+pub(crate) struct RmArgs {
     /// Remove a directory with everything in it
     #[arg(long, short, conflicts_with = "if_version")]
-    recursive: bool,
+    pub(crate) recursive: bool,
 
     /// Refuse unless the file is still this version, as `version`, `stat` and `write` print it
     #[arg(long, value_name = "VERSION")]
-    if_version: Option<String>,
+    pub(crate) if_version: Option<String>,
 
     /// The entry
-    path: OsString,
+    pub(crate) path: OsString,
 }
 
 impl RmArgs {

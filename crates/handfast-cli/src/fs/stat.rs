@@ -25,13 +25,13 @@ const YOUNG: Duration = Duration::from_secs(4);
 ///
 /// Nothing is opened but regular files, for their version.
 #[derive(Debug, Args)]
-pub(super) struct StatArgs {
+pub(crate) struct StatArgs {
     /// Look at the entry itself: a link is a link
     #[arg(long)]
-    no_follow: bool,
+    pub(crate) no_follow: bool,
 
     /// The entry; `.` is the root itself
-    path: OsString,
+    pub(crate) path: OsString,
 }
 
 impl StatArgs {

@@ -11,12 +11,12 @@ use super::asked::Asked;
 
 /// Make a symbolic link; its target must be relative and stay beneath the root
 #[derive(Debug, Args)]
-pub(super) struct SymlinkArgs {
+pub(crate) struct SymlinkArgs {
     /// What the link says, relative to the directory it stands in
-    target: OsString,
+    pub(crate) target: OsString,
 
     /// The link
-    path: OsString,
+    pub(crate) path: OsString,
 }
 
 impl SymlinkArgs {

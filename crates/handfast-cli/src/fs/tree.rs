@@ -24,13 +24,13 @@ const MAX_BYTES: usize = 1 << 30;
 /// directory that cannot be read is told, and the rest is listed. At most 1000 levels and 1 GiB of
 /// paths.
 #[derive(Debug, Args)]
-pub(super) struct TreeArgs {
+pub(crate) struct TreeArgs {
     /// Print paths as they are, each ended by NUL
     #[arg(long, short = '0')]
-    null: bool,
+    pub(crate) null: bool,
 
     /// The directory; `.` is the root itself
-    path: OsString,
+    pub(crate) path: OsString,
 }
 
 impl TreeArgs {

@@ -13,9 +13,9 @@ use crate::output::Output;
 
 /// Print the version of a file, for a later `write --if-version` or `rm --if-version`
 #[derive(Debug, Args)]
-pub(super) struct VersionArgs {
+pub(crate) struct VersionArgs {
     /// The file
-    path: OsString,
+    pub(crate) path: OsString,
 }
 
 impl VersionArgs {
@@ -49,7 +49,7 @@ impl Answer for Told {
 }
 
 /// A version as somebody hands it back.
-pub(super) fn parse(asked: &Asked<'_>, text: &str) -> Result<Version, Box<Failure>> {
+pub(crate) fn parse(asked: &Asked<'_>, text: &str) -> Result<Version, Box<Failure>> {
     text.parse().map_err(|_| {
         asked.misused("`--if-version` is not a version that this program printed".to_owned())
     })

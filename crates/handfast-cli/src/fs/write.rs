@@ -18,14 +18,14 @@ use crate::output::Output;
 /// The new content becomes visible all at once when standard input ends, or not at all. The old
 /// file's mode is kept; other hard-linked names of it keep the old content.
 #[derive(Debug, Args)]
-pub(super) struct WriteArgs {
+pub(crate) struct WriteArgs {
     /// Refuse if anything is there already
     #[arg(long, conflicts_with = "if_version")]
-    new: bool,
+    pub(crate) new: bool,
 
     /// Refuse unless the file is still this version, as `version`, `stat` and `write` print it
     #[arg(long, value_name = "VERSION")]
-    if_version: Option<String>,
+    pub(crate) if_version: Option<String>,
 
     /// Choose what is on the disk when the answer comes
     #[arg(long, value_enum, value_name = "LEVEL", default_value = "file")]
@@ -37,10 +37,10 @@ pub(super) struct WriteArgs {
 
     /// Set these permission bits, in octal [default: the old file's, or 0666 and the umask]
     #[arg(long, value_name = "MODE", value_parser = mode::parse_plain)]
-    mode: Option<u32>,
+    pub(crate) mode: Option<u32>,
 
     /// The file
-    path: OsString,
+    pub(crate) path: OsString,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -107,7 +107,7 @@ impl WriteArgs {
 }
 
 /// A size as people say it.
-pub(super) fn bytes(size: u64) -> String {
+pub(crate) fn bytes(size: u64) -> String {
     match size {
         1 => "1 byte".to_owned(),
         size => format!("{size} bytes"),
@@ -116,7 +116,7 @@ pub(super) fn bytes(size: u64) -> String {
 
 /// The version of what was written, for programs: it costs reading the file once. The write stands
 /// even where nobody can tell its version (others write too, or it may not be read).
-pub(super) fn version_of(written: &Written, out: &Output) -> Option<String> {
+pub(crate) fn version_of(written: &Written, out: &Output) -> Option<String> {
     if !out.is_json() {
         return None;
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use handfast::{Root, RootOptions};
 use handfast_ledger::{Context, Error, Ledger, LedgerRecorder, OpenOptions, lies_inside};
+use handfast_session::SessionOptions;
 
 use super::trouble::{trouble, usage};
 use crate::failure::Failure;
@@ -31,6 +32,38 @@ pub(crate) struct Recording {
 }
 
 impl LogChoice {
+    fn dir(&self) -> Option<OsString> {
+        let from_env = || std::env::var_os("HANDFAST_LOG").filter(|dir| !dir.is_empty());
+        self.log.clone().or_else(from_env)
+    }
+
+    /// A session's options with a recorder, if a log was asked for. The log's own directories are
+    /// kept out of every mount.
+    pub(crate) fn open_session(
+        &self,
+        verb: &'static str,
+    ) -> Result<(SessionOptions, Option<Recording>), Box<Failure>> {
+        let mut options = SessionOptions::new();
+        if let Some(agent) = &self.agent {
+            options = options.actor(agent.as_str());
+        }
+        let Some(dir) = self.dir() else {
+            return Ok((options, None));
+        };
+        let (ledger, recorder) = begin(&dir).map_err(|error| trouble(verb, &dir, &error))?;
+        options = options.recorder(recorder);
+        for place in [Some(Path::new(&dir)), ledger.key_path()]
+            .into_iter()
+            .flatten()
+        {
+            let own = Root::open_ambient(place).map_err(|error| {
+                usage(verb, "the log's directory cannot be opened", error.detail())
+            })?;
+            options = options.private(&own);
+        }
+        Ok((options, Some(Recording { ledger, dir })))
+    }
+
     /// The root with a recorder, if a log was asked for.
     pub(crate) fn open_root(
         &self,
@@ -43,17 +76,13 @@ impl LogChoice {
             Some(agent) => options.actor(agent.as_str()),
             None => options,
         };
-        let from_env = || std::env::var_os("HANDFAST_LOG").filter(|dir| !dir.is_empty());
-        let Some(dir) = self.log.clone().or_else(from_env) else {
+        let Some(dir) = self.dir() else {
             return Ok((open(options)?, None));
         };
         let root = open(options.clone())?;
         let failed = |error: &Error| trouble(verb, &dir, error);
-        let ledger = Ledger::open(&dir, OpenOptions::new()).map_err(|error| failed(&error))?;
-        let ledger = Arc::new(ledger);
-        let recorder = LedgerRecorder::new(Arc::clone(&ledger), Context::new())
-            .map_err(|error| failed(&error))?;
-        let mut options = options.recorder(Arc::new(recorder));
+        let (ledger, recorder) = begin(&dir).map_err(|error| failed(&error))?;
+        let mut options = options.recorder(recorder);
         let own = ledger.own_directories();
         for identity in &own {
             if lies_inside(Path::new(path), identity).map_err(|error| failed(&error))? {
@@ -73,6 +102,13 @@ impl LogChoice {
         let recording = Recording { ledger, dir };
         Ok((root, Some(recording)))
     }
+}
+
+/// Opens a log for writing.
+fn begin(dir: &OsStr) -> Result<(Arc<Ledger>, Arc<LedgerRecorder>), Error> {
+    let ledger = Arc::new(Ledger::open(dir, OpenOptions::new())?);
+    let recorder = LedgerRecorder::new(Arc::clone(&ledger), Context::new())?;
+    Ok((ledger, Arc::new(recorder)))
 }
 
 impl Recording {

@@ -19,6 +19,8 @@ mod log;
 mod mounts;
 mod names;
 mod pipes;
+mod session;
+mod session_faults;
 mod settled;
 mod settled_links;
 mod shapes;

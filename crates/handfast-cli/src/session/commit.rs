@@ -1,0 +1,165 @@
+//! `session commit NAME`: the changes become the base's.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+
+use clap::Args;
+use handfast_session::{CommitOptions, Committed, OnConflict, VirtualPath};
+
+use super::place::StateArgs;
+use super::told;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::fs::answer::{Answer, Answered, Done};
+use crate::json::Object;
+use crate::output::{self, Output};
+
+/// Make the changes the base's: all, or those at and below some paths
+///
+/// Every path is compared with what the session saw first. If others changed one of them, nothing
+/// is committed and the exit code is 1.
+#[derive(Debug, Args)]
+pub(super) struct CommitArgs {
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+
+    /// Commit the rest where others changed something
+    #[arg(long, conflicts_with = "overwrite")]
+    skip_conflicts: bool,
+
+    /// Take the session's side where others changed something
+    #[arg(long)]
+    overwrite: bool,
+
+    /// The session
+    name: String,
+
+    /// Only what is at or below these paths
+    #[arg(value_name = "PATH")]
+    paths: Vec<OsString>,
+}
+
+impl CommitArgs {
+    pub(super) fn run(&self, state: &StateArgs, out: &mut Output) -> Answered {
+        let session = state.open("commit", &self.name)?;
+        let failed = |error| told::failed("commit", "commit the session", &self.name, &error);
+        let options = CommitOptions {
+            paths: paths("commit", &self.paths)?,
+            on_conflict: match (self.skip_conflicts, self.overwrite) {
+                (true, _) => OnConflict::Skip,
+                (_, true) => OnConflict::Overwrite,
+                _ => OnConflict::Refuse,
+            },
+        };
+        if !self.yes {
+            for change in session.diff().map_err(failed)? {
+                out.note(&super::diff::line(&change));
+            }
+        }
+        let question = format!("commit these changes of `{}`?", self.name);
+        if !told::confirm("commit", &question, self.yes, out)? {
+            let fields = Object::new()
+                .with("committed", output::list([]))
+                .with("conflicts", output::list([]));
+            return Done::answer(fields, "nothing was committed".to_owned());
+        }
+        let mut progress = Progress::new(out.is_json() || out.is_quiet());
+        let report = session
+            .commit(&options, &mut |done, all| progress.tell(done, all))
+            .map_err(failed)?;
+        progress.end();
+        Ok(Box::new(Report(report)))
+    }
+}
+
+/// Virtual paths from the command line.
+pub(super) fn paths(
+    verb: &'static str,
+    texts: &[OsString],
+) -> Result<Vec<VirtualPath>, Box<Failure>> {
+    let parse = |text: &OsString| told::path(verb, verb, text);
+    texts.iter().map(parse).collect()
+}
+
+/// A count on a terminal's standard error, for work that takes longer than a second.
+struct Progress {
+    begun: std::time::Instant,
+    last: std::time::Instant,
+    silent: bool,
+    told: bool,
+}
+
+impl Progress {
+    fn new(silent: bool) -> Self {
+        let now = std::time::Instant::now();
+        Self {
+            begun: now,
+            last: now,
+            silent: silent || !std::io::stderr().is_terminal(),
+            told: false,
+        }
+    }
+
+    fn tell(&mut self, done: usize, all: usize) {
+        let late = self.begun.elapsed().as_secs() >= 1 && self.last.elapsed().as_millis() >= 200;
+        if self.silent || !late {
+            return;
+        }
+        self.last = std::time::Instant::now();
+        self.told = true;
+        // Nobody may be listening; the exit code says how it ended.
+        drop(write!(
+            std::io::stderr().lock(),
+            "\rcommitting {done} of {all}"
+        ));
+    }
+
+    fn end(&self) {
+        if self.told {
+            drop(writeln!(std::io::stderr().lock()));
+        }
+    }
+}
+
+struct Report(Committed);
+
+impl Answer for Report {
+    fn fields(&self) -> Object {
+        let path = |path: &VirtualPath| Object::new().with_bytes("path", &told::bytes(path));
+        let committed = self.0.committed.iter().map(path);
+        let conflicts = self
+            .0
+            .conflicts
+            .iter()
+            .map(|(at, why)| path(at).with("why", why.as_str()));
+        Object::new()
+            .with("committed", output::list(committed))
+            .with("conflicts", output::list(conflicts))
+    }
+
+    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        for path in &self.0.committed {
+            out.line(&format!("committed {path}"));
+        }
+        for (path, why) in &self.0.conflicts {
+            out.line(&format!("conflict  {path}: {why}"));
+        }
+        match (self.0.committed.len(), self.0.conflicts.len()) {
+            (0, 0) => out.note("there was nothing to commit"),
+            (0, _) => out.note(
+                "nothing was committed; `--skip-conflicts` commits the rest, `--overwrite` takes the session's side",
+            ),
+            (_, 0) => {}
+            _ => out.note("what is in conflict stays in the session"),
+        }
+        Ok(())
+    }
+
+    fn verdict(&self) -> Exit {
+        match self.0.conflicts.is_empty() {
+            true => Exit::Yes,
+            false => Exit::No,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `session discard NAME`: the changes are dropped.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast_session::VirtualPath;
+
+use super::place::StateArgs;
+use super::{commit, told};
+use crate::failure::Failure;
+use crate::fs::answer::{Answer, Answered, Done};
+use crate::json::Object;
+use crate::output::{self, Output};
+
+/// Drop the changes: all, or those at and below some paths
+///
+/// The base is not touched. What is dropped cannot be got back, unless a snapshot has it.
+#[derive(Debug, Args)]
+pub(super) struct DiscardArgs {
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+
+    /// Remove the session itself, with its snapshots
+    #[arg(long, conflicts_with = "paths")]
+    remove: bool,
+
+    /// The session
+    name: String,
+
+    /// Only what is at or below these paths
+    #[arg(value_name = "PATH")]
+    paths: Vec<OsString>,
+}
+
+impl DiscardArgs {
+    pub(super) fn run(&self, state: &StateArgs, out: &mut Output) -> Answered {
+        let failed = |error| told::failed("discard", "discard", &self.name, &error);
+        let nothing = || {
+            let fields = Object::new().with("discarded", output::list([]));
+            Done::answer(fields, "nothing was discarded".to_owned())
+        };
+        if self.remove {
+            let question = format!("remove the session `{}` with its snapshots?", self.name);
+            let catalogue = state.catalogue("discard")?;
+            if !told::confirm("discard", &question, self.yes, out)? {
+                return nothing();
+            }
+            catalogue.remove(&self.name).map_err(failed)?;
+            let fields = Object::new().with("removed", self.name.as_str());
+            return Done::answer(fields, format!("removed the session `{}`", self.name));
+        }
+        let session = state.open("discard", &self.name)?;
+        let paths = commit::paths("discard", &self.paths)?;
+        let question = format!("discard changes of `{}`?", self.name);
+        if !told::confirm("discard", &question, self.yes, out)? {
+            return nothing();
+        }
+        let dropped = session.discard(&paths).map_err(failed)?;
+        Ok(Box::new(Dropped(dropped)))
+    }
+}
+
+struct Dropped(Vec<VirtualPath>);
+
+impl Answer for Dropped {
+    fn fields(&self) -> Object {
+        let path = |path: &VirtualPath| Object::new().with_bytes("path", &told::bytes(path));
+        Object::new().with("discarded", output::list(self.0.iter().map(path)))
+    }
+
+    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        for path in &self.0 {
+            out.line(&format!("discarded {path}"));
+        }
+        if self.0.is_empty() {
+            out.note("there was nothing to discard");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,40 @@
+//! `session fork NAME[@LABEL] NEW`: go on in two ways.
+
+use clap::Args;
+
+use super::place::StateArgs;
+use super::told;
+use crate::fs::answer::{Answered, Done};
+use crate::json::Object;
+
+/// Make a new session with the state of another, or of one of its snapshots
+#[derive(Debug, Args)]
+pub(super) struct ForkArgs {
+    /// The session, and the snapshot
+    #[arg(value_name = "NAME[@LABEL]")]
+    source: String,
+
+    /// The new session's name
+    #[arg(value_name = "NEW")]
+    new: String,
+}
+
+impl ForkArgs {
+    pub(super) fn run(&self, state: &StateArgs) -> Answered {
+        let (name, label) = match self.source.split_once('@') {
+            Some((name, label)) => (name, Some(label)),
+            None => (self.source.as_str(), None),
+        };
+        state
+            .catalogue("fork")?
+            .fork(name, label, &self.new)
+            .map_err(|error| told::failed("fork", "fork", &self.source, &error))?;
+        let fields = Object::new()
+            .with("session", self.new.as_str())
+            .with("from", self.source.as_str());
+        Done::answer(
+            fields,
+            format!("forked `{}` to `{}`", self.source, self.new),
+        )
+    }
+}

@@ -1,0 +1,87 @@
+//! `handfast session`: durable overlays, one file a command.
+
+mod commit;
+mod diff;
+mod discard;
+mod explain;
+mod fork;
+mod inside;
+mod list;
+mod new;
+mod place;
+mod rollback;
+mod show;
+mod snapshot;
+mod told;
+mod usage;
+
+use clap::{Args, Subcommand};
+
+use crate::exit::Exit;
+use crate::fs::answer;
+use crate::output::Output;
+
+pub(crate) use inside::InSession;
+use place::StateArgs;
+pub(crate) use told::misused;
+
+/// Keep an agent's changes apart until somebody has looked at them
+///
+/// A session shows directories under virtual paths. Changes go to an overlay, which lasts until it
+/// is committed or discarded. `handfast fs --session NAME` works inside of one.
+#[derive(Debug, Args)]
+#[command(after_help = crate::exit::HELP)]
+pub(crate) struct SessionArgs {
+    #[command(flatten)]
+    state: StateArgs,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    New(new::NewArgs),
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Diff(diff::DiffArgs),
+    Commit(commit::CommitArgs),
+    Discard(discard::DiscardArgs),
+    Snapshot(snapshot::SnapshotArgs),
+    Rollback(rollback::RollbackArgs),
+    Fork(fork::ForkArgs),
+    Usage(usage::UsageArgs),
+    Explain(explain::ExplainArgs),
+}
+
+impl SessionArgs {
+    pub(crate) fn run(&self, out: &mut Output) -> Exit {
+        let state = &self.state;
+        let answered = match &self.command {
+            Command::New(args) => args.run(state),
+            Command::List(args) => args.run(state),
+            Command::Show(args) => args.run(state),
+            Command::Diff(args) => args.run(state, out),
+            Command::Commit(args) => args.run(state, out),
+            Command::Discard(args) => args.run(state, out),
+            Command::Snapshot(args) => args.run(state),
+            Command::Rollback(args) => args.run(state),
+            Command::Fork(args) => args.run(state),
+            Command::Usage(args) => args.run(state),
+            Command::Explain(args) => args.run(state),
+        };
+        match answered {
+            Ok(mut answer) => {
+                let verdict = answer.verdict();
+                match answer::print(&mut *answer, out) {
+                    Exit::Yes => verdict,
+                    exit => exit,
+                }
+            }
+            Err(failure) => {
+                out.failure(&failure);
+                failure.exit
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! `session new NAME`: mount directories.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use clap::Args;
+use handfast_session::policy::Policy;
+use handfast_session::{Mode, MountSpec, Protect, SessionSpec, VirtualPath};
+
+use super::place::StateArgs;
+use super::told;
+use crate::failure::Failure;
+use crate::fs::answer::{Answered, Done};
+use crate::json::Object;
+
+/// Make a session over directories
+///
+/// A base is DIR, DIR:/MOUNT, DIR:MODE or DIR:/MOUNT:MODE, taken apart from the right. Without a
+/// mount it is `/`, or with several bases `/` and the directory's name. Modes are `overlay` (the
+/// default), `read-only` and `read-write`.
+#[derive(Debug, Args)]
+pub(super) struct NewArgs {
+    /// The session's name
+    name: String,
+
+    /// A directory, where it is mounted, and how
+    #[arg(long = "base", value_name = "DIR[:/MOUNT][:MODE]")]
+    #[arg(required_unless_present = "policy", conflicts_with = "policy")]
+    bases: Vec<OsString>,
+
+    /// Protect what a preset names in every base
+    #[arg(long, value_name = "PRESET", conflicts_with = "policy")]
+    preset: Option<String>,
+
+    /// Deny what a pattern matches in every base, as in gitignore without `!`
+    #[arg(long, value_name = "PATTERN", conflicts_with = "policy")]
+    deny: Vec<String>,
+
+    /// Forbid changes to what a pattern matches in every base
+    #[arg(long, value_name = "PATTERN", conflicts_with = "policy")]
+    read_only: Vec<String>,
+
+    /// Take everything from a policy file
+    #[arg(long, value_name = "FILE")]
+    policy: Option<OsString>,
+}
+
+impl NewArgs {
+    pub(super) fn run(&self, state: &StateArgs) -> Answered {
+        let spec = match &self.policy {
+            Some(file) => Policy::read_ambient(file)
+                .map_err(|error| {
+                    let shown = file.to_string_lossy();
+                    let mut failure = told::failed("new", "use the policy", &shown, &error);
+                    failure.exit = crate::exit::Exit::Usage;
+                    failure
+                })?
+                .session(),
+            None => self.spec()?,
+        };
+        let catalogue = state.catalogue("new")?;
+        catalogue.create(&self.name, &spec).map_err(|error| {
+            let mut failure = told::failed("new", "make the session", &self.name, &error);
+            if error.kind() == handfast::ErrorKind::Invalid {
+                failure.exit = crate::exit::Exit::Usage;
+            }
+            failure
+        })?;
+        let fields = Object::new().with("session", self.name.as_str());
+        Done::answer(fields, format!("made the session `{}`", self.name))
+    }
+
+    fn spec(&self) -> Result<SessionSpec, Box<Failure>> {
+        let wrong = |error: &handfast_session::Error| {
+            let mut failure = told::failed("new", "protect", "", error);
+            failure.exit = crate::exit::Exit::Usage;
+            failure
+        };
+        let mut protect = match &self.preset {
+            Some(name) => Protect::preset(name).map_err(|error| wrong(&error))?,
+            None => Protect::new(),
+        };
+        protect.deny.extend(self.deny.iter().cloned());
+        protect.read_only.extend(self.read_only.iter().cloned());
+        let mut spec = SessionSpec::new();
+        for base in &self.bases {
+            let base = Base::parse(base, self.bases.len() > 1)?;
+            let mount = MountSpec::new(base.dir, base.at).mode(base.mode);
+            spec = spec.mount(mount.protect(protect.clone()));
+        }
+        Ok(spec)
+    }
+}
+
+/// `DIR[:/MOUNT][:MODE]`.
+#[derive(Debug)]
+struct Base {
+    dir: PathBuf,
+    at: VirtualPath,
+    mode: Mode,
+}
+
+impl Base {
+    fn parse(text: &OsStr, one_of_many: bool) -> Result<Self, Box<Failure>> {
+        let mut rest = text.as_bytes();
+        let mut mode = Mode::Overlay;
+        let mut at = None;
+        // From the right: a directory's own name may hold a colon.
+        if let Some((before, last)) = cut(rest)
+            && let Some(named) = std::str::from_utf8(last).ok().and_then(Mode::from_name)
+        {
+            mode = named;
+            rest = before;
+        }
+        if let Some((before, last)) = cut(rest)
+            && last.first() == Some(&b'/')
+        {
+            at = Some(last);
+            rest = before;
+        }
+        let dir = PathBuf::from(OsStr::from_bytes(rest));
+        let path = match at {
+            Some(at) => told::path("new", "mount at", OsStr::from_bytes(at))?,
+            None if one_of_many => {
+                let name = std::path::absolute(&dir).ok().and_then(|dir| {
+                    let name = dir.file_name()?.to_owned();
+                    Some(name)
+                });
+                let Some(name) = name else {
+                    let why = "its name is not known; write DIR:/MOUNT";
+                    return Err(told::misused("new", "mount a base", why));
+                };
+                let mut at = OsString::from("/");
+                at.push(name);
+                told::path("new", "mount at", &at)?
+            }
+            None => told::path("new", "mount at", OsStr::new("/"))?,
+        };
+        Ok(Self {
+            dir,
+            at: path,
+            mode,
+        })
+    }
+}
+
+fn cut(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = text.iter().rposition(|byte| *byte == b':')?;
+    Some((&text[..colon], &text[colon + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bases_are_taken_apart_from_the_right() {
+        for (text, many, dir, at, mode) in [
+            ("/a", false, "/a", "/", Mode::Overlay),
+            ("/a/b", true, "/a/b", "/b", Mode::Overlay),
+            ("/a:read-only", false, "/a", "/", Mode::ReadOnly),
+            ("/a:/ws", false, "/a", "/ws", Mode::Overlay),
+            ("/a:/ws:read-write", false, "/a", "/ws", Mode::ReadWrite),
+            ("/a:b", false, "/a:b", "/", Mode::Overlay),
+            ("/a:b:/x", false, "/a:b", "/x", Mode::Overlay),
+            ("rel:overlay", false, "rel", "/", Mode::Overlay),
+        ] {
+            let base = Base::parse(OsStr::new(text), many).unwrap();
+            assert_eq!(base.dir, PathBuf::from(dir), "{text}");
+            assert_eq!(base.at.to_string(), at, "{text}");
+            assert_eq!(base.mode, mode, "{text}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `session show NAME`: what a session consists of.
+
+use clap::Args;
+use handfast_session::{Mode, VirtualPath};
+
+use super::place::StateArgs;
+use super::told;
+use crate::failure::Failure;
+use crate::fs::answer::{Answer, Answered};
+use crate::json::Object;
+use crate::output::{self, Output};
+
+/// Show what is mounted, how much is changed, and which snapshots there are
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The session
+    name: String,
+}
+
+impl ShowArgs {
+    pub(super) fn run(&self, state: &StateArgs) -> Answered {
+        let session = state.open("show", &self.name)?;
+        let failed = |error| told::failed("show", "look at the session", &self.name, &error);
+        let mut mounts = session.mount_points();
+        mounts.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok(Box::new(Shown {
+            name: self.name.clone(),
+            mounts,
+            changes: session.diff().map_err(failed)?.len(),
+            snapshots: session.labels().map_err(failed)?,
+        }))
+    }
+}
+
+struct Shown {
+    name: String,
+    mounts: Vec<(VirtualPath, Mode)>,
+    changes: usize,
+    snapshots: Vec<String>,
+}
+
+impl Answer for Shown {
+    fn fields(&self) -> Object {
+        let mounts = self.mounts.iter().map(|(at, mode)| {
+            Object::new()
+                .with_bytes("path", &told::bytes(at))
+                .with("mode", mode.name())
+        });
+        let labels = self.snapshots.iter().map(String::as_str);
+        Object::new()
+            .with("session", self.name.as_str())
+            .with("mounts", output::list(mounts))
+            .with("changes", self.changes as u64)
+            .with("snapshots", crate::json::Json::from_iter(labels))
+    }
+
+    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        out.line(&format!("session    {}", self.name));
+        for (at, mode) in &self.mounts {
+            out.line(&format!("mount      {at}  ({mode})"));
+        }
+        out.line(&format!("changes    {}", self.changes));
+        for label in &self.snapshots {
+            out.line(&format!("snapshot   {label}"));
+        }
+        Ok(())
+    }
+}

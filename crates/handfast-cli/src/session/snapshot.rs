@@ -1,0 +1,39 @@
+//! `session snapshot NAME [LABEL]`: keep a state.
+
+use clap::Args;
+
+use super::place::StateArgs;
+use super::told;
+use crate::fs::answer::{Answered, Done};
+use crate::json::Object;
+
+/// Keep the session's state under a label
+#[derive(Debug, Args)]
+pub(super) struct SnapshotArgs {
+    /// The session
+    name: String,
+
+    /// The label [default: the next free number]
+    label: Option<String>,
+}
+
+impl SnapshotArgs {
+    pub(super) fn run(&self, state: &StateArgs) -> Answered {
+        let session = state.open("snapshot", &self.name)?;
+        let failed = |error| told::failed("snapshot", "keep the state of", &self.name, &error);
+        let label = match &self.label {
+            Some(label) => label.clone(),
+            None => {
+                let taken = session.labels().map_err(failed)?;
+                let free = (1_u64..).map(|number| number.to_string());
+                let mut free = free.filter(|label| !taken.contains(label));
+                free.next().unwrap_or_default()
+            }
+        };
+        session.snapshot(&label).map_err(failed)?;
+        let fields = Object::new()
+            .with("session", self.name.as_str())
+            .with("label", label.as_str());
+        Done::answer(fields, format!("kept `{}` as `{label}`", self.name))
+    }
+}

@@ -1,0 +1,102 @@
+//! Failures of sessions, as the command tells them.
+
+use handfast::{Effect, ErrorKind, escape};
+use handfast_session::{Error, Reason};
+
+use crate::exit::Exit;
+use crate::failure::{Failure, exit_of};
+
+/// The session said no: ``cannot <deed> `what`: …``.
+pub(super) fn failed(verb: &'static str, deed: &str, what: &str, error: &Error) -> Box<Failure> {
+    let shown = escape(what.as_bytes());
+    let sentence = match what {
+        "" => format!("cannot {deed}"),
+        _ => format!("cannot {deed} `{shown}`"),
+    };
+    let failure = Failure {
+        kind: error.kind(),
+        verb,
+        sentence,
+        path: shown,
+        destination: error.destination().map(str::to_owned),
+        detail: error.detail().to_owned(),
+        effect: error.effect(),
+        exit: exit_of(error.kind()),
+        hints: Vec::new(),
+    };
+    Box::new(failure.with_hints(hint(error).map(str::to_owned)))
+}
+
+fn hint(error: &Error) -> Option<&'static str> {
+    match (error.reason(), error.kind()) {
+        (Some(Reason::Protected), _) => Some("`handfast session explain` says which rule decides"),
+        (Some(Reason::ReadOnlyMount), _) => {
+            Some("make the session with `:overlay` or `:read-write`")
+        }
+        (Some(Reason::NotMounted), _) => Some("`handfast session show` lists what is mounted"),
+        (Some(Reason::Quota), _) => Some("`handfast session usage` shows what is used"),
+        (None, ErrorKind::Busy | ErrorKind::Raced) => Some("try again"),
+        _ => None,
+    }
+}
+
+/// What was typed makes no sense.
+pub(crate) fn misused(verb: &'static str, deed: &str, why: &str) -> Box<Failure> {
+    Box::new(Failure {
+        kind: ErrorKind::Invalid,
+        verb,
+        sentence: format!("cannot {deed}"),
+        path: String::new(),
+        destination: None,
+        detail: why.to_owned(),
+        effect: Effect::None,
+        exit: Exit::Usage,
+        hints: Vec::new(),
+    })
+}
+
+/// A virtual path from the command line.
+pub(super) fn path(
+    verb: &'static str,
+    deed: &str,
+    text: &std::ffi::OsStr,
+) -> Result<handfast_session::VirtualPath, Box<Failure>> {
+    use std::os::unix::ffi::OsStrExt;
+    handfast_session::VirtualPath::parse(text.as_bytes()).map_err(|error| {
+        let mut failure = failed(verb, deed, &text.to_string_lossy(), &error);
+        failure.exit = Exit::Usage;
+        failure
+    })
+}
+
+/// A virtual path as bytes.
+pub(super) fn bytes(path: &handfast_session::VirtualPath) -> Vec<u8> {
+    let mut text = vec![b'/'];
+    text.extend_from_slice(path.as_rel().as_bytes());
+    text
+}
+
+/// Asks before something that cannot be taken back. Nobody to ask is a reason not to do it.
+pub(super) fn confirm(
+    verb: &'static str,
+    question: &str,
+    yes: bool,
+    out: &mut crate::output::Output,
+) -> Result<bool, Box<Failure>> {
+    use std::io::{BufRead, IsTerminal, Write};
+    if yes {
+        return Ok(true);
+    }
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() || out.is_json() {
+        let why = "there is nobody to ask; give `--yes` to do it without asking";
+        return Err(misused(verb, &format!("{verb} without an answer"), why));
+    }
+    let mut stderr = std::io::stderr().lock();
+    let asked = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+    let mut answer = String::new();
+    if asked.is_err() || stdin.lock().read_line(&mut answer).is_err() {
+        return Ok(false);
+    }
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

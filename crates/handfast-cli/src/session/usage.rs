@@ -1,0 +1,97 @@
+//! `session usage NAME`: what is used and what may be.
+
+use clap::Args;
+use handfast_session::{MountUsage, Quota};
+
+use super::place::StateArgs;
+use super::told;
+use crate::failure::Failure;
+use crate::fs::answer::{Answer, Answered};
+use crate::json::Object;
+use crate::output::{self, Output};
+
+/// Show what the session uses and may use
+#[derive(Debug, Args)]
+pub(super) struct UsageArgs {
+    /// The session
+    name: String,
+}
+
+impl UsageArgs {
+    pub(super) fn run(&self, state: &StateArgs) -> Answered {
+        let session = state.open("usage", &self.name)?;
+        let mounts = session
+            .usage()
+            .map_err(|error| told::failed("usage", "count the session", &self.name, &error))?;
+        let quota = session.quota();
+        Ok(Box::new(Usage { mounts, quota }))
+    }
+}
+
+struct Usage {
+    mounts: Vec<MountUsage>,
+    quota: Quota,
+}
+
+impl Answer for Usage {
+    fn fields(&self) -> Object {
+        let limits = |quota: &Quota| {
+            Object::new()
+                .with("bytes", quota.bytes.map(|limit| limit.to_string()))
+                .with("inodes", quota.inodes.map(|limit| limit.to_string()))
+                .with(
+                    "file_bytes",
+                    quota.file_bytes.map(|limit| limit.to_string()),
+                )
+                .with("handles", quota.handles.map(|limit| limit.to_string()))
+        };
+        let mounts = self.mounts.iter().map(|mount| {
+            let counted = |used: u64| mount.counted.then(|| used.to_string());
+            Object::new()
+                .with_bytes("path", &told::bytes(&mount.at))
+                .with("mode", mount.mode.name())
+                .with("bytes", counted(mount.used.bytes))
+                .with("inodes", counted(mount.used.inodes))
+                .with("quota", limits(&mount.quota))
+        });
+        Object::new()
+            .with("mounts", output::list(mounts))
+            .with("quota", limits(&self.quota))
+    }
+
+    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        let row = |cells: [&str; 6]| {
+            let [at, mode, bytes, of_bytes, inodes, of_inodes] = cells;
+            format!("{at:<20} {mode:<10} {bytes:>12} {of_bytes:>12} {inodes:>8} {of_inodes:>8}")
+        };
+        let limit = |limit: Option<u64>| limit.map_or("-".to_owned(), |limit| limit.to_string());
+        out.line(&row(["mount", "mode", "bytes", "limit", "inodes", "limit"]));
+        for mount in &self.mounts {
+            let counted = |used: u64| match mount.counted {
+                true => used.to_string(),
+                false => "-".to_owned(),
+            };
+            out.line(&row([
+                &mount.at.to_string(),
+                mount.mode.name(),
+                &counted(mount.used.bytes),
+                &limit(mount.quota.bytes),
+                &counted(mount.used.inodes),
+                &limit(mount.quota.inodes),
+            ]));
+        }
+        if !self.quota.is_unlimited() {
+            let bytes: u64 = self.mounts.iter().map(|mount| mount.used.bytes).sum();
+            let inodes: u64 = self.mounts.iter().map(|mount| mount.used.inodes).sum();
+            out.line(&row([
+                "in all",
+                "",
+                &bytes.to_string(),
+                &limit(self.quota.bytes),
+                &inodes.to_string(),
+                &limit(self.quota.inodes),
+            ]));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,342 @@
+//! Commit under faults: every system call fails once, and the process dies once at every one.
+//!
+//! Whatever happens: what the session shows is what it showed before, the base has every path old or
+//! new and never a mixture, and the next that comes finishes the work.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use handfast_session::{Catalogue, CommitOptions, MountSpec, Session, SessionSpec, VirtualPath};
+
+use crate::support::{Scratch, binary, skip};
+
+/// Calls about memory, threads, signals or the end of the process.
+const NOT_OURS: &[&str] = &[
+    "mmap",
+    "munmap",
+    "mremap",
+    "brk",
+    "mprotect",
+    "madvise",
+    "sigaltstack",
+    "rt_sigprocmask",
+    "rt_sigaction",
+    "exit_group",
+    "exit",
+    "futex",
+    "sched_yield",
+    "clone3",
+    "access",
+    "execve",
+    "arch_prctl",
+    "set_tid_address",
+    "set_robust_list",
+    "rseq",
+    "prlimit64",
+    "poll",
+    "getrandom",
+    "sched_getaffinity",
+    "gettid",
+    "getpid",
+];
+
+fn strace_is_there() -> bool {
+    let there = Command::new("strace").args(["-f", "true"]).output();
+    let there = there.is_ok_and(|output| output.status.success());
+    if !there {
+        skip(
+            "faults in a commit",
+            "strace is not there, or may not trace",
+        );
+    }
+    there
+}
+
+fn v(path: &str) -> VirtualPath {
+    VirtualPath::parse(path).unwrap()
+}
+
+/// A base, and a session with every kind of change.
+fn scene() -> (Scratch, BTreeMap<String, String>) {
+    let scratch = Scratch::new();
+    scratch.file("changed", "old");
+    scratch.file("deleted", "old");
+    scratch.file("moved", "moved");
+    scratch.file("dir/f", "f");
+    scratch.file("x", "x");
+    scratch.file("y", "y");
+    let session = open(&scratch, true);
+    session.write("/changed", "new").unwrap();
+    session.remove_file("/deleted").unwrap();
+    session.create_dir("/fresh").unwrap();
+    session.write("/fresh/added", "added").unwrap();
+    let how = handfast::RenameMode::Replace;
+    session.rename("/moved", "/fresh/moved", how).unwrap();
+    session.rename("/dir", "/renamed", how).unwrap();
+    session
+        .rename("/x", "/y", handfast::RenameMode::Exchange)
+        .unwrap();
+    let shown = shown(&session);
+    (scratch, shown)
+}
+
+fn open(scratch: &Scratch, create: bool) -> Session {
+    let catalogue = Catalogue::open_ambient(scratch.path.join("state")).unwrap();
+    if create {
+        let mount = MountSpec::new(scratch.inside(), v("/"));
+        catalogue
+            .create("s", &SessionSpec::new().mount(mount))
+            .unwrap();
+    }
+    catalogue.open("s").unwrap()
+}
+
+fn shown(session: &Session) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut walk = session.walk("/", handfast::TreeLimits::new()).unwrap();
+    while let Some(entry) = walk.next_entry().unwrap() {
+        let path = entry.path.to_string();
+        // Where a commit puts what is between two places, and what it reserves.
+        if path.contains(".handfast-") {
+            continue;
+        }
+        let content = match entry.kind {
+            handfast::FileKind::Dir => "/".to_owned(),
+            _ => String::from_utf8(session.read(&path).unwrap()).unwrap(),
+        };
+        found.insert(path, content);
+    }
+    found
+}
+
+fn base(scratch: &Scratch) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut pending = vec![scratch.inside()];
+    while let Some(dir) = pending.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(scratch.inside()).unwrap();
+            let name = format!("/{}", name.display());
+            if path.is_dir() {
+                found.insert(name, "/".to_owned());
+                pending.push(path);
+            } else {
+                found.insert(name, std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn commit_args(scratch: &Scratch) -> Vec<String> {
+    let state = scratch.path.join("state").display().to_string();
+    [
+        "session", "--json", "--state", &state, "commit", "--yes", "s",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+/// The calls of a commit, from the opening of the state on: name, and the how-manieth of it.
+fn calls() -> Vec<(String, usize)> {
+    let (scratch, _) = scene();
+    let log = scratch.path.join("trace");
+    let output = Command::new("strace")
+        .args(["-f", "-e", "signal=none", "-o"])
+        .arg(&log)
+        .arg(binary())
+        .args(commit_args(&scratch))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = std::fs::read_to_string(&log).unwrap();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut found, mut begun) = (Vec::new(), false);
+    for line in text.lines() {
+        let call = line
+            .split_whitespace()
+            .nth(1)
+            .and_then(|rest| rest.split_once('('));
+        let Some((name, _)) = call else { continue };
+        let number = counts.entry(name.to_owned()).or_default();
+        *number += 1;
+        begun |= line.contains("journal");
+        if line.contains("committed") && name == "write" {
+            break;
+        }
+        if begun && !NOT_OURS.contains(&name) {
+            found.push((name.to_owned(), *number));
+        }
+    }
+    assert!(
+        found.len() > 100,
+        "the trace shows the commit: {}",
+        found.len()
+    );
+    found
+}
+
+fn inject(scratch: &Scratch, call: &(String, usize), fault: &str) -> (Option<i32>, String) {
+    let (name, number) = call;
+    let output = Command::new("strace")
+        .args(["-f", "-o", "/dev/null", "-e"])
+        .arg(format!("trace={name}"))
+        .arg("-e")
+        .arg(format!("inject={name}:{fault}:when={number}"))
+        .arg(binary())
+        .args(commit_args(scratch))
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!errors.contains("panicked"), "{call:?} {fault}: {errors}");
+    (
+        output.status.code(),
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+    )
+}
+
+/// What must hold after anything: the view is unbroken, and a commit then makes the base it.
+fn settle(scratch: &Scratch, expected: &BTreeMap<String, String>, what: &str) -> usize {
+    let session = open(scratch, false);
+    session
+        .mend()
+        .unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(&shown(&session), expected, "{what}: what the session shows");
+    let mut options = CommitOptions::default();
+    let report = session.commit(&options, &mut |_, _| {}).unwrap();
+    let conflicts = report.conflicts.len();
+    if conflicts > 0 {
+        // A file that was moved aside and put back has another change time: it counts as changed
+        // until somebody says otherwise.
+        options.on_conflict = handfast_session::OnConflict::Overwrite;
+        let report = session.commit(&options, &mut |_, _| {}).unwrap();
+        assert_eq!(report.conflicts, [], "{what}");
+    }
+    assert_eq!(&base(scratch), expected, "{what}: the base");
+    conflicts
+}
+
+#[test]
+fn a_commit_that_dies_anywhere_is_finished_or_never_began() {
+    if !strace_is_there() {
+        return;
+    }
+    let (mut never, mut finished) = (0, 0);
+    let calls = calls();
+    for call in &calls {
+        let (scratch, expected) = scene();
+        let before = base(&scratch);
+        let (_, said) = inject(&scratch, call, "signal=SIGKILL");
+        let what = format!("killed at {call:?}");
+        assert!(said.is_empty(), "the kill was felt: {what} {said}");
+        let session = open(&scratch, false);
+        session
+            .mend()
+            .unwrap_or_else(|error| panic!("{what}: {error}"));
+        let now = base(&scratch);
+        if session.diff().unwrap().is_empty() {
+            finished += 1;
+            assert_eq!(now, expected, "{what}: finished");
+        } else {
+            never += 1;
+            assert_eq!(now, before, "{what}: never began");
+        }
+        drop(session);
+        assert_eq!(settle(&scratch, &expected, &what), 0, "{what}");
+    }
+    println!(
+        "{} calls: {never} never began, {finished} finished",
+        calls.len()
+    );
+    assert!(never > 10 && finished > 10, "{never} {finished}");
+}
+
+#[test]
+fn a_commit_that_fails_anywhere_loses_nothing() {
+    if !strace_is_there() {
+        return;
+    }
+    let (mut felt, mut doubtful) = (0, 0);
+    let calls = calls();
+    for (index, call) in calls.iter().enumerate() {
+        let fault = ["error=ENOSPC", "error=EIO", "error=EMFILE"][index % 3];
+        let (scratch, expected) = scene();
+        let (code, said) = inject(&scratch, call, fault);
+        let what = format!("{fault} at {call:?}: {code:?} {said}");
+        assert!(
+            code.is_some_and(|code| code <= 3),
+            "an error is an answer: {what}"
+        );
+        if code == Some(0) {
+            assert_eq!(base(&scratch), expected, "{what}");
+        } else {
+            felt += 1;
+        }
+        doubtful += settle(&scratch, &expected, &what);
+    }
+    println!(
+        "{} calls, {felt} faults felt, {doubtful} in doubt",
+        calls.len()
+    );
+    assert!(doubtful * 4 < felt, "{doubtful} of {felt}");
+    assert!(felt * 3 > calls.len(), "{felt} of {}", calls.len());
+}
+
+#[test]
+fn what_others_wrote_after_the_kill_is_kept() {
+    if !strace_is_there() {
+        return;
+    }
+    for call in calls().iter().step_by(3) {
+        let (scratch, _) = scene();
+        inject(&scratch, call, "signal=SIGKILL");
+        // Somebody changes every file that is there, whichever side of the commit it is on.
+        let mut foreign = Vec::new();
+        for (path, content) in base(&scratch) {
+            if content != "/" && !path.contains(".handfast-") {
+                let host = scratch.inside().join(&path[1..]);
+                std::fs::write(&host, format!("foreign {path}")).unwrap();
+                foreign.push(format!("foreign {path}"));
+            }
+        }
+        let session = open(&scratch, false);
+        session.mend().unwrap();
+        let now: Vec<String> = base(&scratch).into_values().collect();
+        for text in foreign {
+            assert!(
+                now.contains(&text),
+                "killed at {call:?}: `{text}` is lost: {now:?}"
+            );
+        }
+    }
+}
+
+/// The checker can fail: a commit by copying in place is caught by the same judgement.
+#[test]
+fn a_naive_commit_is_caught() {
+    if !strace_is_there() {
+        return;
+    }
+    let (scratch, expected) = scene();
+    let before = base(&scratch);
+    let script = format!(
+        "printf new > {0}/changed; rm {0}/deleted",
+        scratch.inside().display()
+    );
+    let output = Command::new("strace")
+        .args(["-f", "-o", "/dev/null", "-e", "trace=write"])
+        .args([
+            "-e",
+            "inject=write:signal=SIGKILL:when=1",
+            "sh",
+            "-c",
+            &script,
+        ])
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    let now = base(&scratch);
+    assert!(now != before && now != expected, "half-way is neither");
+    assert!(Path::new(&scratch.inside()).exists());
+}

@@ -1,0 +1,62 @@
+//! What an agent sees of a filesystem: directories mounted in one namespace, with overlays that
+//! last, protected files and limits.
+//!
+//! ```text
+//!  text ──parse──▶ VirtualPath ──route──▶ mount ──resolve──▶ path without links ──decide──▶ record ──▶ act
+//! ```
+//!
+//! * [`Session`] is one agent's view. Its verbs take absolute virtual paths; every one of them runs
+//!   through the same few lines (`pipeline.rs`).
+//! * [`MountSpec`] says which directory of the host is seen where, and how: [`Mode`].
+//! * [`Protect`] holds patterns for what may not be read or changed, whatever its name, link or
+//!   later creation.
+//! * [`Catalogue`] keeps durable sessions: overlays that survive their processes and can be
+//!   [diffed](Session::diff), [committed](Session::commit), [discarded](Session::discard),
+//!   [snapshotted](Session::snapshot), [rolled back](Session::rollback) and
+//!   [forked](Catalogue::fork).
+//! * [`Policy`] reads all of that from a file.
+//!
+//! # Does not
+//! Confine programs: it confines what is done through it. It has no authority of its own beyond
+//! the directories it was given.
+//!
+//! # Platform
+//! Linux. Elsewhere the crate is empty.
+#![forbid(unsafe_code)]
+#![cfg(all(target_os = "linux", not(handfast_unsupported)))]
+
+mod codec;
+mod error;
+mod file;
+mod folding;
+mod gate;
+mod layer;
+mod log;
+mod meter;
+mod mount;
+mod options;
+mod overlay;
+mod pipeline;
+pub mod policy;
+mod quota;
+mod resolve;
+mod rules;
+mod session;
+mod state;
+mod textdiff;
+mod verbs;
+mod vpath;
+
+pub use error::{Error, Reason};
+pub use file::SessionFile;
+pub use meter::Used;
+pub use mount::{Mode, MountSpec};
+pub use options::OpenOptions;
+pub use overlay::{CommitOptions, DiffKind, OnConflict};
+pub use policy::Policy;
+pub use quota::Quota;
+pub use rules::{Access, PRESETS, Protect, Rule};
+pub use session::{Changed, Committed, MountUsage, Session, SessionOptions, SessionSpec};
+pub use state::Catalogue;
+pub use verbs::{Entry, Explanation, Walk, WalkEntry, Wanted};
+pub use vpath::VirtualPath;

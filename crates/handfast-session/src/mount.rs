@@ -1,0 +1,396 @@
+//! What lies where in a session's namespace.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use handfast::{
+    ErrorKind, FileKind, FilesystemKind, HardLinks, Identity, Links, Metadata, RelPath, Root,
+    escape,
+};
+
+use crate::error::Error;
+use crate::folding;
+use crate::layer::Layer;
+use crate::quota::Quota;
+use crate::rules::{Access, Protect, Protection, Rule, Rules, Shape};
+use crate::vpath::VirtualPath;
+
+/// What may be done below a mount point.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Hash)]
+pub enum Mode {
+    /// Nothing is changed.
+    ReadOnly,
+    /// Changes go to the directory itself.
+    ReadWrite,
+    /// Changes go to an overlay on disk, until they are committed or discarded.
+    #[default]
+    Overlay,
+    /// Changes go to an overlay in memory and are gone with the session.
+    Memory,
+}
+
+impl Mode {
+    /// Every mode.
+    pub const ALL: [Self; 4] = [Self::ReadOnly, Self::ReadWrite, Self::Overlay, Self::Memory];
+
+    /// The mode as it stands in policies.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read-only",
+            Self::ReadWrite => "read-write",
+            Self::Overlay => "overlay",
+            Self::Memory => "memory",
+        }
+    }
+
+    /// The mode of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One directory of the host and where a session sees it.
+#[derive(Clone, Debug)]
+pub struct MountSpec {
+    pub(crate) host: PathBuf,
+    pub(crate) at: VirtualPath,
+    pub(crate) mode: Mode,
+    pub(crate) protect: Protect,
+    pub(crate) links: Links,
+    pub(crate) hard_links: HardLinks,
+    pub(crate) allow_network_fs: bool,
+    pub(crate) quota: Quota,
+}
+
+impl MountSpec {
+    /// A directory of the host at a virtual path, as an overlay. Links are followed while they
+    /// stay beneath it; files with several names are not written in place.
+    #[must_use]
+    pub fn new(host: impl Into<PathBuf>, at: VirtualPath) -> Self {
+        Self {
+            host: host.into(),
+            at,
+            mode: Mode::Overlay,
+            protect: Protect::new(),
+            links: Links::Beneath,
+            hard_links: HardLinks::RefuseWrites,
+            allow_network_fs: false,
+            quota: Quota::new(),
+        }
+    }
+
+    /// Sets the mode.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Sets the protected patterns.
+    #[must_use]
+    pub fn protect(mut self, protect: Protect) -> Self {
+        self.protect = protect;
+        self
+    }
+
+    /// Sets what happens at symbolic links.
+    #[must_use]
+    pub fn links(mut self, links: Links) -> Self {
+        self.links = links;
+        self
+    }
+
+    /// Sets what happens to files with several names.
+    #[must_use]
+    pub fn hard_links(mut self, hard_links: HardLinks) -> Self {
+        self.hard_links = hard_links;
+        self
+    }
+
+    /// Allows a directory on a network or FUSE filesystem, where locks and identities mean less.
+    #[must_use]
+    pub fn allow_network_fs(mut self, allow: bool) -> Self {
+        self.allow_network_fs = allow;
+        self
+    }
+
+    /// Limits what may be used below this mount.
+    #[must_use]
+    pub fn quota(mut self, quota: Quota) -> Self {
+        self.quota = quota;
+        self
+    }
+}
+
+/// A mount that is in use.
+pub(crate) struct Mount {
+    /// Its place in the session's specification.
+    pub(crate) number: u32,
+    pub(crate) at: VirtualPath,
+    pub(crate) mode: Mode,
+    pub(crate) rules: Rules,
+    pub(crate) links: Links,
+    pub(crate) hard_links: HardLinks,
+    /// The directory of the host, as the library sees it; links are never followed by it.
+    pub(crate) base: Root,
+    pub(crate) layer: Layer,
+    pub(crate) quota: Quota,
+    /// Protected objects that have several names, found by one walk when first needed.
+    identities: OnceLock<BTreeMap<(u64, u64), (Protection, String)>>,
+}
+
+/// How many entries are looked at for protected objects with several names.
+const WALK_LIMIT: u64 = 5_000_000;
+
+impl Mount {
+    pub(crate) fn new(
+        spec: &MountSpec,
+        number: u32,
+        base: Root,
+        layer: Layer,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            number,
+            at: spec.at.clone(),
+            mode: spec.mode,
+            rules: Rules::compile(&spec.protect)?,
+            links: spec.links,
+            hard_links: spec.hard_links,
+            base,
+            layer,
+            quota: spec.quota,
+            identities: OnceLock::new(),
+        })
+    }
+
+    /// The rule that forbids an access to a path below this mount.
+    pub(crate) fn forbids(&self, path: &RelPath, access: Access, shape: Shape) -> Option<Rule> {
+        self.rules
+            .decide(path, access, shape, || folding::folds(&self.base, path))
+    }
+
+    /// Judges an object with several names by what else it is known as.
+    pub(crate) fn check_other_names(&self, object: &Metadata, access: Access) -> Result<(), Error> {
+        if !object.has_other_names() || self.rules.is_empty() {
+            return Ok(());
+        }
+        let identity = (object.identity.device, object.identity.inode);
+        match self.identities().get(&identity) {
+            Some((Protection::ReadOnly, _)) if access == Access::Read => Ok(()),
+            Some((_, pattern)) => Err(Error::new(
+                ErrorKind::Denied,
+                "the file is protected under another of its names",
+            )
+            .with_rule(pattern.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn identities(&self) -> &BTreeMap<(u64, u64), (Protection, String)> {
+        self.identities.get_or_init(|| {
+            let mut known = BTreeMap::new();
+            let limits = handfast::TreeLimits::new().with_entries(WALK_LIMIT);
+            let Ok(mut walk) = self.base.walk_with(&RelPath::root(), limits) else {
+                return known;
+            };
+            let wide = handfast::Limits::new()
+                .with_depth(usize::MAX)
+                .with_total(usize::MAX);
+            loop {
+                let entry = match walk.next_entry() {
+                    Ok(Some(entry)) => entry,
+                    Ok(None) => return known,
+                    Err(error) if error.kind() == ErrorKind::Limit => return known,
+                    // One directory cannot be read; the walk goes on beside it.
+                    Err(_) => continue,
+                };
+                if !matches!(entry.kind(), FileKind::File | FileKind::Unknown) {
+                    continue;
+                }
+                let Ok(path) = entry.rel_path(&wide) else {
+                    continue;
+                };
+                let Some(rule) = self.forbids(&path, Access::Change, Shape::File) else {
+                    continue;
+                };
+                let Ok(object) = entry.metadata() else {
+                    continue;
+                };
+                if object.has_other_names() {
+                    let protection = match rule.list {
+                        "deny" => Protection::Deny,
+                        _ => Protection::ReadOnly,
+                    };
+                    let key = (object.identity.device, object.identity.inode);
+                    let said = known.entry(key).or_insert((protection, rule.to_string()));
+                    if protection < said.0 {
+                        *said = (protection, rule.to_string());
+                    }
+                }
+            }
+        })
+    }
+}
+
+impl fmt::Debug for Mount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mount")
+            .field("at", &self.at)
+            .field("mode", &self.mode)
+            .finish()
+    }
+}
+
+/// All mounts, deepest first, so that the first that fits is the longest.
+#[derive(Debug)]
+pub(crate) struct MountTable {
+    mounts: Vec<Mount>,
+}
+
+/// Where a virtual path belongs.
+pub(crate) enum Route<'a> {
+    /// In a mount, at a path below it.
+    Mount(&'a Mount, RelPath),
+    /// Above mounts: a directory that exists only in the namespace.
+    Above,
+    /// Nowhere.
+    Nowhere,
+}
+
+impl MountTable {
+    /// Orders the mounts and refuses those that contradict each other.
+    pub(crate) fn new(mut mounts: Vec<Mount>) -> Result<Self, Error> {
+        mounts.sort_by_key(|mount| std::cmp::Reverse(mount.at.as_rel().depth()));
+        for (index, one) in mounts.iter().enumerate() {
+            for other in &mounts[index + 1..] {
+                refuse_overlap(one, other)?;
+            }
+        }
+        Ok(Self { mounts })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Mount> {
+        self.mounts.iter()
+    }
+
+    pub(crate) fn route(&self, path: &VirtualPath) -> Route<'_> {
+        for mount in &self.mounts {
+            if let Some(rest) = below(mount.at.as_rel(), path.as_rel()) {
+                return Route::Mount(mount, rest);
+            }
+        }
+        if path.is_root()
+            || self
+                .mounts
+                .iter()
+                .any(|mount| below(path.as_rel(), mount.at.as_rel()).is_some())
+        {
+            return Route::Above;
+        }
+        Route::Nowhere
+    }
+
+    /// Names of mount points, or of directories above them, directly in a virtual directory.
+    pub(crate) fn names_in(&self, path: &VirtualPath) -> Vec<(handfast::Name, &Mount)> {
+        let mut found: Vec<(handfast::Name, &Mount)> = Vec::new();
+        for mount in &self.mounts {
+            let Some(rest) = below(path.as_rel(), mount.at.as_rel()) else {
+                continue;
+            };
+            let first = rest.segments().next().map(|name| name.to_name());
+            if let Some(name) = first
+                && !found.iter().any(|(known, _)| *known == name)
+            {
+                found.push((name, mount));
+            }
+        }
+        found
+    }
+
+    /// Whether a path is a mount point or lies above one: such names are not moved or removed.
+    pub(crate) fn holds_mount(&self, path: &VirtualPath) -> bool {
+        self.mounts
+            .iter()
+            .any(|mount| below(path.as_rel(), mount.at.as_rel()).is_some())
+    }
+}
+
+/// What is left of `path` below `above`, compared by components.
+pub(crate) fn below(above: &RelPath, path: &RelPath) -> Option<RelPath> {
+    let (prefix, bytes) = (above.as_bytes(), path.as_bytes());
+    let rest = if prefix.is_empty() {
+        bytes
+    } else {
+        match bytes.strip_prefix(prefix)? {
+            b"" => b"",
+            [b'/', rest @ ..] => rest,
+            _ => return None,
+        }
+    };
+    if rest.is_empty() {
+        return Some(RelPath::root());
+    }
+    let mut rest = rest.to_vec();
+    if path.must_be_dir() {
+        rest.push(b'/');
+    }
+    let wide = handfast::Limits::new()
+        .with_depth(usize::MAX)
+        .with_total(usize::MAX);
+    RelPath::clean_with(rest, &wide).ok()
+}
+
+fn refuse_overlap(one: &Mount, other: &Mount) -> Result<(), Error> {
+    let both = format!("`{}` and `{}`", one.at, other.at);
+    if one.at.as_rel().as_bytes() == other.at.as_rel().as_bytes() {
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            format!("two mounts have the same virtual path `{}`", one.at),
+        ));
+    }
+    let (first, second) = (one.base.identity(), other.base.identity());
+    if same(&first, &second) {
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            format!("the mounts {both} are the same host directory; the weaker mode would win"),
+        ));
+    }
+    if folding::lies_below(&one.base, &second)? || folding::lies_below(&other.base, &first)? {
+        return Err(Error::new(
+            ErrorKind::Invalid,
+            format!(
+                "the host directories of the mounts {both} lie in one another; the weaker mode would win"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn same(one: &Identity, other: &Identity) -> bool {
+    (one.device, one.inode) == (other.device, other.inode)
+}
+
+/// Refuses filesystems on which another machine or program decides what is there.
+pub(crate) fn refuse_network(spec: &MountSpec, kind: FilesystemKind) -> Result<(), Error> {
+    if kind.is_remote() && !spec.allow_network_fs {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "the mount `{}` lies on {kind}, where {}; set `allow_network_fs` to accept that",
+                escape(spec.at.to_string().as_bytes()),
+                kind.weaknesses().first().unwrap_or(&"promises mean less")
+            ),
+        ));
+    }
+    Ok(())
+}

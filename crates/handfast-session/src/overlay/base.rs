@@ -1,0 +1,170 @@
+//! What stands under a name in the merged view, and what the base has there.
+
+use handfast::{ErrorKind, FileKind, Metadata, RelPath, Version};
+
+use super::Overlay;
+use super::tree::{Content, Found, Now, Tree, Was, base_path};
+use crate::error::Error;
+
+/// What stands under a name.
+pub(super) enum Standing {
+    Missing,
+    Dir,
+    Link,
+    File(FileAt),
+}
+
+/// A file, and where its content is.
+pub(super) struct FileAt {
+    /// In the store, or else in the base.
+    pub(super) object: Option<u64>,
+    /// Whether it belongs to a snapshot too.
+    pub(super) sealed: bool,
+    pub(super) base: Option<RelPath>,
+}
+
+impl Overlay {
+    /// What stands under a path without links. The directory that holds the name is there.
+    pub(super) fn standing(&self, tree: &Tree, path: &RelPath) -> Result<Standing, Error> {
+        let found = match tree.find(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return self.missing(tree, path),
+            found => found?,
+        };
+        match found {
+            Found::Top => Ok(Standing::Dir),
+            Found::Here(now) => Ok(match now {
+                Now::Gone => Standing::Missing,
+                Now::Dir(_) => Standing::Dir,
+                Now::Link { .. } => Standing::Link,
+                Now::File(file) => Standing::File(match file.content {
+                    Content::Object { id, sealed } => FileAt {
+                        object: Some(id),
+                        sealed,
+                        base: None,
+                    },
+                    Content::Base => FileAt {
+                        object: None,
+                        sealed: false,
+                        base: match &file.origin {
+                            Some((path, _)) => Some(base_path(path)?),
+                            None => None,
+                        },
+                    },
+                }),
+            }),
+            Found::Base(at) => match self.base.symlink_metadata(&at) {
+                Ok(status) => standing_in_base(at, &status),
+                Err(error) if error.kind() == ErrorKind::NotFound => self.missing(tree, path),
+                Err(error) => Err(error.into()),
+            },
+        }
+    }
+
+    /// Nothing stands there; but is there a directory in which something could?
+    fn missing(&self, tree: &Tree, path: &RelPath) -> Result<Standing, Error> {
+        let parent = parent_of(path)?;
+        let found = match tree.find(&parent)? {
+            Found::Top | Found::Here(Now::Dir(_)) => return Ok(Standing::Missing),
+            Found::Here(Now::Link { .. }) => return Err(super::tree::link()),
+            Found::Here(_) => None,
+            Found::Base(at) => Some(self.base.symlink_metadata(&at)?.kind),
+        };
+        match found {
+            Some(FileKind::Dir) => Ok(Standing::Missing),
+            Some(FileKind::Symlink) => Err(super::tree::link()),
+            _ => Err(Error::new(
+                ErrorKind::NotADirectory,
+                "something on the way is not a directory",
+            )),
+        }
+    }
+
+    /// What the base has under a name, as far as the overlay does not know it already.
+    pub(super) fn was(&self, tree: &Tree, path: &[u8]) -> Result<Was, Error> {
+        if let Some(entry) = tree.entry(path) {
+            return Ok(entry.was.clone());
+        }
+        let Some(at) = tree.base_of(path) else {
+            return Ok(Was::Absent);
+        };
+        let at = base_path(&at)?;
+        let status = match self.base.symlink_metadata(&at) {
+            Ok(status) => status,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Was::Absent),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(match status.kind {
+            FileKind::File => Was::File(self.base_version(&at)?),
+            FileKind::Symlink => Was::Link(self.base.read_link(&at)?.as_bytes().to_vec()),
+            FileKind::Dir => Was::Kept,
+            _ => {
+                return Err(Error::new(
+                    ErrorKind::Kind,
+                    "it is a FIFO, a socket or a device",
+                ));
+            }
+        })
+    }
+
+    /// The version of a file of the base.
+    pub(super) fn base_version(&self, at: &RelPath) -> Result<String, Error> {
+        Ok(self.base.version(at)?.to_string())
+    }
+
+    /// Whether the file that holds the content is still a version somebody saw.
+    pub(super) fn is_version(&self, file: &FileAt, seen: &Version) -> Result<bool, Error> {
+        let (root, path) = self.backing(file)?;
+        // A version with a digest is compared with the digest; one without is of a file that was
+        // not young, and a young one differs in its times.
+        let now = match seen.digest() {
+            Some(_) => root.version_with_digest(&path)?,
+            None => root.version(&path)?,
+        };
+        Ok(now == *seen)
+    }
+
+    /// The root and the path of the file that holds the content.
+    pub(super) fn backing(&self, file: &FileAt) -> Result<(&handfast::Root, RelPath), Error> {
+        match (file.object, &file.base) {
+            (Some(id), _) => Ok((&self.store, super::store::object_path(id))),
+            (None, Some(at)) => Ok((&self.base, at.clone())),
+            (None, None) => Err(Error::new(
+                ErrorKind::Stale,
+                "the journal names a file without content",
+            )),
+        }
+    }
+}
+
+fn standing_in_base(at: RelPath, status: &Metadata) -> Result<Standing, Error> {
+    Ok(match status.kind {
+        FileKind::Dir => Standing::Dir,
+        FileKind::Symlink => Standing::Link,
+        FileKind::File => Standing::File(FileAt {
+            object: None,
+            sealed: false,
+            base: Some(at),
+        }),
+        _ => {
+            return Err(Error::new(
+                ErrorKind::Kind,
+                "it is a FIFO, a socket or a device",
+            ));
+        }
+    })
+}
+
+/// The directory that holds a path's last name.
+pub(super) fn parent_of(path: &RelPath) -> Result<RelPath, Error> {
+    if path.is_root() {
+        return Err(top_itself());
+    }
+    base_path(super::tree::split(path.as_bytes()).0)
+}
+
+pub(super) fn top_itself() -> Error {
+    Error::new(
+        ErrorKind::Invalid,
+        "the mount point itself cannot be used here; name something in it",
+    )
+}

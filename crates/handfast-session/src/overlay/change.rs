@@ -1,0 +1,459 @@
+//! Changing: new content to the store, then one record.
+
+use std::collections::BTreeMap;
+
+use handfast::{ErrorKind, RelPath, Timestamp, Version, Written};
+
+use super::base::{FileAt, Standing, top_itself};
+use super::store::{Source, fresh_id, object_path};
+use super::tree::{Change, Content, DirNode, Entry, FileNode, Now, Tree, Was};
+use super::{Overlay, State};
+use crate::error::Error;
+use crate::gate::Locked;
+use crate::options::OpenOptions;
+
+/// How often a file of the base that changes while it is copied is copied again.
+const TRIES: u32 = 8;
+
+/// How a file is put.
+#[derive(Clone, Copy)]
+pub(crate) enum Put<'a> {
+    Replace,
+    New,
+    If(&'a Version),
+}
+
+impl Overlay {
+    /// Replaces or creates a file.
+    pub(crate) fn write(
+        &self,
+        path: &RelPath,
+        source: Source<'_>,
+        put: Put<'_>,
+        mode: Option<u32>,
+    ) -> Result<Written, Error> {
+        let locked = self.begin()?;
+        let (changes, written, old) = {
+            let tree = locked.state().tree.clone_spine(path);
+            let standing = self.standing(&tree, path)?;
+            refuse_top(path)?;
+            let (file, mode) = match (&standing, put) {
+                (Standing::Missing, Put::If(_)) => {
+                    return Err(Error::new(ErrorKind::Stale, "the file is gone"));
+                }
+                (Standing::Missing, _) => (None, mode),
+                (Standing::Dir, Put::New) | (Standing::Link, Put::New) => {
+                    return Err(exists());
+                }
+                (Standing::Dir, _) => {
+                    return Err(Error::new(ErrorKind::IsADirectory, "is a directory"));
+                }
+                (Standing::Link, _) => return Err(super::tree::link()),
+                (Standing::File(_), Put::New) => return Err(exists()),
+                (Standing::File(file), put) => {
+                    if let Put::If(version) = put
+                        && !self.is_version(file, version)?
+                    {
+                        return Err(Error::new(ErrorKind::Stale, "the content was changed"));
+                    }
+                    let kept = self.mode_of(file)?;
+                    (Some(file), Some(mode.unwrap_or(kept)))
+                }
+            };
+            let old = file.and_then(|file| file.object.filter(|_| !file.sealed));
+            let was = self.was(&tree, path.as_bytes())?;
+            let (id, written) = self.put_object(source, mode, old)?;
+            let origin = origin_of(&tree, path, file);
+            (vec![put_file(path, was, id, origin)], written, old)
+        };
+        self.record(&locked, changes)?;
+        self.drop_objects(old)?;
+        Ok(written)
+    }
+
+    /// Adds to the end of a file, creating it if it is missing.
+    pub(crate) fn append(&self, path: &RelPath, data: &[u8]) -> Result<Written, Error> {
+        let locked = self.begin()?;
+        let standing = self.standing(&locked.state().tree.clone_spine(path), path)?;
+        if let Standing::Missing = standing {
+            drop(locked);
+            return match self.write(path, Source::Bytes(data), Put::New, None) {
+                Err(error) if error.kind() == ErrorKind::Exists => self.append(path, data),
+                done => done,
+            };
+        }
+        let id = self.own_object(&locked, path)?;
+        let object = object_path(id);
+        let end = self.store.symlink_metadata(&object)?.len + data.len() as u64;
+        self.account.charge(self.key(id), end, true, None)?;
+        Ok(self.store.append(&object, data)?)
+    }
+
+    /// Opens a file for writing in place, creating it as asked. `true` if it is new.
+    pub(crate) fn open_write(
+        &self,
+        path: &RelPath,
+        options: OpenOptions,
+    ) -> Result<(handfast::File, u64), Error> {
+        let locked = self.begin()?;
+        refuse_top(path)?;
+        let tree = locked.state().tree.clone_spine(path);
+        let id = match self.standing(&tree, path)? {
+            Standing::Missing if options.create || options.create_new => {
+                let was = self.was(&tree, path.as_bytes())?;
+                // A new object is made under the umask, as any new file.
+                let (id, written) = self.put_object(Source::Bytes(b""), None, None)?;
+                drop(written);
+                if options.mode != 0o666 {
+                    let now = self.store.symlink_metadata(&object_path(id))?.mode;
+                    self.store.chmod(&object_path(id), now & options.mode)?;
+                }
+                self.record(&locked, vec![put_file(path, was, id, None)])?;
+                id
+            }
+            Standing::Missing => return Err(Error::new(ErrorKind::NotFound, "nothing is there")),
+            Standing::Dir => return Err(Error::new(ErrorKind::IsADirectory, "is a directory")),
+            Standing::Link => return Err(super::tree::link()),
+            Standing::File(_) if options.create_new => return Err(exists()),
+            Standing::File(_) => self.own_object(&locked, path)?,
+        };
+        let how = handfast::OpenOptions::new()
+            .read(options.read)
+            .write(options.write)
+            .append(options.append);
+        let file = self.open_object(id, how, true)?;
+        if options.truncate {
+            file.set_len(0)?;
+            self.account.charge(self.key(id), 0, true, None)?;
+        }
+        Ok((file, id))
+    }
+
+    /// An object of the live tree alone, with the file's content: copied up if it is not there.
+    pub(super) fn own_object(
+        &self,
+        locked: &Locked<'_, State>,
+        path: &RelPath,
+    ) -> Result<u64, Error> {
+        let tree = locked.state().tree.clone_spine(path);
+        let standing = self.standing(&tree, path)?;
+        let file = match &standing {
+            Standing::File(file) => file,
+            Standing::Dir => return Err(Error::new(ErrorKind::IsADirectory, "is a directory")),
+            Standing::Link => return Err(super::tree::link()),
+            Standing::Missing => return Err(Error::new(ErrorKind::NotFound, "nothing is there")),
+        };
+        if let Some(id) = file.object.filter(|_| !file.sealed) {
+            return Ok(id);
+        }
+        for _ in 0..TRIES {
+            let source = self.open_standing(&standing)?;
+            let before = source.version()?;
+            let mode = Some(source.metadata().mode & 0o777);
+            let content = source.into_std();
+            let (id, written) = self.put_object(Source::File(&content), mode, None)?;
+            drop(written);
+            // The version that is remembered must be that of the content that was copied.
+            if file.object.is_none() && !self.is_version(file, &before)? {
+                self.drop_objects([id])?;
+                continue;
+            }
+            let was = match (tree.entry(path.as_bytes()), file.object) {
+                (None, None) => Was::File(before.to_string()),
+                _ => self.was(&tree, path.as_bytes())?,
+            };
+            let origin = origin_of(&tree, path, Some(file));
+            self.record(locked, vec![put_file(path, was, id, origin)])?;
+            return Ok(id);
+        }
+        Err(Error::new(
+            ErrorKind::Raced,
+            "the file of the base kept changing while it was copied",
+        ))
+    }
+
+    fn mode_of(&self, file: &FileAt) -> Result<u32, Error> {
+        let (root, path) = self.backing(file)?;
+        Ok(root.symlink_metadata(&path)?.mode & 0o777)
+    }
+
+    pub(crate) fn create_dir(&self, path: &RelPath, mode: Option<u32>) -> Result<(), Error> {
+        let locked = self.begin()?;
+        refuse_top(path).map_err(|_| exists())?;
+        let tree = locked.state().tree.clone_spine(path);
+        if !matches!(self.standing(&tree, path)?, Standing::Missing) {
+            return Err(exists());
+        }
+        let was = self.was(&tree, path.as_bytes())?;
+        let id = fresh_id()?;
+        self.account.charge(self.key(id), 0, true, None)?;
+        let mut dir = DirNode {
+            id,
+            mode,
+            ..DirNode::default()
+        };
+        let entry = match was {
+            // A directory of the base that was emptied and removed is back, still emptied.
+            Was::Dir(entries) => {
+                dir.origin = tree.base_of(path.as_bytes());
+                let gone = |was| Entry {
+                    was,
+                    now: Now::Gone,
+                };
+                dir.children = entries
+                    .into_iter()
+                    .map(|(name, was)| (name, gone(was)))
+                    .collect();
+                Entry {
+                    was: Was::Kept,
+                    now: Now::Dir(dir),
+                }
+            }
+            was => Entry {
+                was,
+                now: Now::Dir(dir),
+            },
+        };
+        self.record(&locked, vec![put(path, entry)])
+    }
+
+    pub(crate) fn symlink(&self, target: &[u8], path: &RelPath) -> Result<(), Error> {
+        require_beneath(target, path)?;
+        let locked = self.begin()?;
+        refuse_top(path).map_err(|_| exists())?;
+        let tree = locked.state().tree.clone_spine(path);
+        if !matches!(self.standing(&tree, path)?, Standing::Missing) {
+            return Err(exists());
+        }
+        let was = self.was(&tree, path.as_bytes())?;
+        let id = fresh_id()?;
+        self.account.charge(self.key(id), 0, true, None)?;
+        let now = Now::Link {
+            id,
+            target: target.to_vec(),
+        };
+        self.record(&locked, vec![put(path, Entry { was, now })])
+    }
+
+    pub(crate) fn remove_file(&self, path: &RelPath) -> Result<(), Error> {
+        self.remove_file_if(path, None)
+    }
+
+    /// Removes a file or link; a file only if it is still a version that somebody saw.
+    pub(crate) fn remove_file_if(
+        &self,
+        path: &RelPath,
+        version: Option<&Version>,
+    ) -> Result<(), Error> {
+        let locked = self.begin()?;
+        refuse_top(path)?;
+        let tree = locked.state().tree.clone_spine(path);
+        match (self.standing(&tree, path)?, version) {
+            (Standing::Missing, Some(_)) => {
+                return Err(Error::new(ErrorKind::Stale, "the file is gone"));
+            }
+            (Standing::Missing, None) => {
+                return Err(Error::new(ErrorKind::NotFound, "nothing is there"));
+            }
+            (Standing::Dir, _) => {
+                return Err(Error::new(ErrorKind::IsADirectory, "is a directory"));
+            }
+            (Standing::File(file), Some(version)) if !self.is_version(&file, version)? => {
+                return Err(Error::new(ErrorKind::Stale, "the content was changed"));
+            }
+            (Standing::Link, Some(_)) => {
+                return Err(Error::new(
+                    ErrorKind::Stale,
+                    "something else than a file stands under the name",
+                ));
+            }
+            _ => {}
+        }
+        let (changes, freed) = self.removal(&tree, path)?;
+        self.record(&locked, changes)?;
+        self.drop_objects(freed)
+    }
+
+    pub(crate) fn remove_dir(&self, path: &RelPath) -> Result<(), Error> {
+        let locked = self.begin()?;
+        refuse_top(path)?;
+        let tree = locked.state().tree.clone();
+        match self.standing(&tree, path)? {
+            Standing::Dir => {}
+            Standing::Missing => return Err(Error::new(ErrorKind::NotFound, "nothing is there")),
+            Standing::Link | Standing::File(_) => {
+                return Err(Error::new(ErrorKind::NotADirectory, "not a directory"));
+            }
+        }
+        if !self.is_empty_dir(path)? {
+            return Err(Error::new(
+                ErrorKind::NotEmpty,
+                "the directory is not empty",
+            ));
+        }
+        let (changes, freed) = self.removal(&tree, path)?;
+        self.record(&locked, changes)?;
+        self.drop_objects(freed)
+    }
+
+    /// The changes that take a name away, and the objects that nothing names then. A directory
+    /// must be empty.
+    pub(super) fn removal(
+        &self,
+        tree: &Tree,
+        path: &RelPath,
+    ) -> Result<(Vec<Change>, Vec<u64>), Error> {
+        let bytes = path.as_bytes();
+        let entry = tree.entry(bytes);
+        let mut changes = Vec::new();
+        let mut freed = Vec::new();
+        let mut was = self.was(tree, bytes)?;
+        match entry.map(|entry| &entry.now) {
+            Some(Now::File(FileNode {
+                content: Content::Object { id, sealed: false },
+                ..
+            })) => freed.push(*id),
+            Some(Now::Dir(dir)) => {
+                let entries = dir
+                    .children
+                    .iter()
+                    .map(|(name, entry)| (name.clone(), entry.was.clone()))
+                    .collect();
+                match &dir.origin {
+                    // A directory of the base, in its place: it goes with all that was in it.
+                    Some(_) if was == Was::Kept => was = Was::Dir(entries),
+                    // It was moved here: the place it came from learns what became of it.
+                    Some(origin) => {
+                        changes.extend(tree.cover(origin, entries));
+                    }
+                    None => {}
+                }
+                freed.extend((dir.id != 0).then_some(dir.id));
+            }
+            Some(Now::Link { id, .. }) => freed.push(*id),
+            None if was == Was::Kept => was = Was::Dir(BTreeMap::new()),
+            _ => {}
+        }
+        changes.push(if was == Was::Absent {
+            Change::Drop {
+                path: bytes.to_vec(),
+            }
+        } else {
+            put(
+                path,
+                Entry {
+                    was,
+                    now: Now::Gone,
+                },
+            )
+        });
+        Ok((changes, freed))
+    }
+
+    pub(crate) fn chmod(&self, path: &RelPath, mode: u32) -> Result<(), Error> {
+        let locked = self.begin()?;
+        refuse_top(path)?;
+        let standing = self.standing(&locked.state().tree.clone_spine(path), path)?;
+        match standing {
+            Standing::Dir => {
+                let path = path.as_bytes().to_vec();
+                self.record(&locked, vec![Change::DirMode { path, mode }])
+            }
+            _ => {
+                let id = self.own_object(&locked, path)?;
+                Ok(self.store.chmod(&object_path(id), mode)?)
+            }
+        }
+    }
+
+    pub(crate) fn set_times(
+        &self,
+        path: &RelPath,
+        accessed: Option<Timestamp>,
+        modified: Option<Timestamp>,
+    ) -> Result<(), Error> {
+        let locked = self.begin()?;
+        if let Standing::Dir = self.standing(&locked.state().tree.clone_spine(path), path)? {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "an overlay keeps no times of directories",
+            ));
+        }
+        let id = self.own_object(&locked, path)?;
+        Ok(self.store.set_times(&object_path(id), accessed, modified)?)
+    }
+}
+
+/// The file of the base that a file of the overlay was: known for what was moved here.
+fn origin_of(tree: &Tree, path: &RelPath, file: Option<&FileAt>) -> Option<(Vec<u8>, String)> {
+    file?;
+    match &tree.entry(path.as_bytes())?.now {
+        Now::File(node) => node.origin.clone(),
+        _ => None,
+    }
+}
+
+fn put_file(path: &RelPath, was: Was, id: u64, origin: Option<(Vec<u8>, String)>) -> Change {
+    put(
+        path,
+        Entry {
+            was,
+            now: Now::File(FileNode {
+                content: Content::Object { id, sealed: false },
+                origin,
+            }),
+        },
+    )
+}
+
+pub(super) fn put(path: &RelPath, entry: Entry) -> Change {
+    Change::Put {
+        path: path.as_bytes().to_vec(),
+        entry,
+    }
+}
+
+pub(super) fn refuse_top(path: &RelPath) -> Result<(), Error> {
+    if path.is_root() {
+        return Err(top_itself());
+    }
+    Ok(())
+}
+
+pub(super) fn exists() -> Error {
+    Error::new(ErrorKind::Exists, "something is there already")
+}
+
+/// The library's rule for links: relative, and not out of the mount.
+fn require_beneath(target: &[u8], path: &RelPath) -> Result<(), Error> {
+    let escape = || Error::new(ErrorKind::Escape, "the link would lead outside the mount");
+    if target.is_empty() || target.contains(&0) {
+        return Err(Error::new(ErrorKind::Invalid, "the target is not a path"));
+    }
+    if target.len() > 4095 {
+        return Err(Error::new(ErrorKind::TooLong, "the target is too long"));
+    }
+    if target.first() == Some(&b'/') {
+        return Err(escape());
+    }
+    let mut depth = path.depth().saturating_sub(1);
+    for segment in target.split(|byte| *byte == b'/') {
+        match segment {
+            b"" | b"." => {}
+            b".." => depth = depth.checked_sub(1).ok_or_else(escape)?,
+            _ => depth += 1,
+        }
+    }
+    Ok(())
+}
+
+/// Directories and links of the overlay: they use a name and no content.
+pub(super) fn nodes_without_content(tree: &Tree) -> Vec<u64> {
+    let mut found = Vec::new();
+    tree.each(&mut |_, entry| match &entry.now {
+        Now::Dir(dir) if dir.id != 0 => found.push(dir.id),
+        Now::Link { id, .. } => found.push(*id),
+        _ => {}
+    });
+    found
+}

@@ -1,0 +1,148 @@
+//! Which changes a commit is about, and how far it has come: kept in the journal.
+
+use std::collections::BTreeSet;
+
+use super::Conflict;
+use crate::codec::{Reader, Writer};
+use crate::error::Error;
+use crate::overlay::items::{Item, What};
+use crate::overlay::tree::Was;
+
+/// What the journal says about a commit under way.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Choice {
+    /// Names the directory for what is between two places.
+    pub(super) staging: u64,
+    pub(super) overwrite: bool,
+    pub(super) paths: BTreeSet<Vec<u8>>,
+    /// Everything that is done in the base's old places is done.
+    pub(super) early_done: bool,
+    /// What failed there, and is left alone.
+    pub(super) failed: BTreeSet<Vec<u8>>,
+}
+
+impl Choice {
+    pub(super) fn write(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.number(self.staging);
+        out.byte(u8::from(self.overwrite));
+        out.byte(u8::from(self.early_done));
+        for paths in [&self.paths, &self.failed] {
+            out.number(paths.len() as u64);
+            for path in paths {
+                out.text(path);
+            }
+        }
+        out.bytes
+    }
+
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Error> {
+        let mut input = Reader::new(bytes);
+        let staging = input.number()?;
+        let overwrite = input.byte()? == 1;
+        let early_done = input.byte()? == 1;
+        let mut lists = [BTreeSet::new(), BTreeSet::new()];
+        for list in &mut lists {
+            let count = input.number()?;
+            for _ in 0..count {
+                list.insert(input.text()?.to_vec());
+            }
+        }
+        let [paths, failed] = lists;
+        Ok(Self {
+            staging,
+            overwrite,
+            paths,
+            early_done,
+            failed,
+        })
+    }
+}
+
+pub(super) fn covers(above: &[u8], path: &[u8]) -> bool {
+    above.is_empty()
+        || path
+            .strip_prefix(above)
+            .is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
+}
+
+/// The items at or below the wanted paths; what was moved from there; and the new or moved
+/// directories in which they stand.
+pub(super) fn select(all: &[Item], wanted: &[Vec<u8>]) -> BTreeSet<Vec<u8>> {
+    if wanted.is_empty() {
+        return all.iter().map(|item| item.path.clone()).collect();
+    }
+    let is_wanted = |path: &[u8]| wanted.iter().any(|above| covers(above, path));
+    let mut chosen: BTreeSet<Vec<u8>> = all
+        .iter()
+        .filter(|item| is_wanted(&item.path) || source(item).is_some_and(is_wanted))
+        .map(|item| item.path.clone())
+        .collect();
+    loop {
+        let needed: Vec<Vec<u8>> = all
+            .iter()
+            .filter(|item| !chosen.contains(&item.path))
+            .filter(|item| {
+                let mut others = all.iter().filter(|other| chosen.contains(&other.path));
+                others.any(|other| needs(other, item))
+            })
+            .map(|item| item.path.clone())
+            .collect();
+        if needed.is_empty() {
+            break;
+        }
+        chosen.extend(needed);
+    }
+    chosen
+}
+
+/// Whether one change cannot be made without another: the directory in which it stands, or what
+/// has to leave its place first.
+fn needs(item: &Item, other: &Item) -> bool {
+    let holds = matches!(other.what, What::NewDir { .. } | What::MoveDir { .. });
+    if holds && covers(&other.path, &item.path) {
+        return true;
+    }
+    let (Some(home), Some(from)) = (&item.home, source(other)) else {
+        return false;
+    };
+    match item.covered {
+        Was::Moved(_) => from == home.as_slice(),
+        Was::Dir(_) => covers(home, from),
+        _ => false,
+    }
+}
+
+pub(super) fn source(item: &Item) -> Option<&[u8]> {
+    match &item.what {
+        What::MoveDir { from, .. } | What::MoveFile { from, .. } => Some(from),
+        What::File { moved, .. } => moved.as_ref().map(|(from, _)| from.as_slice()),
+        _ => None,
+    }
+}
+
+/// The items without those in conflict, and without what stands in directories that are.
+pub(super) fn without(
+    items: Vec<Item>,
+    refused: &BTreeSet<Vec<u8>>,
+    conflicts: &mut Vec<Conflict>,
+) -> Vec<Item> {
+    let mut blocked: Vec<Vec<u8>> = Vec::new();
+    let mut left = Vec::new();
+    for item in items {
+        let above = blocked.iter().any(|dir| covers(dir, &item.path));
+        if above && !refused.contains(&item.path) {
+            conflicts.push(Conflict {
+                path: item.path,
+                why: "its directory is in conflict".to_owned(),
+            });
+        } else if refused.contains(&item.path) {
+            if matches!(item.what, What::NewDir { .. } | What::MoveDir { .. }) {
+                blocked.push(item.path);
+            }
+        } else {
+            left.push(item);
+        }
+    }
+    left
+}

@@ -1,0 +1,223 @@
+//! Commit: the overlay's changes become the base's, in two steps.
+//!
+//! *Prepare* verifies that the base still has what the overlay covered, name by name, and that
+//! there is space; any conflict ends it there with nothing changed. Then the journal says
+//! *committing*, and from there it only rolls forward: each file by compare-and-swap, each removal
+//! only of what was seen. What meets a late conflict stays in the overlay and is reported. Who is
+//! killed on the way is finished by the next that takes the lock, from the same plan.
+
+mod after;
+mod choice;
+mod plan;
+mod prepare;
+mod roll;
+
+use std::collections::BTreeSet;
+
+use super::items::{What, items};
+use super::store::fresh_id;
+use super::tree::{Change, Was, base_path};
+use super::{JOURNAL, Overlay, State, record};
+use crate::error::Error;
+use crate::gate::Locked;
+use crate::log::Log;
+use choice::Choice;
+pub(super) use roll::STAGING;
+
+/// What to do about paths that others changed meanwhile.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum OnConflict {
+    /// Commit nothing.
+    #[default]
+    Refuse,
+    /// Commit the rest.
+    Skip,
+    /// Take what the session has.
+    Overwrite,
+}
+
+/// How to commit.
+#[derive(Clone, Debug, Default)]
+pub struct CommitOptions {
+    /// Virtual paths; all changes if there are none.
+    pub paths: Vec<crate::VirtualPath>,
+    /// What to do about conflicts.
+    pub on_conflict: OnConflict,
+}
+
+/// A path that others changed meanwhile, or that could not be written.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Conflict {
+    /// The path, below the mount.
+    pub path: Vec<u8>,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// What a commit did.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct CommitReport {
+    /// Paths that are in the base now, below the mount.
+    pub committed: Vec<Vec<u8>>,
+    /// Paths that are not, and stay in the overlay.
+    pub conflicts: Vec<Conflict>,
+}
+
+impl Overlay {
+    /// Commits the chosen changes; all of them if `paths` is empty. `progress` is told how many of
+    /// how many are done.
+    pub(crate) fn commit(
+        &self,
+        paths: &[Vec<u8>],
+        on_conflict: OnConflict,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<CommitReport, Error> {
+        let locked = self.begin()?;
+        self.copy_up_replacing(&locked)?;
+        let tree = locked.state().tree.clone();
+        let all = items(&tree);
+        let chosen = choice::select(&all, paths);
+        let chosen: Vec<_> = all
+            .into_iter()
+            .filter(|item| chosen.contains(&item.path))
+            .collect();
+        if chosen.is_empty() {
+            return Ok(CommitReport::default());
+        }
+        let mut conflicts = match on_conflict {
+            OnConflict::Overwrite => Vec::new(),
+            _ => self.verify(&chosen)?,
+        };
+        if !conflicts.is_empty() && on_conflict == OnConflict::Refuse {
+            return Ok(CommitReport {
+                committed: Vec::new(),
+                conflicts,
+            });
+        }
+        let refused: BTreeSet<Vec<u8>> = conflicts
+            .iter()
+            .map(|conflict| conflict.path.clone())
+            .collect();
+        let chosen = choice::without(chosen, &refused, &mut conflicts);
+        if chosen.is_empty() {
+            return Ok(CommitReport {
+                committed: Vec::new(),
+                conflicts,
+            });
+        }
+        let reserve = self.reserve(&chosen)?;
+        let choice = Choice {
+            staging: fresh_id()?,
+            overwrite: on_conflict == OnConflict::Overwrite,
+            paths: chosen.iter().map(|item| item.path.clone()).collect(),
+            early_done: false,
+            failed: BTreeSet::new(),
+        };
+        let record = choice.write();
+        self.record(&locked, vec![Change::Committing { choice: record }])?;
+        locked.state().log.sync()?;
+        let mut report = self.roll_forward(&locked, choice, reserve, false, progress)?;
+        report.conflicts.extend(conflicts);
+        Ok(report)
+    }
+
+    /// What would stand in the way of a commit now.
+    pub(crate) fn conflicts(&self, paths: &[Vec<u8>]) -> Result<Vec<Conflict>, Error> {
+        let all = self.with_tree(items)?;
+        let chosen = choice::select(&all, paths);
+        let chosen: Vec<_> = all
+            .into_iter()
+            .filter(|item| chosen.contains(&item.path))
+            .collect();
+        self.verify(&chosen)
+    }
+
+    /// Ends a commit that somebody began and did not live to end.
+    pub(super) fn finish_commit(&self, locked: &Locked<'_, State>) -> Result<(), Error> {
+        let Some(record) = locked.state().tree.committing.clone() else {
+            return Ok(());
+        };
+        let choice = Choice::read(&record)?;
+        // A writer that was killed while it exchanged two names left both; the library knows
+        // which is which.
+        self.base.recover(&handfast::RelPath::root())?;
+        self.roll_forward(locked, choice, None, true, &mut |_, _| {})?;
+        self.collect(locked)
+    }
+
+    fn roll_forward(
+        &self,
+        locked: &Locked<'_, State>,
+        choice: Choice,
+        reserve: Option<prepare::Reserve>,
+        resumed: bool,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<CommitReport, Error> {
+        let tree = locked.state().tree.clone();
+        let chosen: Vec<_> = items(&tree)
+            .into_iter()
+            .filter(|item| choice.paths.contains(&item.path))
+            .collect();
+        let plan = plan::Plan::new(&chosen);
+        let job = roll::Job {
+            choice,
+            items: &chosen,
+            plan: &plan,
+            reserve,
+            resumed,
+        };
+        let rolled = self.roll(locked, job, progress)?;
+        for item in &chosen {
+            // Where an earlier commit had to leave something.
+            if let Some(from) = choice::source(item)
+                && from.starts_with(STAGING.as_bytes())
+                && let Ok(dir) = base_path(super::tree::split(from).0)
+            {
+                self.drop_staging(&dir);
+            }
+        }
+        self.sync_base()?;
+        let next = after::after(&tree, &chosen, &rolled);
+        let kept: BTreeSet<u64> = next.objects().into_iter().collect();
+        Log::replace(&self.home, JOURNAL, &record::of_tree(&next))?;
+        *locked.state() = State::open(&self.home)?;
+        let mut named = kept;
+        for (_, tree) in self.snapshot_trees()? {
+            named.extend(tree.objects());
+        }
+        let gone = tree.objects().into_iter().filter(|id| !named.contains(id));
+        self.drop_objects(gone.collect::<Vec<_>>())?;
+        for id in super::change::nodes_without_content(&tree) {
+            self.account.refund(self.key(id))?;
+        }
+        self.recount(locked)?;
+        let committed = chosen
+            .iter()
+            .map(|item| item.path.clone())
+            .filter(|path| rolled.done.contains(path))
+            .collect();
+        Ok(CommitReport {
+            committed,
+            conflicts: rolled.conflicts,
+        })
+    }
+
+    /// A file that was moved over another is written over it: readers see the old or the new one.
+    fn copy_up_replacing(&self, locked: &Locked<'_, State>) -> Result<(), Error> {
+        let tree = locked.state().tree.clone();
+        for item in items(&tree) {
+            if let (What::MoveFile { .. }, Was::File(_)) = (&item.what, &item.was) {
+                self.own_object(locked, &base_path(&item.path)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One sync for all.
+    fn sync_base(&self) -> Result<(), Error> {
+        use rustix::fs::{Mode, OFlags};
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = rustix::fs::openat(&self.base, c".", flags, Mode::empty())?;
+        Ok(rustix::fs::syncfs(&dir)?)
+    }
+}

@@ -1,0 +1,168 @@
+//! Before anything is changed: does the base still have what the overlay covered, and is there
+//! space?
+
+use std::os::fd::AsFd;
+
+use handfast::{ErrorKind, RelPath, TempFile, Version};
+
+use super::Conflict;
+use crate::error::Error;
+use crate::overlay::Overlay;
+use crate::overlay::items::{Item, What};
+use crate::overlay::store::object_path;
+use crate::overlay::tree::{Was, base_path, join};
+
+/// Space that is kept for the commit, given back as it is used.
+pub(super) struct Reserve {
+    file: TempFile,
+    left: u64,
+}
+
+impl Reserve {
+    /// Gives back what the next file needs.
+    pub(super) fn release(&mut self, bytes: u64) {
+        self.left = self.left.saturating_sub(bytes);
+        // If it fails the file is written where there is space, or is not.
+        let _ = rustix::fs::ftruncate(self.file.as_fd(), self.left);
+    }
+}
+
+impl Overlay {
+    /// The items whose place in the base is not as it was.
+    pub(super) fn verify(&self, items: &[Item]) -> Result<Vec<Conflict>, Error> {
+        let mut conflicts = Vec::new();
+        for item in items {
+            if let Some(why) = self.conflict_of(item)? {
+                conflicts.push(Conflict {
+                    path: item.path.clone(),
+                    why,
+                });
+            }
+        }
+        Ok(conflicts)
+    }
+
+    fn conflict_of(&self, item: &Item) -> Result<Option<String>, Error> {
+        if let Some(home) = &item.home
+            && let Some(why) = self.differs(home, &item.covered)?
+        {
+            return Ok(Some(why));
+        }
+        match &item.what {
+            What::MoveDir { from, .. } => match self.base.symlink_metadata(&base_path(from)?) {
+                Ok(status) if status.is_dir() => Ok(None),
+                Ok(_) => Ok(Some("the directory it was is something else now".into())),
+                Err(error) => missing(error, "the directory it was is gone"),
+            },
+            What::MoveFile { from, version } => self.differs(from, &Was::File(version.clone())),
+            What::File {
+                moved: Some((from, version)),
+                ..
+            } => self.differs(from, &Was::File(version.clone())),
+            _ => Ok(None),
+        }
+    }
+
+    /// How a place of the base differs from what was covered, in words.
+    fn differs(&self, at: &[u8], was: &Was) -> Result<Option<String>, Error> {
+        let path = base_path(at)?;
+        match was {
+            // The one that moved it is asked.
+            Was::Moved(_) => Ok(None),
+            Was::Absent => match self.base.symlink_metadata(&path) {
+                Ok(_) => Ok(Some("something appeared there in the base".into())),
+                Err(error) if is_absent(&error) => Ok(None),
+                Err(error) => Ok(Some(error.detail())),
+            },
+            Was::File(version) => match self.is_base_version(&path, version) {
+                Ok(true) => Ok(None),
+                Ok(false) => Ok(Some("it was changed in the base".into())),
+                Err(error) => missing(error, "it is gone from the base"),
+            },
+            Was::Link(target) => match self.base.read_link(&path) {
+                Ok(now) if now.as_bytes() == target.as_slice() => Ok(None),
+                Ok(_) => Ok(Some("the link leads elsewhere in the base".into())),
+                Err(error) => missing(error, "the link is gone from the base"),
+            },
+            Was::Kept => match self.base.symlink_metadata(&path) {
+                Ok(status) if status.is_dir() => Ok(None),
+                Ok(_) => Ok(Some("the directory is something else in the base".into())),
+                Err(error) => missing(error, "the directory is gone from the base"),
+            },
+            Was::Dir(entries) => {
+                let mut listing = match self.base.read_dir(&path) {
+                    Ok(listing) => listing,
+                    Err(error) => return missing(error, "the directory is gone from the base"),
+                };
+                while let Some(entry) = listing.next_entry()? {
+                    if !entries.contains_key(entry.name().as_bytes()) {
+                        let name = handfast::escape(entry.name().as_bytes());
+                        return Ok(Some(format!("`{name}` appeared in it in the base")));
+                    }
+                }
+                for (name, was) in entries {
+                    if let Some(why) = self.differs(&join(at, name), was)? {
+                        let name = handfast::escape(name);
+                        return Ok(Some(format!("`{name}` in it: {why}")));
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) fn is_base_version(
+        &self,
+        at: &RelPath,
+        text: &str,
+    ) -> Result<bool, handfast::Error> {
+        let seen: Version = text.parse()?;
+        let now = match seen.digest() {
+            Some(_) => self.base.version_with_digest(at)?,
+            None => self.base.version(at)?,
+        };
+        Ok(now == seen)
+    }
+
+    /// Takes hold of as much space as the files will need, so that a full disk is known before
+    /// anything is changed. Nothing where the filesystem cannot reserve.
+    pub(super) fn reserve(&self, items: &[Item]) -> Result<Option<Reserve>, Error> {
+        let mut bytes: u64 = 0;
+        for item in items {
+            if let What::File { object, .. } = &item.what {
+                let status = self.store.symlink_metadata(&object_path(*object));
+                bytes += status.map_err(crate::overlay::store::lost)?.len;
+            }
+        }
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let Ok(file) = self.base.temp_file(&RelPath::root()) else {
+            // What stops it will stop the files too, and be reported with them.
+            return Ok(None);
+        };
+        let flags = rustix::fs::FallocateFlags::empty();
+        match rustix::fs::fallocate(file.as_fd(), flags, 0, bytes) {
+            Ok(()) => Ok(Some(Reserve { file, left: bytes })),
+            Err(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT | rustix::io::Errno::FBIG) => {
+                Err(Error::new(
+                    ErrorKind::Quota,
+                    format!("there is no space for {bytes} bytes in the base; nothing was changed"),
+                ))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+fn is_absent(error: &handfast::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound)
+}
+
+fn missing(error: handfast::Error, gone: &str) -> Result<Option<String>, Error> {
+    match error.kind() {
+        ErrorKind::NotFound => Ok(Some(gone.to_owned())),
+        ErrorKind::Io => Err(error.into()),
+        _ => Ok(Some(error.detail())),
+    }
+}

@@ -1,0 +1,479 @@
+//! Rolling forward: every step is done, was done already, or leaves its item in the overlay.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use handfast::{Durability, Effect, ErrorKind, RelPath, RenameMode, Version, WriteOptions};
+
+use super::Conflict;
+use super::choice::{Choice, covers, source};
+use super::plan::{Early, Late, Plan};
+use super::prepare::Reserve;
+use crate::error::Error;
+use crate::gate::Locked;
+use crate::overlay::diff::same_content;
+use crate::overlay::items::Item;
+use crate::overlay::store::{Source, lost, object_path};
+use crate::overlay::tree::{Change, base_path, join, split};
+use crate::overlay::{Overlay, State};
+
+/// A commit that is to roll forward.
+pub(super) struct Job<'a> {
+    pub(super) choice: Choice,
+    pub(super) items: &'a [Item],
+    pub(super) plan: &'a Plan,
+    pub(super) reserve: Option<Reserve>,
+    /// Somebody else began it, and may have done any part of it.
+    pub(super) resumed: bool,
+}
+
+/// How far a commit came.
+#[derive(Default)]
+pub(super) struct Rolled {
+    /// Items that are in the base now.
+    pub(super) done: BTreeSet<Vec<u8>>,
+    pub(super) conflicts: Vec<Conflict>,
+    /// What was moved in the base: from, to.
+    pub(super) moves: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Places of the base that are empty now although their item is not done.
+    pub(super) emptied: BTreeSet<Vec<u8>>,
+    /// Versions of files that could neither be placed nor put back, by where they came from: they
+    /// stay in the staging directory, and the overlay shows them from there.
+    pub(super) stranded: BTreeMap<Vec<u8>, String>,
+    /// Files that somebody still writes to: they stay, over the version that was committed.
+    pub(super) live: BTreeMap<Vec<u8>, String>,
+}
+
+impl Rolled {
+    /// Where a path of the base is now.
+    pub(super) fn moved(&self, path: &[u8]) -> Vec<u8> {
+        // Deepest first: a move inside a directory that moved too was made before it.
+        let mut moves: Vec<_> = self.moves.iter().collect();
+        moves.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
+        for (from, to) in moves {
+            if let Some(rest) = path.strip_prefix(from.as_slice()) {
+                if rest.is_empty() {
+                    return to.clone();
+                }
+                if let Some(rest) = rest.strip_prefix(b"/") {
+                    return join(to, rest);
+                }
+            }
+        }
+        path.to_vec()
+    }
+}
+
+/// Why a step was not done.
+struct Failed(String);
+
+impl From<handfast::Error> for Failed {
+    fn from(error: handfast::Error) -> Self {
+        Self(match error.kind() {
+            ErrorKind::Stale => "it was changed in the base meanwhile".to_owned(),
+            ErrorKind::Exists => "something appeared there in the base meanwhile".to_owned(),
+            ErrorKind::NotEmpty => "something appeared in it in the base meanwhile".to_owned(),
+            _ => error.detail(),
+        })
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self(error.detail().to_owned())
+    }
+}
+
+impl Overlay {
+    pub(super) fn roll(
+        &self,
+        locked: &Locked<'_, State>,
+        job: Job<'_>,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Rolled, Error> {
+        let Job {
+            mut choice,
+            items,
+            plan,
+            mut reserve,
+            resumed,
+        } = job;
+        let staging = staging_path(choice.staging)?;
+        if plan.needs_staging() {
+            match self.base.create_dir_with(&staging, 0o700) {
+                Ok(_) => {}
+                Err(error) if resumed && error.kind() == ErrorKind::Exists => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let mut why: BTreeMap<Vec<u8>, String> = BTreeMap::new();
+        let total = plan.early.len() + plan.late.len();
+        let mut count = 0;
+        if !choice.early_done {
+            for (item, step) in &plan.early {
+                count += 1;
+                progress(count, total);
+                if why.contains_key(item) {
+                    continue;
+                }
+                if let Err(Failed(reason)) = self.early(step, &staging, choice.overwrite, resumed) {
+                    why.insert(item.clone(), reason);
+                }
+            }
+            choice.early_done = true;
+            choice.failed = why.keys().cloned().collect();
+            let choice = choice.write();
+            self.record(locked, vec![Change::Committing { choice }])?;
+        } else {
+            for path in &choice.failed {
+                let reason = "it could not be moved or removed in the base".to_owned();
+                why.insert(path.clone(), reason);
+            }
+        }
+        let mut rolled = Rolled::default();
+        for (item, step) in &plan.late {
+            count += 1;
+            progress(count.min(total), total);
+            if !why.contains_key(item) && why.keys().any(|above| covers(above, item)) {
+                why.insert(item.clone(), "its directory is in conflict".to_owned());
+            }
+            if why.contains_key(item) {
+                // What was lifted for it goes back.
+                if let Late::Place { slot, back } = step {
+                    self.put_back(&staging, *slot, back, &mut rolled)?;
+                }
+                continue;
+            }
+            let target = base_path(item)?;
+            let done = self.late(
+                step,
+                &target,
+                &staging,
+                choice.overwrite,
+                resumed,
+                &mut reserve,
+            );
+            match done {
+                Ok(Some(version)) => {
+                    rolled.live.insert(item.clone(), version);
+                }
+                Ok(None) => {}
+                Err(Failed(reason)) => {
+                    why.insert(item.clone(), reason);
+                    if let Late::Place { slot, back } = step {
+                        self.put_back(&staging, *slot, back, &mut rolled)?;
+                    }
+                }
+            }
+        }
+        for (item, mode) in &plan.modes {
+            if why.contains_key(item) {
+                continue;
+            }
+            if let Err(error) = self.base.chmod(&base_path(item)?, *mode) {
+                why.insert(item.clone(), error.detail());
+            }
+        }
+        for (item, step) in &plan.early {
+            if why.contains_key(item) {
+                continue;
+            }
+            if let Early::Move { from, to } = step {
+                rolled.moves.push((from.clone(), to.clone()));
+            }
+            if let Early::Lift { from, .. } = step {
+                rolled.moves.push((from.clone(), item.clone()));
+            }
+        }
+        for item in items.iter().filter(|item| why.contains_key(&item.path)) {
+            for place in item.home.as_deref().into_iter().chain(source(item)) {
+                let now = base_path(&rolled.moved(place))?;
+                if self.is_missing(&now).unwrap_or(false) {
+                    rolled.emptied.insert(place.to_vec());
+                }
+            }
+        }
+        rolled.done = choice.paths.clone();
+        rolled.done.retain(|path| !why.contains_key(path));
+        rolled.conflicts = why
+            .into_iter()
+            .map(|(path, why)| Conflict { path, why })
+            .collect();
+        if plan.needs_staging() {
+            self.drop_staging(&staging);
+        }
+        Ok(rolled)
+    }
+
+    fn early(
+        &self,
+        step: &Early,
+        staging: &RelPath,
+        overwrite: bool,
+        resumed: bool,
+    ) -> Result<(), Failed> {
+        let at = base_path(step.at())?;
+        match step {
+            Early::File { version, .. } => {
+                let version: Version = version.parse()?;
+                let removed = if overwrite {
+                    self.base.remove_file(&at)
+                } else {
+                    self.base.remove_if(&at, &version)
+                };
+                match removed {
+                    // Gone is what was wanted, whoever did it.
+                    Err(error) if self.is_missing(&at)? => {
+                        self.tidy(&at, &error);
+                        Ok(())
+                    }
+                    removed => Ok(removed?),
+                }
+            }
+            Early::Link { target, .. } => self.remove_link(&at, target, staging, overwrite),
+            Early::Dir { .. } => match self.base.remove_dir(&at) {
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+                removed => Ok(removed?),
+            },
+            Early::Move { to, .. } => {
+                let to = base_path(to)?;
+                match self.base.rename(&at, &to, RenameMode::NoReplace) {
+                    Err(error)
+                        if resumed
+                            && error.kind() == ErrorKind::NotFound
+                            && !self.is_missing(&to)? =>
+                    {
+                        Ok(())
+                    }
+                    moved => Ok(moved?),
+                }
+            }
+            Early::Lift { slot, .. } => {
+                let slot = slot_path(staging, *slot)?;
+                if resumed && !self.is_missing(&slot)? {
+                    return Ok(());
+                }
+                Ok(self.base.rename(&at, &slot, RenameMode::NoReplace)?)
+            }
+        }
+    }
+
+    /// Takes a link out of its place, looks at it there, and removes it if it is the one.
+    fn remove_link(
+        &self,
+        at: &RelPath,
+        target: &[u8],
+        staging: &RelPath,
+        overwrite: bool,
+    ) -> Result<(), Failed> {
+        let name = format!("link-{:016x}", crate::overlay::store::fresh_id()?);
+        let aside = staging.join(handfast::NameRef::parse(name.as_bytes())?);
+        match self.base.rename(at, &aside, RenameMode::NoReplace) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            moved => moved?,
+        }
+        let is_it = match self.base.read_link(&aside) {
+            Ok(now) => overwrite || now.as_bytes() == target,
+            Err(_) => false,
+        };
+        if is_it {
+            return Ok(self.base.remove_file(&aside)?);
+        }
+        self.base.rename(&aside, at, RenameMode::NoReplace)?;
+        Err(Failed("it was changed in the base meanwhile".to_owned()))
+    }
+
+    /// Does a step in a new place. The version if somebody still writes to what was committed.
+    fn late(
+        &self,
+        step: &Late,
+        target: &RelPath,
+        staging: &RelPath,
+        overwrite: bool,
+        resumed: bool,
+        reserve: &mut Option<Reserve>,
+    ) -> Result<Option<String>, Failed> {
+        match step {
+            Late::Dir { mode } => {
+                let made = match mode {
+                    Some(mode) => self.base.create_dir_with(target, *mode),
+                    None => self.base.create_dir(target),
+                };
+                match made {
+                    Ok(_) => {}
+                    Err(error)
+                        if (resumed || overwrite)
+                            && error.kind() == ErrorKind::Exists
+                            && self.is_dir(target)? => {}
+                    Err(error) => return Err(error.into()),
+                }
+                Ok(None)
+            }
+            Late::Place { slot, .. } => {
+                let from = slot_path(staging, *slot)?;
+                match self.base.rename(&from, target, RenameMode::NoReplace) {
+                    Ok(()) => Ok(None),
+                    Err(error)
+                        if resumed
+                            && error.kind() == ErrorKind::NotFound
+                            && !self.is_missing(target)? =>
+                    {
+                        Ok(None)
+                    }
+                    Err(error) => Err(error.into()),
+                }
+            }
+            Late::File { object, expected } => self.late_file(
+                *object,
+                expected.as_deref(),
+                target,
+                overwrite,
+                resumed,
+                reserve,
+            ),
+            Late::Link { target: text } => match self.base.symlink(text, target) {
+                Ok(()) => Ok(None),
+                Err(error) if error.kind() == ErrorKind::Exists => {
+                    match self.base.read_link(target) {
+                        Ok(now) if now.as_bytes() == text.as_slice() && (resumed || overwrite) => {
+                            Ok(None)
+                        }
+                        _ => Err(error.into()),
+                    }
+                }
+                Err(error) => Err(error.into()),
+            },
+        }
+    }
+
+    fn late_file(
+        &self,
+        object: u64,
+        expected: Option<&str>,
+        target: &RelPath,
+        overwrite: bool,
+        resumed: bool,
+        reserve: &mut Option<Reserve>,
+    ) -> Result<Option<String>, Failed> {
+        let live = self.is_being_written(object)?;
+        let content = self.store.open(&object_path(object)).map_err(lost)?;
+        let status = *content.metadata();
+        if let Some(reserve) = reserve {
+            reserve.release(status.len);
+        }
+        let mut options = WriteOptions::new().durability(Durability::None);
+        let old = self.base.symlink_metadata(target).ok();
+        if old.is_none_or(|old| old.mode & 0o777 != status.mode & 0o777) {
+            options = options.mode(status.mode & 0o777);
+        }
+        let content = content.into_std();
+        let mut staged = self.base.stage(target, options)?;
+        Source::File(&content).fill(&mut staged)?;
+        let written = match (expected, overwrite) {
+            (_, true) => staged.commit(),
+            (Some(version), false) => staged.commit_if(&version.parse()?),
+            (None, false) => staged.commit_new(),
+        };
+        match written {
+            Ok(written) if live => Ok(Some(written.version()?.to_string())),
+            Ok(_) => Ok(None),
+            Err(error) => {
+                // Done already by whoever died here, or done before something else failed: what is
+                // there is what was wanted.
+                let may_be_done = resumed || error.effect() != Effect::None;
+                if may_be_done && self.has_content(target, object)? {
+                    self.tidy(target, &error);
+                    return Ok(None);
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Removes what an operation left beside its target when it failed after its effect.
+    fn tidy(&self, target: &RelPath, error: &handfast::Error) {
+        if error.effect() == Effect::None {
+            return;
+        }
+        if let Ok(parent) = base_path(split(target.as_bytes()).0) {
+            // What cannot be removed now is found by the next `recover`.
+            drop(self.base.recover(&parent));
+        }
+    }
+
+    fn has_content(&self, target: &RelPath, object: u64) -> Result<bool, Failed> {
+        let ours = self.store.open(&object_path(object)).map_err(lost)?;
+        let theirs = match self.base.open(target) {
+            Ok(theirs) => theirs,
+            Err(_) => return Ok(false),
+        };
+        Ok(ours.metadata().len == theirs.metadata().len && same_content(ours, theirs)?)
+    }
+
+    /// Puts what was lifted back where it came from. If something else stands there by now it
+    /// stays where it is, and the overlay is told where that is.
+    fn put_back(
+        &self,
+        staging: &RelPath,
+        slot: usize,
+        back: &[u8],
+        rolled: &mut Rolled,
+    ) -> Result<(), Error> {
+        let from = slot_path(staging, slot)?;
+        let status = match self.base.symlink_metadata(&from) {
+            // It was never lifted.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            status => status?,
+        };
+        let home = base_path(back)?;
+        if self
+            .base
+            .rename(&from, &home, RenameMode::NoReplace)
+            .is_ok()
+        {
+            return Ok(());
+        }
+        rolled.moves.push((back.to_vec(), from.as_bytes().to_vec()));
+        if status.is_file() {
+            rolled
+                .stranded
+                .insert(back.to_vec(), self.base_version(&from)?);
+        }
+        Ok(())
+    }
+
+    /// Removes the staging directory, unless something could not be put back: then it stays where
+    /// it can be found.
+    pub(super) fn drop_staging(&self, staging: &RelPath) {
+        for _ in 0..3 {
+            match self.base.remove_dir(staging) {
+                Err(error)
+                    if !matches!(error.kind(), ErrorKind::NotEmpty | ErrorKind::NotFound) => {}
+                _ => return,
+            }
+        }
+    }
+
+    fn is_missing(&self, at: &RelPath) -> Result<bool, Failed> {
+        match self.base.symlink_metadata(at) {
+            Ok(_) => Ok(false),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn is_dir(&self, at: &RelPath) -> Result<bool, Failed> {
+        Ok(self.base.symlink_metadata(at)?.is_dir())
+    }
+}
+
+/// How the directory for what is between two places begins.
+pub(crate) const STAGING: &str = ".handfast-commit-";
+
+fn staging_path(id: u64) -> Result<RelPath, Error> {
+    Ok(RelPath::parse(format!("{STAGING}{id:016x}"))?)
+}
+
+fn slot_path(staging: &RelPath, slot: usize) -> Result<RelPath, Error> {
+    let name = format!("{slot}");
+    Ok(staging.join(handfast::NameRef::parse(name.as_bytes())?))
+}

@@ -1,0 +1,267 @@
+//! What a session has changed, for people and programs.
+
+use handfast::{ErrorKind, RelPath};
+
+use super::Overlay;
+use super::items::{Item, What, items};
+use super::store::object_path;
+use super::tree::{Was, base_path, join};
+use crate::error::Error;
+
+/// How a path was changed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Ord, PartialOrd)]
+pub enum DiffKind {
+    /// It is new.
+    Added,
+    /// Its content, its target or its kind is another.
+    Changed,
+    /// It is gone.
+    Deleted,
+    /// It was somewhere else; its content may have changed too.
+    Renamed,
+    /// Only its permission bits are others.
+    Mode,
+}
+
+impl DiffKind {
+    /// The name of the kind, as it stands in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Changed => "changed",
+            Self::Deleted => "deleted",
+            Self::Renamed => "renamed",
+            Self::Mode => "mode",
+        }
+    }
+}
+
+/// One change. Paths are below the mount, as bytes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct DiffChange {
+    /// Which path.
+    pub path: Vec<u8>,
+    /// How it was changed.
+    pub kind: DiffKind,
+    /// Where it was, if it was renamed: a path of the base.
+    pub from: Option<Vec<u8>>,
+    /// Whether it is a directory.
+    pub is_dir: bool,
+    /// The permission bits before and after, where they differ and both are known.
+    pub mode: Option<(u32, u32)>,
+}
+
+/// Files up to this size are compared to tell a change from a rewrite with the same content.
+const COMPARE_LIMIT: u64 = 64 << 20;
+
+impl Overlay {
+    /// Everything that differs from the base as it was when it was covered, in byte order.
+    pub(crate) fn diff(&self) -> Result<Vec<DiffChange>, Error> {
+        let found = self.with_tree(items)?;
+        let mut changes = Vec::new();
+        for item in &found {
+            self.describe(item, &mut changes)?;
+        }
+        changes.sort_by(|one, other| (&one.path, one.kind).cmp(&(&other.path, other.kind)));
+        Ok(changes)
+    }
+
+    fn describe(&self, item: &Item, changes: &mut Vec<DiffChange>) -> Result<(), Error> {
+        let change = |kind, is_dir| DiffChange {
+            path: item.path.clone(),
+            kind,
+            from: None,
+            is_dir,
+            mode: None,
+        };
+        // What was deleted below a name that is something else now.
+        let replaced_dir = matches!(item.was, Was::Dir(_));
+        match &item.what {
+            What::Delete => deletions(&item.path, &item.was, changes),
+            What::NewDir { .. } => {
+                changes.push(change(kind_over(&item.was), true));
+            }
+            What::MoveDir { from, .. } => {
+                if replaced_dir {
+                    deletions(&item.path, &item.was, changes);
+                }
+                changes.push(DiffChange {
+                    from: Some(from.clone()),
+                    ..change(DiffKind::Renamed, true)
+                });
+            }
+            What::DirMode { mode } => {
+                let old = match &item.home {
+                    Some(home) => self.base.symlink_metadata(&base_path(home)?).ok(),
+                    None => None,
+                };
+                let old = old.map(|status| status.mode);
+                if old != Some(*mode) {
+                    changes.push(DiffChange {
+                        mode: old.map(|old| (old, *mode)),
+                        ..change(DiffKind::Mode, true)
+                    });
+                }
+            }
+            What::MoveFile { from, .. } => changes.push(DiffChange {
+                from: Some(from.clone()),
+                ..change(DiffKind::Renamed, false)
+            }),
+            What::File { object, moved } => {
+                if let Some((from, _)) = moved {
+                    changes.push(DiffChange {
+                        from: Some(from.clone()),
+                        ..change(DiffKind::Renamed, false)
+                    });
+                    return Ok(());
+                }
+                if replaced_dir {
+                    deletions(&item.path, &item.was, changes);
+                }
+                let mut found = change(kind_over(&item.was), false);
+                if let (Was::File(_), Some(home)) = (&item.was, &item.home) {
+                    let (same, modes) = self.compare(&base_path(home)?, *object)?;
+                    found.mode = modes;
+                    found.kind = match (same, modes) {
+                        (true, None) => return Ok(()),
+                        (true, Some(_)) => DiffKind::Mode,
+                        (false, _) => DiffKind::Changed,
+                    };
+                }
+                changes.push(found);
+            }
+            What::Link { .. } => {
+                if replaced_dir {
+                    deletions(&item.path, &item.was, changes);
+                }
+                changes.push(change(kind_over(&item.was), false));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a file of the base has the same content as an object; their modes if they differ.
+    fn compare(&self, at: &RelPath, id: u64) -> Result<(bool, Option<(u32, u32)>), Error> {
+        let object = self
+            .store
+            .open(&object_path(id))
+            .map_err(super::store::lost)?;
+        let base = match self.base.open(at) {
+            Ok(base) => base,
+            // Gone, or something else: certainly not the same.
+            Err(_) => return Ok((false, None)),
+        };
+        let (old, new) = (*base.metadata(), *object.metadata());
+        let modes = (old.mode, new.mode);
+        let modes = (modes.0 != modes.1).then_some(modes);
+        if old.len != new.len || new.len > COMPARE_LIMIT {
+            return Ok((false, modes));
+        }
+        Ok((same_content(base, object)?, modes))
+    }
+
+    /// The content of a changed file before and after, for a text diff. `None` where there is
+    /// nothing, or something else than a file, or more than `limit` bytes.
+    pub(crate) fn both_sides(&self, change: &DiffChange, limit: u64) -> Result<Sides, Error> {
+        let before = match (change.kind, &change.from) {
+            (DiffKind::Added, _) => None,
+            (_, Some(from)) => Some(from.clone()),
+            (_, None) => self.with_tree(|tree| tree.base_of(&change.path))?,
+        };
+        let before = match before {
+            Some(at) => {
+                let at = base_path(&at)?;
+                self.base.read_to_limit(&at, limit).ok()
+            }
+            None => None,
+        };
+        let after = if change.kind == DiffKind::Deleted {
+            None
+        } else {
+            self.read_small(&base_path(&change.path)?, limit)?
+        };
+        Ok(Sides { before, after })
+    }
+
+    fn read_small(&self, path: &RelPath, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+        match self.backing_of(path, |root, at| root.read_to_limit(at, limit)) {
+            Ok(data) => Ok(Some(data)),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::Limit
+                        | ErrorKind::IsADirectory
+                        | ErrorKind::Link
+                        | ErrorKind::NotFound
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Both sides of a change.
+pub(crate) struct Sides {
+    pub(crate) before: Option<Vec<u8>>,
+    pub(crate) after: Option<Vec<u8>>,
+}
+
+fn kind_over(was: &Was) -> DiffKind {
+    match was {
+        Was::Absent | Was::Moved(_) => DiffKind::Added,
+        _ => DiffKind::Changed,
+    }
+}
+
+/// A deleted name, and everything that was deleted below it.
+fn deletions(path: &[u8], was: &Was, changes: &mut Vec<DiffChange>) {
+    let mut pending = vec![(path.to_vec(), was)];
+    while let Some((path, was)) = pending.pop() {
+        if let Was::Dir(entries) = was {
+            for (name, was) in entries {
+                pending.push((join(&path, name), was));
+            }
+        }
+        changes.push(DiffChange {
+            path,
+            kind: DiffKind::Deleted,
+            from: None,
+            is_dir: matches!(was, Was::Dir(_) | Was::Kept),
+            mode: None,
+        });
+    }
+}
+
+/// Compares two files from where they stand.
+pub(super) fn same_content(
+    mut one: impl std::io::Read,
+    mut other: impl std::io::Read,
+) -> Result<bool, Error> {
+    let (mut left, mut right) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
+    loop {
+        let first = fill(&mut one, &mut left)?;
+        let second = fill(&mut other, &mut right)?;
+        if left[..first] != right[..second] {
+            return Ok(false);
+        }
+        if first == 0 {
+            return Ok(true);
+        }
+    }
+}
+
+fn fill(from: &mut impl std::io::Read, buffer: &mut [u8]) -> Result<usize, Error> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match from.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(got) => filled += got,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(filled)
+}

@@ -1,0 +1,259 @@
+//! Reading: what is seen of the base through the overlay.
+
+use handfast::{ErrorKind, FileKind, Metadata, Name, NameRef, OpenOptions, RelPath, Root, Version};
+
+use super::Overlay;
+use super::base::Standing;
+use super::tree::{Content, Found, Now, base_path};
+use crate::error::Error;
+
+/// How often something that is replaced while we look is looked up again.
+const TRIES: u32 = 64;
+
+/// What is asked of the base or the store, once the tree has said where.
+enum Where {
+    Top,
+    Base(RelPath),
+    Object(u64),
+    /// A directory of the overlay: its number, what shows through, its mode.
+    Dir(u64, Option<RelPath>, Option<u32>),
+    Link(u64, Vec<u8>),
+}
+
+impl Overlay {
+    fn locate(&self, path: &RelPath) -> Result<Where, Error> {
+        self.with_tree(|tree| {
+            Ok(match tree.find(path)? {
+                Found::Top => Where::Top,
+                Found::Base(at) => Where::Base(at),
+                Found::Here(Now::Gone) => {
+                    return Err(Error::new(ErrorKind::NotFound, "nothing is there"));
+                }
+                Found::Here(Now::Dir(dir)) => Where::Dir(
+                    dir.id,
+                    dir.origin.as_deref().map(base_path).transpose()?,
+                    dir.mode,
+                ),
+                Found::Here(Now::Link { id, target }) => Where::Link(*id, target.clone()),
+                Found::Here(Now::File(file)) => match (&file.content, &file.origin) {
+                    (Content::Object { id, .. }, _) => Where::Object(*id),
+                    (Content::Base, Some((at, _))) => Where::Base(base_path(at)?),
+                    (Content::Base, None) => {
+                        return Err(Error::new(
+                            ErrorKind::Stale,
+                            "the journal names a file without content",
+                        ));
+                    }
+                },
+            })
+        })?
+    }
+
+    pub(crate) fn symlink_metadata(&self, path: &RelPath) -> Result<Metadata, Error> {
+        self.again(path, |place| match place {
+            Where::Top => Ok(self.base.symlink_metadata(&RelPath::root())?),
+            Where::Base(at) => Ok(self.base.symlink_metadata(at)?),
+            Where::Object(id) => Ok(self
+                .store
+                .symlink_metadata(&super::store::object_path(*id))
+                .map(only_one_name)?),
+            Where::Dir(id, origin, mode) => {
+                let mut status = match origin.as_ref().map(|at| self.base.symlink_metadata(at)) {
+                    Some(Ok(status)) if status.is_dir() => status,
+                    _ => self.made_up(FileKind::Dir, *id, 0o755)?,
+                };
+                if let Some(mode) = mode {
+                    status.mode = *mode;
+                }
+                Ok(status)
+            }
+            Where::Link(id, target) => {
+                let mut status = self.made_up(FileKind::Symlink, *id, 0o777)?;
+                status.len = target.len() as u64;
+                Ok(status)
+            }
+        })
+    }
+
+    /// Facts about what exists in the journal only.
+    fn made_up(&self, kind: FileKind, id: u64, mode: u32) -> Result<Metadata, Error> {
+        let mut status = self.home.symlink_metadata(&RelPath::root())?;
+        status.kind = kind;
+        status.mode = mode;
+        status.nlink = 1;
+        status.len = 0;
+        status.blocks = 0;
+        status.identity.inode = id;
+        status.identity.born = None;
+        status.mount_root = false;
+        Ok(status)
+    }
+
+    /// Opens a file for reading.
+    pub(crate) fn open_read(&self, path: &RelPath) -> Result<handfast::File, Error> {
+        self.again(path, |place| match place {
+            Where::Base(at) => Ok(self.base.open(at)?),
+            Where::Object(id) => {
+                let file = self.store.open(&super::store::object_path(*id))?;
+                Ok(file)
+            }
+            Where::Top | Where::Dir(..) => {
+                Err(Error::new(ErrorKind::IsADirectory, "is a directory"))
+            }
+            Where::Link(..) => Err(super::tree::link()),
+        })
+    }
+
+    /// The root and path of the file behind a path, for what the library can answer alone.
+    pub(crate) fn backing_of<T>(
+        &self,
+        path: &RelPath,
+        ask: impl Fn(&Root, &RelPath) -> Result<T, handfast::Error>,
+    ) -> Result<T, Error> {
+        self.again(path, |place| match place {
+            Where::Base(at) => Ok(ask(&self.base, at)?),
+            Where::Object(id) => Ok(ask(&self.store, &super::store::object_path(*id))?),
+            Where::Top => Ok(ask(&self.base, &RelPath::root())?),
+            Where::Dir(_, Some(origin), _) => Ok(ask(&self.base, origin)?),
+            Where::Dir(..) => Err(Error::new(ErrorKind::IsADirectory, "is a directory")),
+            Where::Link(..) => Err(super::tree::link()),
+        })
+    }
+
+    pub(crate) fn version(&self, path: &RelPath, digest: bool) -> Result<Version, Error> {
+        self.backing_of(path, |root, at| {
+            if digest {
+                root.version_with_digest(at)
+            } else {
+                root.version(at)
+            }
+        })
+    }
+
+    pub(crate) fn read_link(&self, path: &RelPath) -> Result<Vec<u8>, Error> {
+        self.again(path, |place| match place {
+            Where::Link(_, target) => Ok(target.clone()),
+            Where::Base(at) => Ok(self.base.read_link(at)?.as_bytes().to_vec()),
+            _ => Err(Error::new(ErrorKind::Kind, "it is not a symbolic link")),
+        })
+    }
+
+    /// The names in a directory: the overlay's, and the base's that are not covered.
+    pub(crate) fn list(&self, path: &RelPath) -> Result<Vec<(Name, FileKind)>, Error> {
+        let (origin, covered) = self.with_tree(|tree| {
+            let covered = tree.dir(path).map(|dir| {
+                let names = dir.children.iter().map(|(name, entry)| {
+                    let kind = match &entry.now {
+                        Now::Gone => None,
+                        Now::Dir(_) => Some(FileKind::Dir),
+                        Now::File(_) => Some(FileKind::File),
+                        Now::Link { .. } => Some(FileKind::Symlink),
+                    };
+                    (name.clone(), kind)
+                });
+                (dir.origin.clone(), names.collect::<Vec<_>>())
+            });
+            match covered {
+                Some((origin, covered)) => {
+                    let origin = origin.as_deref().map(base_path).transpose()?;
+                    Ok((origin, covered))
+                }
+                None => match tree.find(path)? {
+                    Found::Base(at) => Ok((Some(at), Vec::new())),
+                    Found::Here(Now::Link { .. }) => Err(super::tree::link()),
+                    _ => Err(Error::new(ErrorKind::NotADirectory, "not a directory")),
+                },
+            }
+        })??;
+        let mut found: Vec<(Name, FileKind)> = Vec::new();
+        for (name, kind) in &covered {
+            if let Some(kind) = kind {
+                found.push((Name::parse(name)?, *kind));
+            }
+        }
+        if let Some(origin) = origin {
+            let is_covered = |name: NameRef<'_>| {
+                covered
+                    .binary_search_by(|(known, _)| known.as_slice().cmp(name.as_bytes()))
+                    .is_ok()
+            };
+            let mut listing = match self.base.read_dir(&origin) {
+                Ok(listing) => listing,
+                // The base lost the directory; what the overlay has in it is still there.
+                Err(error) if error.kind() == ErrorKind::NotFound && !covered.is_empty() => {
+                    return Ok(found);
+                }
+                Err(error) => return Err(error.into()),
+            };
+            while let Some(entry) = listing.next_entry()? {
+                // What a commit keeps between two places is nobody's to see.
+                let is_staging = origin.is_root()
+                    && entry
+                        .name()
+                        .as_bytes()
+                        .starts_with(super::STAGING.as_bytes());
+                if !is_staging && !is_covered(entry.name()) {
+                    found.push((entry.name().to_name(), entry.kind()));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Looks up and asks. An object that is replaced between the two is looked up again; one that
+    /// is still named and not there was removed behind our back.
+    fn again<T>(
+        &self,
+        path: &RelPath,
+        ask: impl Fn(&Where) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        for _ in 0..TRIES {
+            let place = self.locate(path)?;
+            match (ask(&place), &place) {
+                (Err(error), Where::Object(id)) if error.kind() == ErrorKind::NotFound => {
+                    let now = self.locate(path)?;
+                    if matches!(now, Where::Object(other) if other == *id) {
+                        return Err(Error::new(
+                            ErrorKind::Stale,
+                            "the overlay's content for this file is gone: it was removed from outside",
+                        ));
+                    }
+                }
+                // A name may move from base to overlay between the two looks as well.
+                (Err(error), Where::Base(at)) if error.kind() == ErrorKind::NotFound => {
+                    match self.locate(path)? {
+                        Where::Base(now) if now == *at => return Err(error),
+                        _ => {}
+                    }
+                }
+                (answer, _) => return answer,
+            }
+        }
+        Err(Error::new(
+            ErrorKind::Raced,
+            "the file kept being replaced; trying again is sound",
+        ))
+    }
+
+    /// Whether a directory shows nothing.
+    pub(super) fn is_empty_dir(&self, path: &RelPath) -> Result<bool, Error> {
+        Ok(self.list(path)?.is_empty())
+    }
+
+    /// Opens the file behind a standing, for reading.
+    pub(super) fn open_standing(&self, standing: &Standing) -> Result<handfast::File, Error> {
+        match standing {
+            Standing::File(file) => {
+                let (root, path) = self.backing(file)?;
+                Ok(root.open_with(&path, OpenOptions::new())?)
+            }
+            _ => Err(Error::new(ErrorKind::Kind, "it is not a file")),
+        }
+    }
+}
+
+/// However the store keeps it, in the session a file has one name.
+fn only_one_name(mut status: Metadata) -> Metadata {
+    status.nlink = 1;
+    status
+}

@@ -1,0 +1,218 @@
+//! Copy-on-write over a directory of the host, kept on disk.
+//!
+//! An overlay's home holds a journal of changes to names ([`tree`]) and a store of files with new
+//! content, named by number. Content is written to the store first; one record of the journal then
+//! makes the change, whole. Whoever is killed before that has changed nothing, and what is left in
+//! the store without being named is removed later.
+//!
+//! Reading needs no lock: the journal is looked at (one system call) and read on if it grew.
+//! Changing takes the home's lock, so several processes can work in one overlay.
+
+mod base;
+mod change;
+mod commit;
+mod diff;
+mod discard;
+mod items;
+mod look;
+mod record;
+mod rename;
+mod snapshot;
+mod store;
+mod tree;
+
+use std::fmt;
+use std::sync::Arc;
+
+use handfast::{Limits, RelPath, Root};
+
+use crate::error::Error;
+use crate::gate::{Gate, Locked};
+use crate::log::{Log, News};
+use crate::meter::{Account, FileMeter};
+use tree::{Change, Tree};
+
+pub(crate) use change::Put;
+pub(crate) use diff::Sides;
+pub(crate) use store::Source;
+
+use commit::STAGING;
+pub use commit::{CommitOptions, OnConflict};
+pub(crate) use commit::{CommitReport, Conflict};
+pub(crate) use diff::DiffChange;
+pub use diff::DiffKind;
+
+/// Paths of the base may be as long as the base makes them.
+pub(crate) const WIDE: Limits = Limits::new()
+    .with_depth(usize::MAX)
+    .with_total(usize::MAX)
+    .with_segment(usize::MAX);
+
+const JOURNAL: &str = "journal";
+const OBJECTS: &str = "objects";
+const SNAPSHOTS: &str = "snapshots";
+
+/// Beyond this a journal is written anew from its tree.
+const COMPACT_AT: u64 = 8 << 20;
+
+/// An overlay over one directory.
+pub(crate) struct Overlay {
+    pub(crate) base: Root,
+    home: Root,
+    store: Root,
+    gate: Gate<State>,
+    account: Arc<Account>,
+    /// The number of the mount in its session, for the account.
+    mount: u32,
+}
+
+/// What this process knows of the journal.
+struct State {
+    log: Log,
+    tree: Tree,
+    /// The journal's length when it was last written anew.
+    compacted: u64,
+}
+
+impl Overlay {
+    /// Makes the home of a new, empty overlay in a directory.
+    pub(crate) fn create(home: &Root) -> Result<(), Error> {
+        home.create_dir_with(&RelPath::parse(OBJECTS)?, 0o700)?;
+        home.create_dir_with(&RelPath::parse(SNAPSHOTS)?, 0o700)?;
+        Log::create(home, JOURNAL, &[])
+    }
+
+    pub(crate) fn open(
+        base: Root,
+        home: Root,
+        account: Arc<Account>,
+        mount: u32,
+    ) -> Result<Self, Error> {
+        let store = home.open_dir(&RelPath::parse(OBJECTS)?)?.into_root()?;
+        let state = State::open(&home)?;
+        let overlay = Self {
+            gate: Gate::new(Some(&home), state)?,
+            base,
+            home,
+            store,
+            account,
+            mount,
+        };
+        Ok(overlay)
+    }
+
+    /// Cleans up after whoever died here, finishes a commit that was under way, and counts anew.
+    /// Nobody else may be at it: if somebody is, there is nothing to do.
+    pub(crate) fn mend(&self) -> Result<(), Error> {
+        let locked = self.begin()?;
+        self.collect(&locked)?;
+        self.recount(&locked)
+    }
+
+    /// A meter for an object that is open for writing.
+    pub(crate) fn meter(&self, id: u64, len: u64) -> Result<Option<FileMeter>, Error> {
+        self.account.meter(self.key(id), len)
+    }
+
+    /// What the overlay uses: bytes and names.
+    pub(crate) fn usage(&self) -> Result<(u64, u64), Error> {
+        let names = self.with_tree(change::nodes_without_content)?;
+        let mut bytes = 0;
+        let mut inodes = names.len() as u64;
+        let mut listing = self.store.read_dir(&RelPath::root())?;
+        while let Some(entry) = listing.next_entry()? {
+            match entry.metadata() {
+                Ok(status) => {
+                    bytes += status.len;
+                    inodes += 1;
+                }
+                Err(error) if error.kind() == handfast::ErrorKind::NotFound => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok((bytes, inodes))
+    }
+
+    /// Looks at the tree, after reading what others wrote.
+    fn with_tree<T>(&self, look: impl FnOnce(&Tree) -> T) -> Result<T, Error> {
+        let mut state = self.gate.peek();
+        match state.log.news()? {
+            News::None => {}
+            News::More => state.catch_up(false)?,
+            News::Replaced => *state = State::open(&self.home)?,
+        }
+        Ok(look(&state.tree))
+    }
+
+    /// Takes our turn: nobody else changes anything until it is dropped. A commit that somebody
+    /// began and did not live to end is ended first.
+    fn begin(&self) -> Result<Locked<'_, State>, Error> {
+        let locked = self.lock()?;
+        if locked.state().tree.committing.is_some() {
+            self.finish_commit(&locked)?;
+        }
+        Ok(locked)
+    }
+
+    fn lock(&self) -> Result<Locked<'_, State>, Error> {
+        let locked = self.gate.lock()?;
+        {
+            let mut state = locked.state();
+            if state.log.news()? == News::Replaced {
+                *state = State::open(&self.home)?;
+            }
+            state.catch_up(true)?;
+        }
+        Ok(locked)
+    }
+
+    /// Makes changes, as a whole.
+    fn record(&self, locked: &Locked<'_, State>, changes: Vec<Change>) -> Result<(), Error> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mut state = locked.state();
+        let record = record::write(&changes);
+        state.log.append(&record)?;
+        for change in changes {
+            state.tree.apply(change)?;
+        }
+        if state.log.len() > COMPACT_AT + 2 * state.compacted && state.tree.committing.is_none() {
+            let records = record::of_tree(&state.tree);
+            Log::replace(&self.home, JOURNAL, &records)?;
+            *state = State::open(&self.home)?;
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    fn open(home: &Root) -> Result<Self, Error> {
+        let mut state = Self {
+            log: Log::open(home, JOURNAL)?,
+            tree: Tree::new(),
+            compacted: 0,
+        };
+        state.catch_up(false)?;
+        state.compacted = state.log.len();
+        Ok(state)
+    }
+
+    fn catch_up(&mut self, locked: bool) -> Result<(), Error> {
+        let Self { log, tree, .. } = self;
+        log.catch_up(locked, |bytes| {
+            for change in record::read(bytes)? {
+                tree.apply(change)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl fmt::Debug for Overlay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Overlay")
+            .field("base", &self.base.identity())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,375 @@
+//! Changes as bytes of a journal's record.
+
+use std::collections::BTreeMap;
+
+use super::tree::{Change, Content, DirNode, Entry, FileNode, Now, Tree, Was};
+use crate::codec::{Reader, Writer, unknown};
+use crate::error::Error;
+
+/// How deep entries of a record may nest.
+const MAX_DEPTH: usize = 1024;
+
+pub(crate) fn write(changes: &[Change]) -> Vec<u8> {
+    let mut out = Writer::default();
+    for change in changes {
+        write_change(&mut out, change);
+    }
+    out.bytes
+}
+
+pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Change>, Error> {
+    let mut input = Reader::new(bytes);
+    let mut changes = Vec::new();
+    while !input.is_empty() {
+        changes.push(read_change(&mut input)?);
+    }
+    Ok(changes)
+}
+
+/// The records that make a tree from nothing.
+pub(crate) fn of_tree(tree: &Tree) -> Vec<Vec<u8>> {
+    let mut records = Vec::new();
+    let mut changes = Vec::new();
+    tree.each(&mut |path, entry| {
+        // Children come as changes of their own, so that no record grows with the tree.
+        let entry = match &entry.now {
+            Now::Dir(dir) => Entry {
+                was: entry.was.clone(),
+                now: Now::Dir(DirNode {
+                    children: BTreeMap::new(),
+                    ..dir.clone()
+                }),
+            },
+            _ => entry.clone(),
+        };
+        changes.push(Change::Put {
+            path: path.to_vec(),
+            entry,
+        });
+        if changes.len() >= 256 {
+            records.push(write(&changes));
+            changes.clear();
+        }
+    });
+    if let Some(mode) = tree.root.mode {
+        let path = Vec::new();
+        changes.push(Change::DirMode { path, mode });
+    }
+    if !changes.is_empty() {
+        records.push(write(&changes));
+    }
+    records
+}
+
+fn write_change(out: &mut Writer, change: &Change) {
+    match change {
+        Change::Put { path, entry } => {
+            out.byte(1);
+            out.text(path);
+            write_entry(out, entry);
+        }
+        Change::Drop { path } => {
+            out.byte(2);
+            out.text(path);
+        }
+        Change::Move {
+            from,
+            to,
+            was,
+            left,
+        } => {
+            out.byte(3);
+            out.text(from);
+            out.text(to);
+            write_was(out, was);
+            out.option(left.as_ref(), write_entry);
+        }
+        Change::Exchange {
+            one,
+            other,
+            was_one,
+            was_other,
+        } => {
+            out.byte(4);
+            out.text(one);
+            out.text(other);
+            write_was(out, was_one);
+            write_was(out, was_other);
+        }
+        Change::DirMode { path, mode } => {
+            out.byte(5);
+            out.text(path);
+            out.number((*mode).into());
+        }
+        Change::Origin { path, origin } => {
+            out.byte(6);
+            out.text(path);
+            out.text(origin);
+        }
+        Change::Seal { but } => {
+            out.byte(7);
+            out.number(but.len() as u64);
+            for id in but {
+                out.number(*id);
+            }
+        }
+        Change::Committing { choice } => {
+            out.byte(8);
+            out.text(choice);
+        }
+        Change::Settled => out.byte(9),
+    }
+}
+
+fn read_change(input: &mut Reader<'_>) -> Result<Change, Error> {
+    Ok(match input.byte()? {
+        1 => Change::Put {
+            path: input.text()?.to_vec(),
+            entry: read_entry(input, 0)?,
+        },
+        2 => Change::Drop {
+            path: input.text()?.to_vec(),
+        },
+        3 => Change::Move {
+            from: input.text()?.to_vec(),
+            to: input.text()?.to_vec(),
+            was: read_was(input, 0)?,
+            left: input.option(|input| read_entry(input, 0))?,
+        },
+        4 => Change::Exchange {
+            one: input.text()?.to_vec(),
+            other: input.text()?.to_vec(),
+            was_one: read_was(input, 0)?,
+            was_other: read_was(input, 0)?,
+        },
+        5 => Change::DirMode {
+            path: input.text()?.to_vec(),
+            mode: u32::try_from(input.number()?).map_err(|_| unknown())?,
+        },
+        6 => Change::Origin {
+            path: input.text()?.to_vec(),
+            origin: input.text()?.to_vec(),
+        },
+        7 => {
+            let count = input.number()?;
+            let mut but = Vec::new();
+            for _ in 0..count {
+                but.push(input.number()?);
+            }
+            Change::Seal { but }
+        }
+        8 => Change::Committing {
+            choice: input.text()?.to_vec(),
+        },
+        9 => Change::Settled,
+        _ => return Err(unknown()),
+    })
+}
+
+fn write_entry(out: &mut Writer, entry: &Entry) {
+    write_was(out, &entry.was);
+    match &entry.now {
+        Now::Gone => out.byte(0),
+        Now::Dir(dir) => {
+            out.byte(1);
+            out.number(dir.id);
+            out.option(dir.origin.as_ref(), |out, origin| out.text(origin));
+            out.option(dir.mode, |out, mode| out.number(mode.into()));
+            out.number(dir.children.len() as u64);
+            for (name, child) in &dir.children {
+                out.text(name);
+                write_entry(out, child);
+            }
+        }
+        Now::File(file) => {
+            out.byte(2);
+            match file.content {
+                Content::Base => out.byte(0),
+                Content::Object { id, sealed } => {
+                    out.byte(if sealed { 2 } else { 1 });
+                    out.number(id);
+                }
+            }
+            out.option(file.origin.as_ref(), |out, (path, version)| {
+                out.text(path);
+                out.text(version.as_bytes());
+            });
+        }
+        Now::Link { id, target } => {
+            out.byte(3);
+            out.number(*id);
+            out.text(target);
+        }
+    }
+}
+
+fn read_entry(input: &mut Reader<'_>, depth: usize) -> Result<Entry, Error> {
+    if depth > MAX_DEPTH {
+        return Err(unknown());
+    }
+    let was = read_was(input, depth)?;
+    let now = match input.byte()? {
+        0 => Now::Gone,
+        1 => {
+            let id = input.number()?;
+            let origin = input.option(|input| Ok(input.text()?.to_vec()))?;
+            let mode = input.option(Reader::number)?;
+            let mode = mode
+                .map(|mode| u32::try_from(mode).map_err(|_| unknown()))
+                .transpose()?;
+            let count = input.number()?;
+            let mut children = BTreeMap::new();
+            for _ in 0..count {
+                let name = input.text()?.to_vec();
+                children.insert(name, read_entry(input, depth + 1)?);
+            }
+            Now::Dir(DirNode {
+                id,
+                origin,
+                mode,
+                children,
+            })
+        }
+        2 => {
+            let content = match input.byte()? {
+                0 => Content::Base,
+                kind @ (1 | 2) => Content::Object {
+                    id: input.number()?,
+                    sealed: kind == 2,
+                },
+                _ => return Err(unknown()),
+            };
+            let origin = input.option(|input| {
+                let path = input.text()?.to_vec();
+                Ok((path, read_string(input)?))
+            })?;
+            Now::File(FileNode { content, origin })
+        }
+        3 => Now::Link {
+            id: input.number()?,
+            target: input.text()?.to_vec(),
+        },
+        _ => return Err(unknown()),
+    };
+    Ok(Entry { was, now })
+}
+
+fn write_was(out: &mut Writer, was: &Was) {
+    match was {
+        Was::Absent => out.byte(0),
+        Was::File(version) => {
+            out.byte(1);
+            out.text(version.as_bytes());
+        }
+        Was::Link(target) => {
+            out.byte(2);
+            out.text(target);
+        }
+        Was::Dir(entries) => {
+            out.byte(3);
+            out.number(entries.len() as u64);
+            for (name, was) in entries {
+                out.text(name);
+                write_was(out, was);
+            }
+        }
+        Was::Moved(was) => {
+            out.byte(4);
+            write_was(out, was);
+        }
+        Was::Kept => out.byte(5),
+    }
+}
+
+fn read_was(input: &mut Reader<'_>, depth: usize) -> Result<Was, Error> {
+    if depth > MAX_DEPTH {
+        return Err(unknown());
+    }
+    Ok(match input.byte()? {
+        0 => Was::Absent,
+        1 => Was::File(read_string(input)?),
+        2 => Was::Link(input.text()?.to_vec()),
+        3 => {
+            let count = input.number()?;
+            let mut entries = BTreeMap::new();
+            for _ in 0..count {
+                let name = input.text()?.to_vec();
+                entries.insert(name, read_was(input, depth + 1)?);
+            }
+            Was::Dir(entries)
+        }
+        4 => Was::Moved(Box::new(read_was(input, depth + 1)?)),
+        5 => Was::Kept,
+        _ => return Err(unknown()),
+    })
+}
+
+fn read_string(input: &mut Reader<'_>) -> Result<String, Error> {
+    String::from_utf8(input.text()?.to_vec()).map_err(|_| unknown())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_survive_the_round_trip() {
+        let file = |content| Entry {
+            was: Was::File("v1.x".into()),
+            now: Now::File(FileNode {
+                content,
+                origin: Some((b"a/b".to_vec(), "v1.y".into())),
+            }),
+        };
+        let changes = vec![
+            Change::Put {
+                path: b"a/\xff".to_vec(),
+                entry: file(Content::Object {
+                    id: 7,
+                    sealed: true,
+                }),
+            },
+            Change::Move {
+                from: b"x".to_vec(),
+                to: b"y".to_vec(),
+                was: Was::Dir(BTreeMap::from([(b"n".to_vec(), Was::Link(b"t".to_vec()))])),
+                left: Some(Entry {
+                    was: Was::Moved(Box::new(Was::Kept)),
+                    now: Now::Gone,
+                }),
+            },
+            Change::Put {
+                path: b"d".to_vec(),
+                entry: Entry {
+                    was: Was::Kept,
+                    now: Now::Dir(DirNode {
+                        id: 3,
+                        origin: None,
+                        mode: Some(0o700),
+                        children: BTreeMap::from([(b"c".to_vec(), file(Content::Base))]),
+                    }),
+                },
+            },
+            Change::Seal { but: vec![1, 2] },
+            Change::Exchange {
+                one: b"1".to_vec(),
+                other: b"2".to_vec(),
+                was_one: Was::Absent,
+                was_other: Was::Kept,
+            },
+            Change::Settled,
+        ];
+        assert_eq!(read(&write(&changes)).unwrap(), changes);
+    }
+
+    #[test]
+    fn a_cut_record_is_an_error_and_never_a_panic() {
+        let bytes = write(&[Change::Drop {
+            path: b"abc".to_vec(),
+        }]);
+        for end in 1..bytes.len() {
+            assert!(read(&bytes[..end]).is_err());
+        }
+        assert!(read(&[200]).is_err());
+    }
+}

@@ -1,0 +1,293 @@
+//! Renaming in the overlay: names move, content stays where it is.
+
+use std::collections::BTreeMap;
+
+use handfast::{ErrorKind, RelPath, RenameMode};
+
+use super::Overlay;
+use super::base::Standing;
+use super::change::{exists, put, refuse_top};
+use super::store::fresh_id;
+use super::tree::{Change, Content, DirNode, Entry, FileNode, Now, Tree, Was};
+use crate::error::Error;
+use crate::mount::below;
+
+impl Overlay {
+    pub(crate) fn rename(
+        &self,
+        from: &RelPath,
+        to: &RelPath,
+        mode: RenameMode,
+    ) -> Result<(), Error> {
+        refuse_top(from)?;
+        refuse_top(to)?;
+        let locked = self.begin()?;
+        let mut tree = locked.state().tree.clone();
+        let source = self.standing(&tree, from)?;
+        let target = self.standing(&tree, to)?;
+        if let Standing::Missing = source {
+            return Err(Error::new(ErrorKind::NotFound, "nothing is there"));
+        }
+        require_dir(from, &source)?;
+        if from.as_bytes() == to.as_bytes() {
+            return match mode {
+                RenameMode::NoReplace => Err(exists()),
+                _ => Ok(()),
+            };
+        }
+        let into_itself = |outer: &RelPath, inner: &RelPath| below(outer, inner).is_some();
+        if into_itself(from, to) || (mode == RenameMode::Exchange && into_itself(to, from)) {
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                "a directory cannot be moved into itself",
+            ));
+        }
+        let mut changes = Vec::new();
+        let mut freed = Vec::new();
+        let mut step = |tree: &mut Tree, change: Change| -> Result<(), Error> {
+            tree.apply(change.clone())?;
+            changes.push(change);
+            Ok(())
+        };
+        if let Some(change) = self.materialise(&tree, from)? {
+            step(&mut tree, change)?;
+        }
+        if mode == RenameMode::Exchange {
+            if let Standing::Missing = target {
+                return Err(Error::new(ErrorKind::NotFound, "nothing is there"));
+            }
+            if let Some(change) = self.materialise(&tree, to)? {
+                step(&mut tree, change)?;
+            }
+            let (one, other) = (from.as_bytes().to_vec(), to.as_bytes().to_vec());
+            let was_one = settled(&tree, from, left_behind(&tree, from), to);
+            let was_other = settled(&tree, to, left_behind(&tree, to), from);
+            let change = Change::Exchange {
+                one,
+                other,
+                was_one,
+                was_other,
+            };
+            step(&mut tree, change)?;
+            return self.record(&locked, changes);
+        }
+        match (&source, &target) {
+            (_, Standing::Missing) => {}
+            (_, _) if mode == RenameMode::NoReplace => return Err(exists()),
+            (Standing::Dir, Standing::Dir) if self.is_empty_dir(to)? => {}
+            (Standing::Dir, Standing::Dir) => {
+                return Err(Error::new(
+                    ErrorKind::NotEmpty,
+                    "the directory is not empty",
+                ));
+            }
+            (Standing::Dir, _) => {
+                return Err(Error::new(ErrorKind::NotADirectory, "not a directory"));
+            }
+            (_, Standing::Dir) => {
+                return Err(Error::new(ErrorKind::IsADirectory, "is a directory"));
+            }
+            _ => {}
+        }
+        if !matches!(target, Standing::Missing) {
+            let (removal, unnamed) = self.removal(&tree, to)?;
+            freed = unnamed;
+            for change in removal {
+                step(&mut tree, change)?;
+            }
+        }
+        let was = settled(&tree, to, self.was(&tree, to.as_bytes())?, from);
+        let left = match left_behind(&tree, from) {
+            Was::Absent => None,
+            was => Some(Entry {
+                was,
+                now: Now::Gone,
+            }),
+        };
+        let change = Change::Move {
+            from: from.as_bytes().to_vec(),
+            to: to.as_bytes().to_vec(),
+            was,
+            left,
+        };
+        step(&mut tree, change)?;
+        self.record(&locked, changes)?;
+        self.drop_objects(freed)
+    }
+
+    /// The change that makes an object of the base an entry of the overlay, so that it can move.
+    fn materialise(&self, tree: &Tree, path: &RelPath) -> Result<Option<Change>, Error> {
+        let bytes = path.as_bytes();
+        if let Some(entry) = tree.entry(bytes) {
+            // A file that was changed in its place takes its origin along.
+            if let (Was::File(version), Now::File(node)) = (&entry.was, &entry.now)
+                && node.origin.is_none()
+                && let Some(at) = tree.base_of(bytes)
+            {
+                let node = FileNode {
+                    origin: Some((at, version.clone())),
+                    ..node.clone()
+                };
+                let was = entry.was.clone();
+                let now = Now::File(node);
+                return Ok(Some(put(path, Entry { was, now })));
+            }
+            return Ok(None);
+        }
+        let Some(at) = tree.base_of(bytes) else {
+            return Ok(None);
+        };
+        let was = self.was(tree, bytes)?;
+        let now = match &was {
+            Was::File(version) => Now::File(FileNode {
+                content: Content::Base,
+                origin: Some((at, version.clone())),
+            }),
+            Was::Link(target) => Now::Link {
+                id: fresh_id()?,
+                target: target.clone(),
+            },
+            Was::Kept => Now::Dir(DirNode {
+                origin: Some(at),
+                ..DirNode::default()
+            }),
+            _ => return Err(Error::new(ErrorKind::NotFound, "nothing is there")),
+        };
+        if let Now::Link { id, .. } = &now {
+            self.account.charge(self.key(*id), 0, true, None)?;
+        }
+        Ok(Some(put(path, Entry { was, now })))
+    }
+}
+
+/// What covers a name after its entry has moved away.
+fn left_behind(tree: &Tree, path: &RelPath) -> Was {
+    let Some(entry) = tree.entry(path.as_bytes()) else {
+        return Was::Absent;
+    };
+    // Only what stands in its own place of the base leaves that place; what covers something else
+    // leaves it covered.
+    if origin_in(entry).is_some() && origin_in(entry) == tree.base_of(path.as_bytes()) {
+        return match &entry.was {
+            was @ Was::Moved(_) => was.clone(),
+            was => Was::Moved(Box::new(was.clone())),
+        };
+    }
+    entry.was.clone()
+}
+
+/// What was moved away from a place below one that is covered.
+fn moved_in<'a>(was: &'a mut Was, rest: &[u8]) -> Option<&'a mut Was> {
+    if rest.is_empty() {
+        return matches!(was, Was::Moved(_)).then_some(was);
+    }
+    let (name, rest) = match rest.iter().position(|byte| *byte == b'/') {
+        Some(slash) => (&rest[..slash], &rest[slash + 1..]),
+        None => (rest, &b""[..]),
+    };
+    match was {
+        Was::Dir(entries) => moved_in(entries.get_mut(name)?, rest),
+        _ => None,
+    }
+}
+
+fn origin_in(entry: &Entry) -> Option<Vec<u8>> {
+    match &entry.now {
+        Now::File(node) => node.origin.as_ref().map(|(path, _)| path.clone()),
+        Now::Dir(dir) => dir.origin.clone(),
+        _ => None,
+    }
+}
+
+/// What the base had under `path`, once what stands under `from` comes there: if that is the very
+/// object that was moved away, it is back in its place.
+fn settled(tree: &Tree, path: &RelPath, was: Was, from: &RelPath) -> Was {
+    let Was::Moved(inner) = &was else {
+        return was;
+    };
+    let home = tree.base_of(path.as_bytes());
+    let origin = tree.entry(from.as_bytes()).and_then(origin_in);
+    if origin.is_some() && origin == home {
+        return (**inner).clone();
+    }
+    was
+}
+
+fn require_dir(path: &RelPath, standing: &Standing) -> Result<(), Error> {
+    if path.must_be_dir() && !matches!(standing, Standing::Dir) {
+        return Err(Error::new(ErrorKind::NotADirectory, "not a directory"));
+    }
+    Ok(())
+}
+
+impl Tree {
+    /// The entry that covers a path of the base, and where it stands.
+    pub(super) fn covering(&self, base: &[u8]) -> Option<(Vec<u8>, Entry)> {
+        let mut found = None;
+        self.each(&mut |path, entry| {
+            if found.is_none()
+                && matches!(entry.was, Was::Moved(_))
+                && self.base_of(path).as_deref() == Some(base)
+            {
+                found = Some((path.to_vec(), entry.clone()));
+            }
+        });
+        found
+    }
+
+    /// The change that says what became of a directory of the base that was moved away and is
+    /// removed now. The place it left may itself lie in a directory that was removed since.
+    pub(super) fn cover(&self, base: &[u8], entries: BTreeMap<Vec<u8>, Was>) -> Option<Change> {
+        let mut found = None;
+        self.each(&mut |path, entry| {
+            if found.is_some() {
+                return;
+            }
+            let Some(home) = self.base_of(path) else {
+                return;
+            };
+            let rest = match base.strip_prefix(home.as_slice()) {
+                Some(b"") => &b""[..],
+                Some([b'/', rest @ ..]) => rest,
+                _ => return,
+            };
+            let mut entry = entry.clone();
+            if let Some(moved) = moved_in(&mut entry.was, rest) {
+                *moved = Was::Dir(entries.clone());
+                let path = path.to_vec();
+                found = Some(Change::Put { path, entry });
+            }
+        });
+        found
+    }
+
+    /// The nodes on the way to a path, with their siblings' names and nothing below those: enough
+    /// to look at one place while the tree itself is not held.
+    pub(super) fn clone_spine(&self, path: &RelPath) -> Self {
+        fn spine<'a>(dir: &DirNode, mut names: impl Iterator<Item = &'a [u8]> + Clone) -> DirNode {
+            let mut copy = DirNode {
+                id: dir.id,
+                origin: dir.origin.clone(),
+                mode: dir.mode,
+                children: BTreeMap::new(),
+            };
+            let Some(name) = names.next() else {
+                return copy;
+            };
+            if let Some(entry) = dir.children.get(name) {
+                let now = match &entry.now {
+                    Now::Dir(next) => Now::Dir(spine(next, names)),
+                    now => now.clone(),
+                };
+                let was = entry.was.clone();
+                copy.children.insert(name.to_vec(), Entry { was, now });
+            }
+            copy
+        }
+        let names: Vec<&[u8]> = path.segments().map(|name| name.as_bytes()).collect();
+        Self {
+            root: spine(&self.root, names.iter().copied()),
+            committing: self.committing.clone(),
+        }
+    }
+}

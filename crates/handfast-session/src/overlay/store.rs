@@ -1,0 +1,243 @@
+//! The files that hold new content, named by number.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+
+use handfast::{Durability, ErrorKind, OpenOptions, RelPath, Staged, WriteOptions, Written};
+use rustix::fs::FlockOperation;
+
+use super::{Overlay, State};
+use crate::error::Error;
+use crate::gate::Locked;
+use crate::meter::Key;
+
+/// What is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a> {
+    Bytes(&'a [u8]),
+    /// A file, from its beginning.
+    File(&'a File),
+}
+
+impl Source<'_> {
+    pub(crate) fn len(&self) -> Result<u64, Error> {
+        Ok(match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::File(file) => file.metadata()?.len(),
+        })
+    }
+
+    /// Writes it into a staged file: shared blocks where the filesystem can, a copy otherwise.
+    pub(crate) fn fill(&self, staged: &mut Staged) -> Result<u64, Error> {
+        match self {
+            Self::Bytes(bytes) => {
+                staged.write_all(bytes)?;
+                Ok(bytes.len() as u64)
+            }
+            Self::File(file) => copy_content(file, staged.as_fd()),
+        }
+    }
+}
+
+/// Copies a whole file between descriptors.
+pub(crate) fn copy_content(from: &File, to: impl AsFd) -> Result<u64, Error> {
+    use rustix::io::Errno;
+    if rustix::fs::ioctl_ficlone(&to, from).is_ok() {
+        return Ok(from.metadata()?.len());
+    }
+    let mut at: u64 = 0;
+    loop {
+        let mut input = at;
+        let mut output = at;
+        match rustix::fs::copy_file_range(from, Some(&mut input), &to, Some(&mut output), 1 << 30) {
+            Ok(0) => return Ok(at),
+            Ok(copied) => at += copied as u64,
+            Err(Errno::INTR) => {}
+            // Between some filesystems, and on some, the kernel does not copy.
+            Err(Errno::XDEV | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL | Errno::PERM) => {
+                return copy_by_hand(from, to, at);
+            }
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+fn copy_by_hand(from: &File, to: impl AsFd, mut at: u64) -> Result<u64, Error> {
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        let got = match rustix::io::pread(from, &mut buffer, at) {
+            Ok(0) => return Ok(at),
+            Ok(got) => got,
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(errno) => return Err(errno.into()),
+        };
+        let mut rest = &buffer[..got];
+        while !rest.is_empty() {
+            match rustix::io::pwrite(&to, rest, at) {
+                Ok(put) => {
+                    rest = &rest[put..];
+                    at += put as u64;
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+}
+
+pub(super) fn object_path(id: u64) -> RelPath {
+    RelPath::parse(format!("{id:016x}")).expect("a number is a name")
+}
+
+pub(super) fn fresh_id() -> Result<u64, Error> {
+    let mut bytes = [0; 8];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(u64::from_le_bytes(bytes).max(1))
+}
+
+impl Overlay {
+    /// Puts content into the store, charged before it is written. `freed` will be removed by the
+    /// same change and counts as gone.
+    pub(super) fn put_object(
+        &self,
+        source: Source<'_>,
+        mode: Option<u32>,
+        freed: Option<u64>,
+    ) -> Result<(u64, Written), Error> {
+        let id = fresh_id()?;
+        let freed = freed.map(|id| self.key(id));
+        self.account
+            .charge(self.key(id), source.len()?, true, freed)?;
+        let written = self.write_object(id, source, mode);
+        if written.is_err() {
+            self.account.refund(self.key(id))?;
+        }
+        Ok((id, written?))
+    }
+
+    fn write_object(
+        &self,
+        id: u64,
+        source: Source<'_>,
+        mode: Option<u32>,
+    ) -> Result<Written, Error> {
+        let mut options = WriteOptions::new().durability(Durability::None);
+        if let Some(mode) = mode {
+            options = options.mode(mode);
+        }
+        let path = object_path(id);
+        match source {
+            Source::Bytes(bytes) => Ok(self.store.write_new_with(&path, bytes, options)?),
+            Source::File(_) => {
+                let mut staged = self.store.stage(&path, options)?;
+                source.fill(&mut staged)?;
+                Ok(staged.commit_new()?)
+            }
+        }
+    }
+
+    /// Opens an object. One that is open for writing is marked as such for as long as it is.
+    pub(super) fn open_object(
+        &self,
+        id: u64,
+        how: OpenOptions,
+        writes: bool,
+    ) -> Result<handfast::File, Error> {
+        let file = self.store.open_with(&object_path(id), how).map_err(lost)?;
+        if writes {
+            // Never waits: only snapshots and commits ask whether anybody has it.
+            rustix::fs::flock(&file, FlockOperation::LockShared)?;
+        }
+        Ok(file)
+    }
+
+    /// Whether somebody has an object open for writing.
+    pub(super) fn is_being_written(&self, id: u64) -> Result<bool, Error> {
+        let file = self.open_object(id, OpenOptions::new(), false)?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(false),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Removes objects that nothing names any more.
+    pub(super) fn drop_objects(&self, ids: impl IntoIterator<Item = u64>) -> Result<(), Error> {
+        for id in ids {
+            match self.store.remove_file(&object_path(id)) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.account.refund(self.key(id))?;
+        }
+        Ok(())
+    }
+
+    /// Removes what no tree names: left by whoever was killed between content and record.
+    pub(super) fn collect(&self, locked: &Locked<'_, State>) -> Result<(), Error> {
+        let mut named: BTreeSet<u64> = locked.state().tree.objects().into_iter().collect();
+        for (_, tree) in self.snapshot_trees()? {
+            named.extend(tree.objects());
+        }
+        let mut stray = Vec::new();
+        let mut listing = self.store.read_dir(&RelPath::root())?;
+        while let Some(entry) = listing.next_entry()? {
+            let name = String::from_utf8_lossy(entry.name().as_bytes()).into_owned();
+            match u64::from_str_radix(&name, 16) {
+                Ok(id) if name.len() == 16 && named.contains(&id) => {}
+                _ => stray.push(entry.name().to_name()),
+            }
+        }
+        drop(listing);
+        self.store.recover(&RelPath::root())?;
+        for name in stray {
+            match self.store.remove_tree(&RelPath::from(&name)) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what is there, for the account.
+    pub(super) fn recount(&self, locked: &Locked<'_, State>) -> Result<(), Error> {
+        if !self.account.is_counting() {
+            return Ok(());
+        }
+        let mut found = Vec::new();
+        let mut listing = self.store.read_dir(&RelPath::root())?;
+        while let Some(entry) = listing.next_entry()? {
+            let name = String::from_utf8_lossy(entry.name().as_bytes()).into_owned();
+            if let Ok(id) = u64::from_str_radix(&name, 16) {
+                found.push((self.key(id), entry.metadata()?.len));
+            }
+        }
+        for id in super::change::nodes_without_content(&locked.state().tree) {
+            found.push((self.key(id), 0));
+        }
+        self.account.recount(self.mount, found)
+    }
+
+    pub(super) fn key(&self, id: u64) -> Key {
+        Key {
+            mount: self.mount,
+            device: 0,
+            number: id,
+        }
+    }
+}
+
+/// An object that should be there and is not was removed behind our back.
+pub(super) fn lost(error: handfast::Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => Error::new(
+            ErrorKind::Stale,
+            "the overlay's content for this file is gone: it was removed from outside",
+        ),
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,440 @@
+//! What an overlay says about names: the tree of changes, and how one change follows another.
+//!
+//! Only names that differ from the base are here, and the directories on the way to them. A name
+//! that is not here falls through to the directory that its parent stands for in the base. So
+//! renaming a directory is one entry, whatever lies in it, and nothing on the disk is ever a
+//! marker that a name could be confused with.
+
+use std::collections::BTreeMap;
+
+use handfast::{ErrorKind, RelPath};
+
+use crate::error::Error;
+
+pub(crate) type NameBytes = Vec<u8>;
+
+/// What stood under a name of the base when the overlay first covered it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Was {
+    /// Nothing.
+    Absent,
+    /// A file, as the text of its version.
+    File(String),
+    /// A link with this target.
+    Link(Vec<u8>),
+    /// A directory with exactly these entries, all of them covered.
+    Dir(BTreeMap<NameBytes, Was>),
+    /// This, and the overlay shows it elsewhere now.
+    Moved(Box<Was>),
+    /// A directory that is still there, with changes below.
+    Kept,
+}
+
+/// What stands under a name now.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Now {
+    Gone,
+    Dir(DirNode),
+    File(FileNode),
+    Link { id: u64, target: Vec<u8> },
+}
+
+/// A name that the overlay covers.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) was: Was,
+    pub(crate) now: Now,
+}
+
+/// A directory in the overlay.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct DirNode {
+    pub(crate) id: u64,
+    /// The directory of the base whose entries show through; `None` if nothing does.
+    pub(crate) origin: Option<Vec<u8>>,
+    /// The mode, where it was changed.
+    pub(crate) mode: Option<u32>,
+    pub(crate) children: BTreeMap<NameBytes, Entry>,
+}
+
+/// A file in the overlay.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct FileNode {
+    pub(crate) content: Content,
+    /// The file of the base it was, before it was moved or changed, with its version then.
+    pub(crate) origin: Option<(Vec<u8>, String)>,
+}
+
+/// Where a file's content is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Content {
+    /// Still in the base, at the file's origin.
+    Base,
+    /// In the store. A sealed object belongs to a snapshot too and is never changed in place.
+    Object { id: u64, sealed: bool },
+}
+
+/// One change. A record of the journal is a list of these and happens as a whole.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Change {
+    /// The name is covered by this from now on.
+    Put { path: Vec<u8>, entry: Entry },
+    /// The name is not covered any more: the base shows through.
+    Drop { path: Vec<u8> },
+    /// What stands under one name stands under the other, with all below it.
+    Move {
+        from: Vec<u8>,
+        to: Vec<u8>,
+        /// What the base had under the new name.
+        was: Was,
+        /// What covers the old name.
+        left: Option<Entry>,
+    },
+    /// Both names change places; what the base had under them.
+    Exchange {
+        one: Vec<u8>,
+        other: Vec<u8>,
+        was_one: Was,
+        was_other: Was,
+    },
+    /// The directory has this mode.
+    DirMode { path: Vec<u8>, mode: u32 },
+    /// The origin of a directory: where it lies in the base, after it was moved there.
+    Origin { path: Vec<u8>, origin: Vec<u8> },
+    /// Every object belongs to a snapshot, but for those that are being written.
+    Seal { but: Vec<u64> },
+    /// A commit is rolling forward; the bytes are its plan's own.
+    Committing { choice: Vec<u8> },
+    /// No commit is under way.
+    Settled,
+}
+
+/// The tree of changes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Tree {
+    pub(crate) root: DirNode,
+    /// The choice of a commit that is rolling forward.
+    pub(crate) committing: Option<Vec<u8>>,
+}
+
+/// Where a path leads.
+#[derive(Debug)]
+pub(crate) enum Found<'a> {
+    /// To something the overlay has.
+    Here(&'a Now),
+    /// To a path of the base, whatever is there.
+    Base(RelPath),
+    /// To the top of the mount.
+    Top,
+}
+
+impl Tree {
+    pub(crate) fn new() -> Self {
+        Self {
+            root: DirNode {
+                origin: Some(Vec::new()),
+                ..DirNode::default()
+            },
+            committing: None,
+        }
+    }
+
+    /// Finds what a path without links names.
+    pub(crate) fn find(&self, path: &RelPath) -> Result<Found<'_>, Error> {
+        if path.is_root() {
+            return Ok(Found::Top);
+        }
+        let mut dir = &self.root;
+        let mut names = path.segments().peekable();
+        while let Some(name) = names.next() {
+            let Some(entry) = dir.children.get(name.as_bytes()) else {
+                let Some(origin) = &dir.origin else {
+                    return Err(missing());
+                };
+                let mut at = base_path(origin)?.join(name);
+                for name in names {
+                    at = at.join(name);
+                }
+                if path.must_be_dir() {
+                    let mut text = at.as_bytes().to_vec();
+                    text.push(b'/');
+                    at = RelPath::clean_with(text, &super::WIDE)?;
+                }
+                return Ok(Found::Base(at));
+            };
+            let is_last = names.peek().is_none();
+            match &entry.now {
+                Now::Gone => return Err(missing()),
+                now if is_last => {
+                    return match now {
+                        Now::File(_) if path.must_be_dir() => Err(not_a_directory()),
+                        Now::Link { .. } if path.must_be_dir() => Err(link()),
+                        now => Ok(Found::Here(now)),
+                    };
+                }
+                Now::Dir(next) => dir = next,
+                Now::File(_) => return Err(not_a_directory()),
+                Now::Link { .. } => return Err(link()),
+            }
+        }
+        Ok(Found::Top)
+    }
+
+    /// The directory node at a path, if the overlay has one.
+    pub(crate) fn dir(&self, path: &RelPath) -> Option<&DirNode> {
+        let mut dir = &self.root;
+        for name in path.segments() {
+            match &dir.children.get(name.as_bytes())?.now {
+                Now::Dir(next) => dir = next,
+                _ => return None,
+            }
+        }
+        Some(dir)
+    }
+
+    /// The entry that covers a name, a whiteout included.
+    pub(crate) fn entry(&self, path: &[u8]) -> Option<&Entry> {
+        let (parent, name) = split(path);
+        let mut dir = &self.root;
+        for name in names(parent) {
+            match &dir.children.get(name)?.now {
+                Now::Dir(next) => dir = next,
+                _ => return None,
+            }
+        }
+        dir.children.get(name)
+    }
+
+    /// Where a name would lie in the base; `None` if its directory shows nothing of the base.
+    pub(crate) fn base_of(&self, path: &[u8]) -> Option<Vec<u8>> {
+        let (parent, name) = split(path);
+        let mut dir = Some(&self.root);
+        let mut origin = self.root.origin.clone();
+        for name in names(parent) {
+            match dir.and_then(|dir| dir.children.get(name)) {
+                Some(entry) => {
+                    let Now::Dir(next) = &entry.now else {
+                        return None;
+                    };
+                    origin.clone_from(&next.origin);
+                    dir = Some(next);
+                }
+                None => {
+                    origin = origin.map(|origin| join(&origin, name));
+                    dir = None;
+                }
+            }
+        }
+        origin.map(|origin| join(&origin, name))
+    }
+
+    /// Does one change. A change that does not fit is a journal that we did not write.
+    pub(crate) fn apply(&mut self, change: Change) -> Result<(), Error> {
+        match change {
+            Change::Put { path, entry } => {
+                let (dir, name) = self.parent_mut(&path)?;
+                dir.children.insert(name, entry);
+            }
+            Change::Drop { path } => {
+                let (dir, name) = self.parent_mut(&path)?;
+                dir.children.remove(&name);
+                self.prune(&path);
+            }
+            Change::Move {
+                from,
+                to,
+                was,
+                left,
+            } => {
+                let (dir, name) = self.parent_mut(&from)?;
+                let moved = dir.children.remove(&name).ok_or_else(misfit)?;
+                if let Some(left) = left {
+                    dir.children.insert(name, left);
+                }
+                let (dir, name) = self.parent_mut(&to)?;
+                dir.children.insert(
+                    name,
+                    Entry {
+                        was,
+                        now: moved.now,
+                    },
+                );
+            }
+            Change::Exchange {
+                one,
+                other,
+                was_one,
+                was_other,
+            } => {
+                let (dir, name) = self.parent_mut(&one)?;
+                let first = dir.children.remove(&name).ok_or_else(misfit)?;
+                let (dir, name) = self.parent_mut(&other)?;
+                let second = dir.children.remove(&name).ok_or_else(misfit)?;
+                let (dir, name) = self.parent_mut(&one)?;
+                let put = |was, now| Entry { was, now };
+                dir.children.insert(name, put(was_one, second.now));
+                let (dir, name) = self.parent_mut(&other)?;
+                dir.children.insert(name, put(was_other, first.now));
+            }
+            Change::DirMode { path, mode } => {
+                self.dir_mut(&path)?.mode = Some(mode);
+            }
+            Change::Origin { path, origin } => {
+                self.dir_mut(&path)?.origin = Some(origin);
+            }
+            Change::Seal { but } => seal(&mut self.root, &but),
+            Change::Committing { choice } => self.committing = Some(choice),
+            Change::Settled => self.committing = None,
+        }
+        Ok(())
+    }
+
+    /// Forgets a changed mode of a directory.
+    pub(super) fn clear_mode(&mut self, path: &[u8]) {
+        if let Ok(dir) = self.dir_mut(path) {
+            dir.mode = None;
+        }
+        self.prune(&join(path, b"-"));
+    }
+
+    /// The parent's node and the last name, making the directories on the way.
+    fn parent_mut(&mut self, path: &[u8]) -> Result<(&mut DirNode, NameBytes), Error> {
+        let (parent, name) = split(path);
+        Ok((self.dir_mut(parent)?, name.to_vec()))
+    }
+
+    fn dir_mut(&mut self, path: &[u8]) -> Result<&mut DirNode, Error> {
+        let mut dir = &mut self.root;
+        for name in names(path) {
+            let origin = dir.origin.as_ref().map(|origin| join(origin, name));
+            let entry = dir.children.entry(name.to_vec()).or_insert_with(|| Entry {
+                was: Was::Kept,
+                now: Now::Dir(DirNode {
+                    origin,
+                    ..DirNode::default()
+                }),
+            });
+            match &mut entry.now {
+                Now::Dir(next) => dir = next,
+                _ => return Err(misfit()),
+            }
+        }
+        Ok(dir)
+    }
+
+    /// Takes away directories on the way that say nothing any more.
+    fn prune(&mut self, path: &[u8]) {
+        let mut at = split(path).0;
+        while !at.is_empty() {
+            let says_nothing = self.entry(at).is_some_and(|entry| {
+                entry.was == Was::Kept
+                    && matches!(&entry.now, Now::Dir(dir) if dir.children.is_empty() && dir.mode.is_none())
+            });
+            if !says_nothing {
+                return;
+            }
+            let (parent, name) = split(at);
+            let Ok(dir) = self.dir_mut(parent) else {
+                return;
+            };
+            dir.children.remove(name);
+            at = parent;
+        }
+    }
+
+    /// Every object that is in use.
+    pub(crate) fn objects(&self) -> Vec<u64> {
+        let mut found = Vec::new();
+        self.each(&mut |_, entry| {
+            if let Now::File(FileNode {
+                content: Content::Object { id, .. },
+                ..
+            }) = &entry.now
+            {
+                found.push(*id);
+            }
+        });
+        found
+    }
+
+    /// Every entry with its path, parents first.
+    pub(crate) fn each<'a>(&'a self, take: &mut dyn FnMut(&[u8], &'a Entry)) {
+        // A stack of our own: an agent may nest directories as deep as paths allow.
+        let mut pending: Vec<(Vec<u8>, &DirNode)> = vec![(Vec::new(), &self.root)];
+        while let Some((at, dir)) = pending.pop() {
+            for (name, entry) in &dir.children {
+                let path = join(&at, name);
+                take(&path, entry);
+                if let Now::Dir(next) = &entry.now {
+                    pending.push((path, next));
+                }
+            }
+        }
+    }
+}
+
+fn seal(dir: &mut DirNode, but: &[u64]) {
+    let mut pending = vec![dir];
+    while let Some(dir) = pending.pop() {
+        for entry in dir.children.values_mut() {
+            match &mut entry.now {
+                Now::Dir(next) => pending.push(next),
+                Now::File(FileNode {
+                    content: Content::Object { id, sealed },
+                    ..
+                }) if !but.contains(id) => *sealed = true,
+                _ => {}
+            }
+        }
+    }
+}
+
+pub(crate) fn join(at: &[u8], name: &[u8]) -> Vec<u8> {
+    let mut path = at.to_vec();
+    if !path.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+    path
+}
+
+pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (&path[..0], path),
+    }
+}
+
+fn names(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/')
+        .filter(|name| !name.is_empty())
+}
+
+pub(crate) fn base_path(bytes: &[u8]) -> Result<RelPath, Error> {
+    if bytes.is_empty() {
+        return Ok(RelPath::root());
+    }
+    Ok(RelPath::parse_with(bytes, &super::WIDE)?)
+}
+
+fn missing() -> Error {
+    Error::new(ErrorKind::NotFound, "nothing is there")
+}
+
+fn not_a_directory() -> Error {
+    Error::new(
+        ErrorKind::NotADirectory,
+        "something on the way is not a directory",
+    )
+}
+
+pub(crate) fn link() -> Error {
+    Error::new(ErrorKind::Link, "a symbolic link is in the way")
+}
+
+fn misfit() -> Error {
+    Error::new(
+        ErrorKind::Stale,
+        "the session's journal holds a change that does not fit",
+    )
+}

@@ -1,0 +1,211 @@
+//! `[lease]`, `[log]` and `[[allow]]`: what the broker makes of a policy.
+
+use std::time::Duration;
+
+use handfast::Verb;
+
+use super::size;
+use super::table::Keys;
+use super::{invalid, table};
+use crate::error::Error;
+
+/// To whom a lease is bound.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Bind {
+    /// One process.
+    #[default]
+    Process,
+    /// A control group.
+    Cgroup,
+    /// A user.
+    User,
+}
+
+/// When writes count.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Writes {
+    /// When they are committed.
+    #[default]
+    Commit,
+    /// At once.
+    Direct,
+}
+
+/// What becomes of a holder whose lease ends early.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum OnRevoke {
+    /// It gets nothing new.
+    #[default]
+    Deny,
+    /// It is ended.
+    Kill,
+}
+
+/// How leases are given.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Lease {
+    /// To whom they are bound.
+    pub bind: Bind,
+    /// How long they last unless asked otherwise.
+    pub ttl: Duration,
+    /// How long they last at most.
+    pub max_ttl: Duration,
+    /// When writes count.
+    pub writes: Writes,
+    /// What becomes of a holder whose lease ends early.
+    pub on_revoke: OnRevoke,
+}
+
+impl Default for Lease {
+    fn default() -> Self {
+        Self {
+            bind: Bind::default(),
+            ttl: Duration::from_secs(600),
+            max_ttl: Duration::from_secs(3600),
+            writes: Writes::default(),
+            on_revoke: OnRevoke::default(),
+        }
+    }
+}
+
+impl Lease {
+    pub(super) fn read(mut keys: Keys) -> Result<Self, Error> {
+        let mut lease = Self::default();
+        if let Some(text) = keys.string("bind")? {
+            lease.bind = match text.as_str() {
+                "process" => Bind::Process,
+                "cgroup" => Bind::Cgroup,
+                "user" => Bind::User,
+                _ => return Err(keys.refuse("bind", &text, &["process", "cgroup", "user"])),
+            };
+        }
+        let time = "a time, such as \"30s\", \"10m\" or \"1h\"";
+        let ttl = keys.measured("ttl", size::seconds, time)?;
+        lease.ttl = size::duration(ttl, lease.ttl.as_secs());
+        let max = keys.measured("max_ttl", size::seconds, time)?;
+        lease.max_ttl = size::duration(max, lease.max_ttl.as_secs().max(lease.ttl.as_secs()));
+        if let Some(text) = keys.string("writes")? {
+            lease.writes = match text.as_str() {
+                "commit" => Writes::Commit,
+                "direct" => Writes::Direct,
+                _ => return Err(keys.refuse("writes", &text, &["commit", "direct"])),
+            };
+        }
+        if let Some(text) = keys.string("on_revoke")? {
+            lease.on_revoke = match text.as_str() {
+                "deny" => OnRevoke::Deny,
+                "kill" => OnRevoke::Kill,
+                _ => return Err(keys.refuse("on_revoke", &text, &["deny", "kill"])),
+            };
+        }
+        keys.finish(&["bind", "ttl", "max_ttl", "writes", "on_revoke"])?;
+        Ok(lease)
+    }
+}
+
+/// How durable the log is.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LogLevel {
+    /// Events are written in order, and synced soon.
+    #[default]
+    Ordered,
+    /// An event is on the disk before what it tells of happens.
+    Strict,
+}
+
+impl LogLevel {
+    pub(super) fn read(keys: &mut Keys) -> Result<Self, Error> {
+        let Some(text) = keys.string("level")? else {
+            return Ok(Self::default());
+        };
+        match text.as_str() {
+            "ordered" => Ok(Self::Ordered),
+            "strict" => Ok(Self::Strict),
+            _ => Err(keys.refuse("level", &text, &["ordered", "strict"])),
+        }
+    }
+}
+
+/// Who asks.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Who {
+    /// A user by name.
+    User(String),
+    /// A user by number.
+    Uid(u32),
+    /// A group by name.
+    Group(String),
+    /// A control group.
+    Cgroup(String),
+    /// A program.
+    Exe(String),
+    /// A workload's identity.
+    SpiffeId(String),
+}
+
+/// Who may ask for what.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Allow {
+    /// Who; all of these must hold.
+    pub who: Vec<Who>,
+    /// In which roots.
+    pub roots: Vec<String>,
+    /// Which paths below them, as patterns; all if there are none.
+    pub paths: Vec<String>,
+    /// What: `read`, `write`, or verbs by name; all if there are none.
+    pub verbs: Vec<String>,
+}
+
+const KEYS: &[&str] = &[
+    "user",
+    "uid",
+    "group",
+    "cgroup",
+    "exe",
+    "spiffe_id",
+    "roots",
+    "paths",
+    "verbs",
+];
+
+impl Allow {
+    pub(super) fn read(mut keys: Keys) -> Result<Self, Error> {
+        let mut who = Vec::new();
+        who.extend(keys.string("user")?.map(Who::User));
+        if let Some(uid) = keys.integer("uid")? {
+            let uid = u32::try_from(uid).map_err(|_| invalid("[[allow]]: `uid` is no user"))?;
+            who.push(Who::Uid(uid));
+        }
+        who.extend(keys.string("group")?.map(Who::Group));
+        who.extend(keys.string("cgroup")?.map(Who::Cgroup));
+        who.extend(keys.string("exe")?.map(Who::Exe));
+        who.extend(keys.string("spiffe_id")?.map(Who::SpiffeId));
+        if who.is_empty() {
+            return Err(invalid(
+                "[[allow]] says nobody: give `user`, `uid`, `group`, `cgroup`, `exe` or `spiffe_id`",
+            ));
+        }
+        let allow = Self {
+            who,
+            roots: keys.strings("roots")?,
+            paths: keys.strings("paths")?,
+            verbs: keys.strings("verbs")?,
+        };
+        let known = || {
+            ["read", "write"]
+                .into_iter()
+                .chain(Verb::ALL.iter().map(|verb| verb.name()))
+        };
+        for verb in &allow.verbs {
+            if !known().any(|name| name == verb) {
+                let close = table::suggest(verb, known());
+                return Err(invalid(format!("[[allow]]: unknown verb `{verb}`{close}")));
+            }
+        }
+        keys.finish(KEYS)?;
+        Ok(allow)
+    }
+}

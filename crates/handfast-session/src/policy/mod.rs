@@ -1,0 +1,153 @@
+//! The policy file: roots, modes, patterns, limits and leases in one TOML format.
+//!
+//! Unknown keys are errors: tolerance here would fail open. Relative paths count from the
+//! directory of the file. What a reader of the policy does not use itself (leases, log, who may ask)
+//! is checked all the same, so that one file serves a session, a server and a broker.
+
+mod lease;
+mod root;
+mod size;
+mod table;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use handfast::{ErrorKind, Root};
+
+use crate::error::Error;
+use crate::quota::Quota;
+use crate::session::SessionSpec;
+pub use lease::{Allow, Bind, Lease, LogLevel, OnRevoke, Who, Writes};
+pub use root::PolicyRoot;
+use table::Keys;
+
+/// A policy file, read and checked.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Policy {
+    /// The directories, in the order of the file.
+    pub roots: Vec<PolicyRoot>,
+    /// Limits of the session as a whole.
+    pub quota: Quota,
+    /// How leases are given.
+    pub lease: Lease,
+    /// How durable the log is.
+    pub log: LogLevel,
+    /// Who may ask for what; nobody is named if it is empty.
+    pub allow: Vec<Allow>,
+}
+
+/// A policy file is small; beyond this it is something else.
+const MAX_POLICY: u64 = 1 << 20;
+
+impl Policy {
+    /// Reads a policy file at an ambient path.
+    ///
+    /// # Errors
+    /// `Invalid` with what is wrong and where; as [`Root::open_ambient`] for the directory.
+    pub fn read_ambient(path: impl AsRef<Path>) -> Result<Self, Error> {
+        use std::os::unix::ffi::OsStrExt;
+        let path = std::path::absolute(path)?;
+        let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(invalid("the policy's path names no file"));
+        };
+        let name = handfast::RelPath::parse(name.as_bytes())?;
+        let text = Root::open_ambient(dir)?.read_to_limit(&name, MAX_POLICY)?;
+        let text = String::from_utf8(text).map_err(|_| invalid("it is not UTF-8"))?;
+        Self::parse(&text, dir)
+    }
+
+    /// Reads a policy from text; relative paths in it count from a directory.
+    ///
+    /// # Errors
+    /// `Invalid` with what is wrong and where.
+    pub fn parse(text: &str, dir: &Path) -> Result<Self, Error> {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            let message = error.message().to_owned();
+            match error.span() {
+                Some(span) => invalid(format!("line {}: {message}", line_of(text, span.start))),
+                None => invalid(message),
+            }
+        })?;
+        let mut keys = Keys::new("", table);
+        let version = keys.integer("version")?;
+        if version != Some(1) {
+            return Err(invalid("`version = 1` must stand at the top"));
+        }
+        let mut policy = Self {
+            roots: Vec::new(),
+            quota: root::quota(&mut keys)?,
+            lease: Lease::default(),
+            log: LogLevel::default(),
+            allow: Vec::new(),
+        };
+        for table in keys.tables("root")? {
+            policy.roots.push(PolicyRoot::read(table, dir)?);
+        }
+        if let Some(table) = keys.table("lease")? {
+            policy.lease = Lease::read(table)?;
+        }
+        if let Some(mut table) = keys.table("log")? {
+            policy.log = LogLevel::read(&mut table)?;
+            table.finish(&["level"])?;
+        }
+        for table in keys.tables("allow")? {
+            policy.allow.push(Allow::read(table)?);
+        }
+        // The auditor's own part; it reads and checks it.
+        keys.skip("audit");
+        keys.finish(&["version", "root", "quota", "lease", "log", "allow", "audit"])?;
+        policy.check()?;
+        Ok(policy)
+    }
+
+    /// What contradicts itself.
+    fn check(&self) -> Result<(), Error> {
+        if self.roots.is_empty() {
+            return Err(invalid("there is no `[[root]]`"));
+        }
+        let mut names = BTreeSet::new();
+        for root in &self.roots {
+            if !names.insert(root.name.as_str()) {
+                return Err(invalid(format!("two roots have the name `{}`", root.name)));
+            }
+        }
+        for allow in &self.allow {
+            for name in &allow.roots {
+                if !names.contains(name.as_str()) {
+                    let close = table::suggest(name, names.iter().copied());
+                    return Err(invalid(format!(
+                        "[[allow]] names an unknown root `{name}`{close}"
+                    )));
+                }
+            }
+        }
+        if self.lease.ttl > self.lease.max_ttl {
+            return Err(invalid("[lease]: `ttl` is longer than `max_ttl`"));
+        }
+        Ok(())
+    }
+
+    /// The session that the policy describes.
+    #[must_use]
+    pub fn session(&self) -> SessionSpec {
+        let spec = SessionSpec::new().quota(self.quota);
+        self.roots
+            .iter()
+            .fold(spec, |spec, root| spec.mount(root.mount.clone()))
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+pub(crate) fn invalid(why: impl Into<String>) -> Error {
+    Error::new(
+        ErrorKind::Invalid,
+        format!("the policy is not valid: {}", why.into()),
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Links below a mount, read one at a time and put into the path.
+//!
+//! This only ever produces another path. The layer below still refuses every link, so whatever
+//! happens between reading a link and using the path, nothing is followed that was not decided on.
+
+use handfast::{ErrorKind, Limits, Name, RelPath};
+
+use crate::error::Error;
+use crate::pipeline::{Last, MAX_LINKS, Place, decide};
+use crate::rules::{Access, Shape};
+
+/// One thing still to be done.
+enum Step {
+    Name(Name),
+    /// `..` in a link's target.
+    Up,
+}
+
+/// Puts the targets of links in their place, until there are none on the way. `None` if there are
+/// none to begin with, or links are not followed here.
+pub(crate) fn settle<'a>(
+    place: Place<'a>,
+    last: Last,
+    access: Access,
+) -> Result<Option<Place<'a>>, Error> {
+    if !place.follows_links() {
+        return Ok(None);
+    }
+    let mut pending: Vec<Step> = place
+        .path
+        .segments()
+        .rev()
+        .map(|name| Step::Name(name.to_name()))
+        .collect();
+    // Names that were looked at and are no links: `..` after them is their parent by name too.
+    let mut at = Vec::new();
+    let mut links = 0;
+    let mut must_be_dir = place.path.must_be_dir();
+    let mut through_link = place.through_link;
+    while let Some(step) = pending.pop() {
+        let name = match step {
+            Step::Up => {
+                at.pop().ok_or_else(escape)?;
+                continue;
+            }
+            Step::Name(name) => name,
+        };
+        if pending.is_empty() && last == Last::Itself {
+            at.push(name);
+            break;
+        }
+        let here = path_of(&at, Some(&name))?;
+        let is_link = match place.mount.layer.symlink_metadata(&here) {
+            Ok(status) => status.is_symlink(),
+            Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+            // The operation itself names what is missing or in the way.
+            Err(_) => false,
+        };
+        if !is_link {
+            at.push(name);
+            continue;
+        }
+        links += 1;
+        if links > MAX_LINKS {
+            return Err(Error::new(ErrorKind::Link, "too many links, or a loop"));
+        }
+        // The link stands under a name of its own, and may be protected by it.
+        let link = Place {
+            mount: place.mount,
+            path: here,
+            through_link: false,
+        };
+        decide(&link, access, Shape::MaybeDir)?;
+        let target = place.mount.layer.read_link(&link.path)?;
+        if target.first() == Some(&b'/') {
+            return Err(escape());
+        }
+        if pending.is_empty() {
+            through_link = true;
+            must_be_dir |= target.ends_with(b"/");
+        }
+        for segment in target.split(|byte| *byte == b'/').rev() {
+            match segment {
+                b"" | b"." => {}
+                b".." => pending.push(Step::Up),
+                name => pending.push(Step::Name(Name::parse(name)?)),
+            }
+        }
+    }
+    if links == 0 {
+        return Ok(None);
+    }
+    let mut path = path_of(&at, None)?;
+    if must_be_dir && !path.is_root() {
+        let mut text = path.as_bytes().to_vec();
+        text.push(b'/');
+        path = RelPath::clean_with(text, &LIMITS)?;
+    }
+    Ok(Some(Place {
+        mount: place.mount,
+        path,
+        through_link,
+    }))
+}
+
+/// What links may add up to.
+const LIMITS: Limits = Limits::new().with_total(8192).with_depth(512);
+
+fn path_of(at: &[Name], name: Option<&Name>) -> Result<RelPath, Error> {
+    let names: Vec<&[u8]> = at.iter().chain(name).map(Name::as_bytes).collect();
+    if names.is_empty() {
+        return Ok(RelPath::root());
+    }
+    Ok(RelPath::parse_with(names.join(&b'/'), &LIMITS)?)
+}
+
+fn escape() -> Error {
+    Error::new(ErrorKind::Escape, "a link leads outside the mount")
+}

@@ -1,0 +1,254 @@
+//! Protected patterns: what may be neither read nor changed, and what may not be changed.
+
+mod glob;
+mod matcher;
+mod pattern;
+mod presets;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use handfast::{RelPath, escape};
+
+use crate::error::Error;
+pub(crate) use matcher::Protection;
+use matcher::{Found, Matcher};
+use pattern::Pattern;
+pub use presets::PRESETS;
+
+/// Patterns of one mount, as in gitignore without `!`. A matched directory covers all below it;
+/// `deny` beats `read_only`, for reading and for changing alike.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Protect {
+    /// Neither read nor changed.
+    pub deny: Vec<String>,
+    /// Read, and not changed.
+    pub read_only: Vec<String>,
+}
+
+impl Protect {
+    /// No patterns.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The patterns of a preset, see [`PRESETS`].
+    ///
+    /// # Errors
+    /// `Invalid` if there is none of that name.
+    pub fn preset(name: &str) -> Result<Self, Error> {
+        presets::preset(name)
+    }
+
+    /// With one more pattern that denies.
+    #[must_use]
+    pub fn with_deny(mut self, pattern: impl Into<String>) -> Self {
+        self.deny.push(pattern.into());
+        self
+    }
+
+    /// With one more pattern that forbids changes.
+    #[must_use]
+    pub fn with_read_only(mut self, pattern: impl Into<String>) -> Self {
+        self.read_only.push(pattern.into());
+        self
+    }
+
+    /// Both sets together.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.deny.extend(other.deny);
+        self.read_only.extend(other.read_only);
+        self
+    }
+}
+
+/// What an operation wants of a path.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Access {
+    /// To see or read it.
+    Read,
+    /// To create, change, move or remove it.
+    Change,
+}
+
+/// Whether a path is known to name a directory.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Shape {
+    /// The operation works on directories only, or could make one: `name/` patterns count.
+    MaybeDir,
+    /// The operation reads files only.
+    File,
+}
+
+/// The pattern that decided, for messages.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Rule {
+    /// `deny` or `read_only`.
+    pub list: &'static str,
+    /// The pattern as it was written.
+    pub pattern: String,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}`", self.list, escape(self.pattern.as_bytes()))
+    }
+}
+
+/// Patterns, compiled.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    patterns: Vec<(Protection, String)>,
+    exact: Matcher,
+    /// For directories that fold case; `None` without patterns.
+    folded: Option<Matcher>,
+}
+
+/// What the rules say about a path, whatever is done to it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Verdict {
+    found: Found,
+}
+
+impl Rules {
+    pub(crate) fn compile(protect: &Protect) -> Result<Self, Error> {
+        let deny = protect.deny.iter().map(|text| (Protection::Deny, text));
+        let read_only = protect
+            .read_only
+            .iter()
+            .map(|text| (Protection::ReadOnly, text));
+        let parsed: Vec<(Protection, Pattern)> = deny
+            .chain(read_only)
+            .map(|(protection, text)| Ok((protection, Pattern::parse(text)?)))
+            .collect::<Result<_, Error>>()?;
+        let exact = Matcher::new(parsed.iter().enumerate().map(
+            |(index, (protection, pattern))| {
+                (index, *protection, pattern.dir_only, &*pattern.segments)
+            },
+        ));
+        let folded: Vec<Vec<_>> = parsed
+            .iter()
+            .map(|(_, pattern)| pattern.segments.iter().map(glob::Segment::folded).collect())
+            .collect();
+        let folded = (!parsed.is_empty()).then(|| {
+            Matcher::new(parsed.iter().zip(&folded).enumerate().map(
+                |(index, ((protection, pattern), segments))| {
+                    (index, *protection, pattern.dir_only, &**segments)
+                },
+            ))
+        });
+        Ok(Self {
+            patterns: parsed
+                .into_iter()
+                .map(|(protection, pattern)| (protection, pattern.text))
+                .collect(),
+            exact,
+            folded,
+        })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// What the patterns say, with names taken as they are spelled.
+    pub(crate) fn judge(&self, path: &RelPath) -> Verdict {
+        Verdict {
+            found: self.exact.find(path.segments().map(|name| name.as_bytes())),
+        }
+    }
+
+    /// What the patterns say where case does not matter.
+    pub(crate) fn judge_folded(&self, path: &RelPath) -> Verdict {
+        let Some(folded) = &self.folded else {
+            return Verdict {
+                found: Found::default(),
+            };
+        };
+        let bytes = path.as_bytes();
+        if bytes.is_ascii() {
+            let lower = bytes.to_ascii_lowercase();
+            let names = lower
+                .split(|byte| *byte == b'/')
+                .filter(|name| !name.is_empty());
+            return Verdict {
+                found: folded.find(names),
+            };
+        }
+        let names: Vec<Vec<u8>> = path
+            .segments()
+            .map(|name| handfast::fold_case(name.as_bytes()))
+            .collect();
+        Verdict {
+            found: folded.find(names.iter().map(Vec::as_slice)),
+        }
+    }
+
+    /// The rule that forbids an access, if one does. `folds` says whether case does not matter
+    /// there; it is asked only if that makes a difference.
+    pub(crate) fn decide(
+        &self,
+        path: &RelPath,
+        access: Access,
+        shape: Shape,
+        folds: impl FnOnce() -> bool,
+    ) -> Option<Rule> {
+        if self.is_empty() {
+            return None;
+        }
+        let folded = self.forbids(&self.judge_folded(path), access, shape);
+        // For ASCII, what is found with case is found without: the usual answer comes from one
+        // look. Folding other text may also hide a match.
+        if folded.is_none() && path.as_bytes().is_ascii() {
+            return None;
+        }
+        let exact = self.forbids(&self.judge(path), access, shape);
+        match (exact, folded) {
+            (None, Some(rule)) if folds() => Some(rule),
+            (exact, _) => exact,
+        }
+    }
+
+    /// Whether nothing below the path is under a rule because of where the path lies.
+    pub(crate) fn is_ordinary_below(&self, verdict: &Verdict) -> bool {
+        self.exact.is_ordinary_below(&verdict.found)
+    }
+
+    /// The rule that forbids an access, if one does.
+    pub(crate) fn forbids(&self, verdict: &Verdict, access: Access, shape: Shape) -> Option<Rule> {
+        let said = match shape {
+            Shape::MaybeDir => verdict.found.if_dir,
+            Shape::File => verdict.found.protection,
+        };
+        match said {
+            Some((Protection::Deny, index)) => Some(self.rule(index)),
+            Some((Protection::ReadOnly, index)) if access == Access::Change => {
+                Some(self.rule(index))
+            }
+            _ => None,
+        }
+    }
+
+    fn rule(&self, index: usize) -> Rule {
+        let (protection, text) = &self.patterns[index];
+        Rule {
+            list: match protection {
+                Protection::Deny => "deny",
+                Protection::ReadOnly => "read_only",
+            },
+            pattern: text.clone(),
+        }
+    }
+}
+
+impl Verdict {
+    /// What could be said about entries below.
+    pub(crate) fn below(&self) -> &BTreeSet<u32> {
+        &self.found.below
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! Names: renaming, linking, removing.
+
+use handfast::{ErrorKind, RenameMode, Verb, Version};
+
+use super::read::judge_names;
+use crate::error::{Error, Reason};
+use crate::pipeline::{Ask, Op, Place};
+use crate::rules::Access;
+use crate::session::Session;
+use crate::vpath::VirtualPath;
+
+impl Session {
+    /// Renames an entry: a link moves itself.
+    ///
+    /// # Errors
+    /// `Mount` if the two ends lie in different mounts; `Denied` if either end, or anything that
+    /// could lie below, would come under a rule or leave one; otherwise as
+    /// [`handfast::Root::rename`].
+    ///
+    /// # Security
+    /// What lies below a directory is judged from the patterns alone: a directory does not move to
+    /// or from a place below which a pattern with a fixed place could match.
+    pub fn rename(
+        &self,
+        from: impl AsRef<[u8]>,
+        to: impl AsRef<[u8]>,
+        mode: RenameMode,
+    ) -> Result<(), Error> {
+        let (from, to) = (from.as_ref(), to.as_ref());
+        let source = Ask::change(Verb::Rename, from).itself();
+        let target = Ask::change(Verb::Rename, to).itself();
+        self.act_on_two(source, target, |source, target, _| {
+            self.refuse_mount_point(from)?;
+            self.refuse_mount_point(to)?;
+            require_one_mount(source, target)?;
+            require_same_rules(source, target, mode)?;
+            source.mount.layer.rename(&source.path, &target.path, mode)
+        })
+    }
+
+    /// Gives a regular file another name, in a read-write mount.
+    ///
+    /// # Errors
+    /// `Unsupported` in an overlay; `Mount` between mounts; `Denied` if a rule holds for either
+    /// name; otherwise as [`handfast::Root::hard_link`].
+    pub fn hard_link(&self, source: impl AsRef<[u8]>, new: impl AsRef<[u8]>) -> Result<(), Error> {
+        // Another name is another way to change the file: the source must be one that may be.
+        let from = Ask::change(Verb::HardLink, source.as_ref()).itself();
+        let to = Ask::change(Verb::HardLink, new.as_ref()).itself();
+        self.act_on_two(from, to, |source, target, _| {
+            require_one_mount(source, target)?;
+            judge_names(source, Access::Change)?;
+            source.mount.layer.hard_link(&source.path, &target.path)
+        })
+    }
+
+    /// Creates a link with a relative target that stays in the mount.
+    ///
+    /// # Errors
+    /// `Escape` for other targets; `Exists`; `Denied` also where a pattern speaks of what lies
+    /// below the name: others would follow the link there.
+    pub fn symlink(&self, target: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> Result<(), Error> {
+        let target = target.as_ref();
+        let ask = Ask::change(Verb::Symlink, path.as_ref()).itself();
+        self.act(ask, |place, _| {
+            let rules = &place.mount.rules;
+            if !rules.is_ordinary_below(&rules.judge(&place.path)) {
+                return Err(would_lose(
+                    "a link here would lead away from protected names below it",
+                ));
+            }
+            place.mount.layer.symlink(target, &place.path)
+        })
+    }
+
+    /// Removes a file or a link.
+    ///
+    /// # Errors
+    /// `IsADirectory`; otherwise as [`Session::write`].
+    pub fn remove_file(&self, path: impl AsRef<[u8]>) -> Result<(), Error> {
+        let ask = Ask::change(Verb::RemoveFile, path.as_ref()).itself();
+        self.act(ask, |place, _| place.mount.layer.remove_file(&place.path))
+    }
+
+    /// Removes a file only if it is still the version that was seen.
+    ///
+    /// # Errors
+    /// `Stale` if it is not; otherwise as [`Session::remove_file`].
+    pub fn remove_if(&self, path: impl AsRef<[u8]>, version: &Version) -> Result<(), Error> {
+        let ask = Ask::change(Verb::RemoveIf, path.as_ref()).itself();
+        self.act(ask, |place, _| {
+            place.mount.layer.remove_if(&place.path, version)
+        })
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// `NotEmpty`, `NotADirectory`; otherwise as [`Session::write`].
+    pub fn remove_dir(&self, path: impl AsRef<[u8]>) -> Result<(), Error> {
+        let bytes = path.as_ref();
+        let ask = Ask::change(Verb::RemoveDir, bytes).itself();
+        self.act(ask, |place, _: &Op<'_>| {
+            self.refuse_mount_point(bytes)?;
+            place.mount.layer.remove_dir(&place.path)
+        })
+    }
+
+    /// Mount points and what lies above them are not moved or removed.
+    pub(super) fn refuse_mount_point(&self, bytes: &[u8]) -> Result<(), Error> {
+        if self.mounts().holds_mount(&VirtualPath::parse(bytes)?) {
+            return Err(Error::new(ErrorKind::Busy, "something is mounted there")
+                .because(Reason::MountPoint));
+        }
+        Ok(())
+    }
+}
+
+fn require_one_mount(source: &Place<'_>, target: &Place<'_>) -> Result<(), Error> {
+    if std::ptr::eq(source.mount, target.mount) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Mount,
+        "the two ends lie in different mounts; copy and remove instead",
+    )
+    .because(Reason::TwoMounts))
+}
+
+/// Nothing below gains or loses a rule. Both names themselves were judged: neither is protected.
+fn require_same_rules(
+    source: &Place<'_>,
+    target: &Place<'_>,
+    mode: RenameMode,
+) -> Result<(), Error> {
+    let rules = &source.mount.rules;
+    if rules.is_empty() {
+        return Ok(());
+    }
+    let exact = rules.judge(&source.path).below() == rules.judge(&target.path).below();
+    let folded =
+        rules.judge_folded(&source.path).below() == rules.judge_folded(&target.path).below();
+    if exact && folded {
+        return Ok(());
+    }
+    // A file has nothing below it. A link may lead to a directory, and counts as one.
+    let is_file = |place: &Place<'_>| {
+        place
+            .mount
+            .layer
+            .symlink_metadata(&place.path)
+            .is_ok_and(|status| status.is_file())
+    };
+    if is_file(source) && (mode != RenameMode::Exchange || is_file(target)) {
+        return Ok(());
+    }
+    Err(would_lose(
+        "names below it would come under a protected pattern, or leave one",
+    ))
+}
+
+fn would_lose(why: &str) -> Error {
+    Error::new(ErrorKind::Denied, why).because(Reason::Protected)
+}

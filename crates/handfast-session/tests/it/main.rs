@@ -1,0 +1,23 @@
+//! Sessions from outside: what an agent can do, what it cannot, and what survives.
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    reason = "tests are named after what they show, and nobody depends on them"
+)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "tests set their scenes with ambient calls"
+)]
+#![cfg(all(target_os = "linux", not(handfast_unsupported)))]
+
+mod commit;
+mod foreign;
+mod model;
+mod modes;
+mod mounts;
+mod overlay;
+mod protect;
+mod siege;
+mod support;

@@ -1,0 +1,191 @@
+//! Which mounts there may be, and which one a path belongs to.
+
+use std::sync::{Arc, Mutex};
+
+use handfast::ErrorKind;
+use handfast_session::{Catalogue, Mode, MountSpec, Reason, Session, SessionOptions, SessionSpec};
+
+use crate::support::*;
+
+fn two(one: MountSpec, other: MountSpec) -> Result<Session, handfast_session::Error> {
+    Session::new(&SessionSpec::new().mount(one).mount(other))
+}
+
+fn rw(path: std::path::PathBuf, at: &str) -> MountSpec {
+    MountSpec::new(path, v(at)).mode(Mode::ReadWrite)
+}
+
+#[test]
+fn the_longest_prefix_wins_by_components() {
+    let scratch = Scratch::new();
+    scratch.dir("data").dir("deep").dir("other");
+    let session = Session::new(
+        &SessionSpec::new()
+            .mount(rw(scratch.at("data"), "/data"))
+            .mount(rw(scratch.at("deep"), "/data/deep"))
+            .mount(rw(scratch.at("other"), "/database")),
+    )
+    .unwrap();
+    session.write("/data/a", "data").unwrap();
+    session.write("/data/deep/a", "deep").unwrap();
+    session.write("/database/a", "other").unwrap();
+    session.write("/data/deep/../b", "folded").unwrap();
+    assert_eq!(scratch.read("data/a"), "data");
+    assert_eq!(scratch.read("deep/a"), "deep");
+    assert_eq!(scratch.read("other/a"), "other");
+    assert_eq!(scratch.read("data/b"), "folded");
+    let names = |path: &str| -> Vec<String> {
+        let entries = session.read_dir(path).unwrap();
+        entries.iter().map(|entry| entry.name.to_string()).collect()
+    };
+    assert_eq!(names("/"), ["data", "database"]);
+    assert_eq!(names("/data"), ["a", "b", "deep"]);
+    let error = session.read("/dat").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(error.reason(), Some(Reason::NotMounted));
+    assert_eq!(kind(session.write("/x", "")), ErrorKind::NotFound);
+    assert_eq!(kind(session.remove_dir("/data/deep")), ErrorKind::Busy);
+    let mode = handfast::RenameMode::Replace;
+    assert_eq!(
+        kind(session.rename("/data/deep", "/data/x", mode)),
+        ErrorKind::Busy
+    );
+    let across = session.rename("/data/a", "/database/b", mode).unwrap_err();
+    assert_eq!(
+        (across.kind(), across.reason()),
+        (ErrorKind::Mount, Some(Reason::TwoMounts))
+    );
+    session.copy("/data/a", "/database/b").unwrap();
+    assert_eq!(scratch.read("other/b"), "data");
+}
+
+#[test]
+fn mounts_that_contradict_each_other_are_refused() {
+    let scratch = Scratch::new();
+    scratch.dir("a/b").dir("c");
+    let refused = |one, other| kind(two(one, other));
+    let twice = refused(rw(scratch.at("a"), "/x"), rw(scratch.at("c"), "/x/"));
+    assert_eq!(twice, ErrorKind::Invalid);
+    let same = refused(rw(scratch.at("a"), "/x"), rw(scratch.at("c/../a"), "/y"));
+    assert_eq!(same, ErrorKind::Invalid);
+    let nested = refused(rw(scratch.at("a"), "/x"), rw(scratch.at("a/b"), "/y"));
+    assert_eq!(nested, ErrorKind::Invalid);
+    let nested = refused(rw(scratch.at("a/b"), "/x"), rw(scratch.at("a"), "/y"));
+    assert_eq!(nested, ErrorKind::Invalid);
+    two(rw(scratch.at("a"), "/x"), rw(scratch.at("c"), "/x/y")).unwrap();
+    let error = Session::new(&scratch.spec(Mode::Overlay)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "an overlay needs a home");
+    assert!(!error.to_string().contains("handfast-session-"), "{error}");
+}
+
+#[test]
+fn our_own_state_is_denied_by_identity_and_never_mounted() {
+    let scratch = Scratch::new();
+    scratch.file("a", "1");
+    let state = scratch.at("hidden/state");
+    let catalogue = Catalogue::open_ambient(&state).unwrap();
+    catalogue.create("s", &scratch.spec(Mode::Overlay)).unwrap();
+    let session = catalogue.open("s").unwrap();
+    assert_eq!(session.read("/a").unwrap(), b"1");
+    session.write("/a", "2").unwrap();
+    for path in [
+        "/hidden/state",
+        "/hidden/state/sessions",
+        "/hidden/state/sessions/s/spec",
+    ] {
+        assert_eq!(
+            kind(session.symlink_metadata(path)),
+            ErrorKind::Denied,
+            "{path}"
+        );
+        assert_eq!(kind(session.read_dir(path)), ErrorKind::Denied, "{path}");
+        assert_eq!(kind(session.write(path, "")), ErrorKind::Denied, "{path}");
+    }
+    // Moved by the owner, it is still the same directory.
+    std::fs::rename(scratch.at("hidden"), scratch.at("elsewhere")).unwrap();
+    assert_eq!(
+        kind(session.read_dir("/elsewhere/state")),
+        ErrorKind::Denied
+    );
+    let inside = MountSpec::new(scratch.at("elsewhere/state/sessions"), v("/"));
+    let catalogue = Catalogue::open_ambient(scratch.at("elsewhere/state")).unwrap();
+    let error = catalogue
+        .create("t", &SessionSpec::new().mount(inside))
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}
+
+#[test]
+fn a_replaced_base_is_noticed() {
+    let scratch = Scratch::new();
+    scratch.file("a", "1");
+    let session = scratch.session(Mode::Overlay);
+    session.write("/b", "2").unwrap();
+    std::fs::rename(scratch.base(), scratch.top.join("moved")).unwrap();
+    // A session that is open keeps the directory it was given.
+    assert_eq!(session.read("/a").unwrap(), b"1");
+    drop(session);
+    std::fs::create_dir(scratch.base()).unwrap();
+    assert_eq!(kind(scratch.catalogue().open("s")), ErrorKind::Stale);
+    std::fs::remove_dir(scratch.base()).unwrap();
+    assert_eq!(kind(scratch.catalogue().open("s")), ErrorKind::NotFound);
+    std::fs::rename(scratch.top.join("moved"), scratch.base()).unwrap();
+    assert_eq!(
+        scratch.catalogue().open("s").unwrap().read("/b").unwrap(),
+        b"2"
+    );
+}
+
+#[derive(Default)]
+struct Tape(Mutex<Vec<String>>);
+
+impl handfast::Recorder for Tape {
+    fn record(&self, event: &handfast::Event<'_>) -> Result<(), handfast::RecordError> {
+        let how = match &event.decision {
+            handfast::Decision::Allowed => "allowed".to_owned(),
+            handfast::Decision::Refused { kind, .. } => kind.to_string(),
+        };
+        let line = format!("{} {} {} {how}", event.phase.name(), event.verb, event.path);
+        self.0.lock().unwrap().push(line);
+        if event.path.as_bytes() == b"frozen" {
+            return Err(handfast::RecordError::Refused("frozen".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn every_decision_is_told_before_it_takes_effect() {
+    for mode in [Mode::ReadWrite, Mode::Memory] {
+        let scratch = Scratch::new();
+        scratch.file("a", "1");
+        let tape = Arc::new(Tape::default());
+        let options = SessionOptions::new()
+            .recorder(tape.clone())
+            .actor("agent-7");
+        let protect = handfast_session::Protect::new().with_deny(".env");
+        let spec = SessionSpec::new().mount(scratch.mount(mode).protect(protect));
+        let session = Session::with_options(&spec, options).unwrap();
+        session.read("/a").unwrap();
+        session.write("/b", "2").unwrap();
+        session.read("/.env").unwrap_err();
+        session.read("/none").unwrap_err();
+        assert_eq!(kind(session.write("/frozen", "x")), ErrorKind::Denied);
+        assert_eq!(
+            kind(session.read("/frozen")),
+            ErrorKind::NotFound,
+            "it was not done"
+        );
+        let told = tape.0.lock().unwrap().clone();
+        let expected = [
+            "single read a allowed",
+            "intent write b allowed",
+            "result write b allowed",
+            "single read .env Denied",
+            "single read none NotFound",
+            "intent write frozen allowed",
+            "single read frozen NotFound",
+        ];
+        assert_eq!(told, expected, "{mode}");
+    }
+}
