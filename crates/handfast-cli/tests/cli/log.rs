@@ -404,3 +404,28 @@ fn a_log_is_made_once_and_its_keys_never_lie_in_it() {
     let args = ["log", "init", other.to_str().unwrap(), "--name", "a b"];
     assert_eq!(Run::of(&args, b"", PATIENCE).code, 2);
 }
+
+#[test]
+fn what_is_done_in_a_session_is_logged_or_not_done() {
+    let (scratch, _) = made("ordered");
+    scratch.file("a", "one");
+    scratch.new_session(&[]);
+    let log = scratch.log_dir();
+    let log = log.to_str().unwrap();
+    let logged = |verb: &[&str]| scratch.inside_session(&[&["--log", log], verb].concat(), b"two");
+    logged(&["write", "/b"]).ok();
+    logged(&["read", "/nothing"]).refused("NotFound");
+    let told: Vec<_> = events(&scratch.log("show", &[]))
+        .iter()
+        .map(Value::to_string)
+        .collect();
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert!(told[1].contains("\"b\"") && told[2].contains("\"b\""));
+    assert!(told[3].contains("\"nothing\""));
+    // A log that cannot be opened: nothing is done.
+    std::fs::remove_dir_all(scratch.log_dir()).unwrap();
+    assert_ne!(logged(&["write", "/c"]).code, 0);
+    scratch
+        .inside_session(&["stat", "/c"], b"")
+        .refused("NotFound");
+}
