@@ -146,17 +146,18 @@ mod linux {
             let session = catalogue.open(&name).unwrap();
             let copies = top.join(format!("copies{round}"));
             std::fs::create_dir(&copies).unwrap();
-            let begun = Instant::now();
+            // In turns, file by file: the disk's own moods meet both alike.
+            let mut sum = (Duration::ZERO, Duration::ZERO);
             for number in 0..64 {
                 let from = base.join(format!("big{number}"));
+                let begun = Instant::now();
                 std::fs::copy(from, copies.join(number.to_string())).unwrap();
-            }
-            best.0 = best.0.min(begun.elapsed());
-            let begun = Instant::now();
-            for number in 0..64 {
+                sum.0 += begun.elapsed();
+                let begun = Instant::now();
                 session.append(format!("/big{number}"), b"").unwrap();
+                sum.1 += begun.elapsed();
             }
-            best.1 = best.1.min(begun.elapsed());
+            best = (best.0.min(sum.0), best.1.min(sum.1));
         }
         ratio("copy-up of 1 MiB, to a plain copy (<= 1.1)", best);
     }

@@ -46,6 +46,7 @@ mod state;
 mod textdiff;
 mod verbs;
 mod vpath;
+mod whole;
 
 pub use error::{Error, Reason};
 pub use file::SessionFile;
@@ -56,7 +57,8 @@ pub use overlay::{CommitOptions, DiffKind, OnConflict};
 pub use policy::Policy;
 pub use quota::Quota;
 pub use rules::{Access, PRESETS, Protect, Rule};
-pub use session::{Changed, Committed, MountUsage, Session, SessionOptions, SessionSpec};
+pub use session::{Session, SessionOptions, SessionSpec};
 pub use state::Catalogue;
 pub use verbs::{Entry, Explanation, Walk, WalkEntry, Wanted};
 pub use vpath::VirtualPath;
+pub use whole::{Changed, Committed, MountUsage};

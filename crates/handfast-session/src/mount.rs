@@ -328,25 +328,25 @@ impl MountTable {
 /// What is left of `path` below `above`, compared by components.
 pub(crate) fn below(above: &RelPath, path: &RelPath) -> Option<RelPath> {
     let (prefix, bytes) = (above.as_bytes(), path.as_bytes());
-    let rest = if prefix.is_empty() {
-        bytes
-    } else {
-        match bytes.strip_prefix(prefix)? {
-            b"" => b"",
-            [b'/', rest @ ..] => rest,
-            _ => return None,
-        }
+    if prefix.is_empty() {
+        return Some(path.clone());
+    }
+    let rest = match bytes.strip_prefix(prefix)? {
+        b"" => b"",
+        [b'/', rest @ ..] => rest,
+        _ => return None,
     };
     if rest.is_empty() {
         return Some(RelPath::root());
     }
-    let mut rest = rest.to_vec();
-    if path.must_be_dir() {
-        rest.push(b'/');
-    }
     let wide = handfast::Limits::new()
         .with_depth(usize::MAX)
         .with_total(usize::MAX);
+    if !path.must_be_dir() {
+        return RelPath::parse_with(rest, &wide).ok();
+    }
+    let mut rest = rest.to_vec();
+    rest.push(b'/');
     RelPath::clean_with(rest, &wide).ok()
 }
 

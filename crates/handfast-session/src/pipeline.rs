@@ -236,6 +236,11 @@ impl<'a> Op<'a> {
         }
     }
 
+    /// The path that was asked for.
+    pub(crate) fn path(&self) -> &VirtualPath {
+        self.path
+    }
+
     /// Tells the recorder what is about to happen, once. Nothing is given out or changed before.
     pub(crate) fn allow(&self, mount: &Mount, object: Option<&Metadata>) -> Result<(), Error> {
         if self.told.get().is_some() {

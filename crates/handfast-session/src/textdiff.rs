@@ -1,7 +1,7 @@
 //! Changes as unified text.
 
 use crate::overlay::Sides;
-use crate::session::Changed;
+use crate::whole::Changed;
 
 /// The unified diff of two texts; `None` if a side is not text.
 pub(crate) fn unified(change: &Changed, sides: &Sides) -> Option<String> {

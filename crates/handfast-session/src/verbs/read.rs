@@ -116,13 +116,13 @@ impl Session {
                     .mount
                     .check_other_names(&opened.metadata, Access::Read)?;
                 op.allow(place.mount, Some(&opened.metadata))?;
-                let path = VirtualPath::parse(bytes)?;
+                let path = op.path().clone();
                 let (file, facts) = (opened.file, opened.metadata);
                 Ok(SessionFile::new(file, facts, path, false, None, ticket))
             });
         }
         check_options(how)?;
-        self.act(Ask::change(Verb::OpenWrite, bytes), |place, _| {
+        self.act(Ask::change(Verb::OpenWrite, bytes), |place, op| {
             let ticket = self.account().ticket(self.number_of(place.mount))?;
             let mut inner = how;
             if place.through_link {
@@ -134,7 +134,7 @@ impl Session {
             place
                 .mount
                 .check_other_names(&opened.metadata, Access::Change)?;
-            let path = VirtualPath::parse(bytes)?;
+            let path = op.path().clone();
             let (file, facts) = (opened.file, opened.metadata);
             let file = SessionFile::new(file, facts, path, how.append, opened.meter, ticket);
             if how.truncate && file.metadata().len > 0 {

@@ -5,19 +5,21 @@
 //! its lock is held; so nothing is counted twice or not at all, and whoever dies between charge
 //! and effect leaves a charge that is too high, never too low.
 
+mod books;
+mod handle;
+
 use std::collections::HashMap;
-use std::fs::File;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use handfast::{ErrorKind, Metadata, RelPath, Root};
 
-use crate::codec::{Reader, Writer, unknown};
 use crate::error::{Error, Reason};
 use crate::gate::{Gate, Locked};
 use crate::log::{Log, News};
 use crate::quota::Quota;
+use books::{Books, Charge, Entry};
+pub(crate) use handle::{FileMeter, HandleTicket};
 
 const CHARGES: &str = "charges";
 
@@ -39,26 +41,6 @@ impl Key {
     }
 }
 
-/// What an object was charged.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-struct Charge {
-    /// Its length before the session.
-    base: u64,
-    /// What it grew by.
-    bytes: u64,
-    /// One if the session made it.
-    inodes: u64,
-}
-
-#[derive(Clone, Debug, Eq, PartialEq)]
-enum Entry {
-    Set(Key, Charge),
-    Clear(Key),
-    /// Something is about to be made under a path; which object it will be is not known yet.
-    Pending(u32, Vec<u8>, Charge),
-    Done(u32, Vec<u8>),
-}
-
 /// What one or all mounts have used.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Used {
@@ -68,14 +50,6 @@ pub struct Used {
     pub inodes: u64,
     /// Handles open in this process.
     pub handles: u64,
-}
-
-#[derive(Default)]
-struct Books {
-    log: Option<Log>,
-    charges: HashMap<Key, Charge>,
-    pending: HashMap<(u32, Vec<u8>), Charge>,
-    totals: Vec<Used>,
 }
 
 /// The account of a session.
@@ -484,185 +458,5 @@ impl Account {
             .copied()
             .unwrap_or_default();
         Ok(Used { handles, ..used })
-    }
-}
-
-impl Books {
-    fn catch_up(&mut self) -> Result<(), Error> {
-        let Some(mut log) = self.log.take() else {
-            return Ok(());
-        };
-        let read = log.catch_up(true, |bytes| {
-            self.apply(Entry::read(bytes)?);
-            Ok(())
-        });
-        self.log = Some(log);
-        read
-    }
-
-    /// Writes an entry down, then does it.
-    fn enter(&mut self, entry: Entry) -> Result<(), Error> {
-        if let Some(log) = &mut self.log {
-            log.append(&entry.write())?;
-        }
-        self.apply(entry);
-        Ok(())
-    }
-
-    fn apply(&mut self, entry: Entry) {
-        let (mount, old, new) = match entry {
-            Entry::Set(key, charge) => (key.mount, self.charges.insert(key, charge), charge),
-            Entry::Clear(key) => (key.mount, self.charges.remove(&key), Charge::default()),
-            Entry::Pending(mount, path, charge) => {
-                let old = self.pending.insert((mount, path), charge);
-                (mount, old, charge)
-            }
-            Entry::Done(mount, path) => {
-                let old = self.pending.remove(&(mount, path));
-                (mount, old, Charge::default())
-            }
-        };
-        let old = old.unwrap_or_default();
-        if let Some(total) = self.totals.get_mut(mount as usize) {
-            total.bytes = (total.bytes + new.bytes).saturating_sub(old.bytes);
-            total.inodes = (total.inodes + new.inodes).saturating_sub(old.inodes);
-        }
-    }
-
-    fn total(&self) -> Used {
-        self.totals.iter().fold(Used::default(), |sum, used| Used {
-            bytes: sum.bytes + used.bytes,
-            inodes: sum.inodes + used.inodes,
-            handles: 0,
-        })
-    }
-}
-
-impl Entry {
-    fn write(&self) -> Vec<u8> {
-        let mut out = Writer::default();
-        let charge = |out: &mut Writer, charge: &Charge| {
-            out.number(charge.base);
-            out.number(charge.bytes);
-            out.number(charge.inodes);
-        };
-        let key = |out: &mut Writer, key: &Key| {
-            out.number(key.mount.into());
-            out.number(key.device);
-            out.number(key.number);
-        };
-        match self {
-            Self::Set(whose, what) => {
-                out.byte(1);
-                key(&mut out, whose);
-                charge(&mut out, what);
-            }
-            Self::Clear(whose) => {
-                out.byte(2);
-                key(&mut out, whose);
-            }
-            Self::Pending(mount, path, what) => {
-                out.byte(3);
-                out.number((*mount).into());
-                out.text(path);
-                charge(&mut out, what);
-            }
-            Self::Done(mount, path) => {
-                out.byte(4);
-                out.number((*mount).into());
-                out.text(path);
-            }
-        }
-        out.bytes
-    }
-
-    fn read(bytes: &[u8]) -> Result<Self, Error> {
-        let mut input = Reader::new(bytes);
-        let mount = |input: &mut Reader<'_>| u32::try_from(input.number()?).map_err(|_| unknown());
-        let charge = |input: &mut Reader<'_>| {
-            Ok::<_, Error>(Charge {
-                base: input.number()?,
-                bytes: input.number()?,
-                inodes: input.number()?,
-            })
-        };
-        let key = |input: &mut Reader<'_>| {
-            Ok::<_, Error>(Key {
-                mount: mount(input)?,
-                device: input.number()?,
-                number: input.number()?,
-            })
-        };
-        Ok(match input.byte()? {
-            1 => Self::Set(key(&mut input)?, charge(&mut input)?),
-            2 => Self::Clear(key(&mut input)?),
-            3 => Self::Pending(
-                mount(&mut input)?,
-                input.text()?.to_vec(),
-                charge(&mut input)?,
-            ),
-            4 => Self::Done(mount(&mut input)?, input.text()?.to_vec()),
-            _ => return Err(unknown()),
-        })
-    }
-}
-
-/// Charges the growth of one open file.
-pub(crate) struct FileMeter {
-    account: Arc<Account>,
-    key: Key,
-}
-
-impl FileMeter {
-    /// Lets something happen after which the file is `end` bytes long, or longer if it was.
-    pub(crate) fn grow_to<T>(
-        &self,
-        file: &File,
-        end: u64,
-        act: impl FnOnce() -> io::Result<T>,
-    ) -> io::Result<T> {
-        let turn = self.account.turn().map_err(io::Error::from)?;
-        let now = file.metadata()?.len();
-        self.charge(&turn, end.max(now))?;
-        let done = act();
-        // A file that became shorter gives back what it grew.
-        let left = file.metadata()?.len();
-        if left < end.max(now) {
-            self.charge(&turn, left)?;
-        }
-        done
-    }
-
-    /// Lets something be added to the end.
-    pub(crate) fn append<T>(
-        &self,
-        file: &File,
-        more: u64,
-        act: impl FnOnce() -> io::Result<T>,
-    ) -> io::Result<T> {
-        let turn = self.account.turn().map_err(io::Error::from)?;
-        let end = file.metadata()?.len().saturating_add(more);
-        self.charge(&turn, end)?;
-        act()
-    }
-
-    fn charge(&self, turn: &Locked<'_, Books>, len: u64) -> io::Result<()> {
-        self.account
-            .charge_in(turn, self.key, len, false, None)
-            .map_err(io::Error::from)
-    }
-}
-
-/// One open handle; dropping it gives it back.
-pub(crate) struct HandleTicket {
-    account: Arc<Account>,
-    mount: u32,
-}
-
-impl Drop for HandleTicket {
-    fn drop(&mut self) {
-        if let Some(open) = self.account.handles.get(self.mount as usize) {
-            open.fetch_sub(1, Ordering::SeqCst);
-        }
     }
 }

@@ -1,0 +1,70 @@
+//! What open handles are charged.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::books::Books;
+use super::{Account, Key};
+use crate::gate::Locked;
+
+/// Charges the growth of one open file.
+pub(crate) struct FileMeter {
+    pub(super) account: Arc<Account>,
+    pub(super) key: Key,
+}
+
+impl FileMeter {
+    /// Lets something happen after which the file is `end` bytes long, or longer if it was.
+    pub(crate) fn grow_to<T>(
+        &self,
+        file: &File,
+        end: u64,
+        act: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<T> {
+        let turn = self.account.turn().map_err(io::Error::from)?;
+        let now = file.metadata()?.len();
+        self.charge(&turn, end.max(now))?;
+        let done = act();
+        // A file that became shorter gives back what it grew.
+        let left = file.metadata()?.len();
+        if left < end.max(now) {
+            self.charge(&turn, left)?;
+        }
+        done
+    }
+
+    /// Lets something be added to the end.
+    pub(crate) fn append<T>(
+        &self,
+        file: &File,
+        more: u64,
+        act: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<T> {
+        let turn = self.account.turn().map_err(io::Error::from)?;
+        let end = file.metadata()?.len().saturating_add(more);
+        self.charge(&turn, end)?;
+        act()
+    }
+
+    fn charge(&self, turn: &Locked<'_, Books>, len: u64) -> io::Result<()> {
+        self.account
+            .charge_in(turn, self.key, len, false, None)
+            .map_err(io::Error::from)
+    }
+}
+
+/// One open handle; dropping it gives it back.
+pub(crate) struct HandleTicket {
+    pub(super) account: Arc<Account>,
+    pub(super) mount: u32,
+}
+
+impl Drop for HandleTicket {
+    fn drop(&mut self) {
+        if let Some(open) = self.account.handles.get(self.mount as usize) {
+            open.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
