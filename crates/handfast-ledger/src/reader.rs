@@ -13,7 +13,7 @@ use crate::published;
 use crate::receipt::Proof;
 use crate::segment::{self, Item, Stop};
 use crate::store::Store;
-use crate::tiles::{TileReader, WIDTH, bundle_path, parse_bundle};
+use crate::tiles::{Bundle, TileReader, WIDTH, bundle_path};
 
 /// A log that is read.
 #[derive(Debug)]
@@ -196,16 +196,16 @@ impl LogReader {
     }
 
     /// The entries of a bundle, as wide as a tree of this size has it.
-    pub(crate) fn bundle(&self, index: u64, size: u64) -> Result<Option<Vec<Vec<u8>>>, Error> {
+    pub(crate) fn bundle(&self, index: u64, size: u64) -> Result<Option<Bundle>, Error> {
         let width = (size - index * WIDTH).min(WIDTH);
         let bytes = match self.store.read(&bundle_path(index, width))? {
             Some(bytes) => Some(bytes),
             None => self.store.read(&bundle_path(index, WIDTH))?,
         };
         let Some(bytes) = bytes else { return Ok(None) };
-        let entries = parse_bundle(&bytes)
-            .map_err(|error| Error::corrupt(index * WIDTH, error.to_string()))?;
-        Ok(Some(entries.into_iter().map(<[u8]>::to_vec).collect()))
+        Bundle::parse(bytes)
+            .map(Some)
+            .map_err(|error| Error::corrupt(index * WIDTH, error.to_string()))
     }
 
     /// One event.

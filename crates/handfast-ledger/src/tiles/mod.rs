@@ -5,7 +5,7 @@ mod path;
 mod reader;
 mod writer;
 
-pub(crate) use bundle::{parse as parse_bundle, push as push_entry};
+pub(crate) use bundle::{Bundle, parse as parse_bundle, push as push_entry};
 pub use path::{bundle_path, tile_path};
 pub(crate) use reader::TileReader;
 pub(crate) use writer::TileWriter;

@@ -6,12 +6,12 @@ use crate::event::Record;
 use crate::merkle::{Hash, root};
 use crate::segment::{self, Item, Stop};
 use crate::state::State;
-use crate::tiles::{TileReader, WIDTH};
+use crate::tiles::{Bundle, TileReader, WIDTH};
 
 /// The bundle that was looked at last.
-struct Bundle {
+struct Last {
     index: u64,
-    entries: Option<Vec<Vec<u8>>>,
+    entries: Option<Bundle>,
 }
 
 impl Verifier<'_> {
@@ -24,7 +24,7 @@ impl Verifier<'_> {
         let in_bundles = segments.first().copied().unwrap_or(published);
         self.read_bundles(in_bundles, published)?;
         let state = State::read(&self.log.store);
-        let mut bundle = Bundle {
+        let mut bundle = Last {
             index: u64::MAX,
             entries: None,
         };
@@ -80,7 +80,7 @@ impl Verifier<'_> {
                     }
                 }
                 Some(entries) => {
-                    for entry in &entries {
+                    for entry in entries.iter() {
                         self.take(entry);
                     }
                     let what = "a bundle holds too few entries".to_owned();
@@ -111,7 +111,7 @@ impl Verifier<'_> {
         is_last: bool,
         published: u64,
         evidence: u64,
-        bundle: &mut Bundle,
+        bundle: &mut Last,
     ) -> Result<bool, Error> {
         let bytes = self
             .log
@@ -177,7 +177,7 @@ impl Verifier<'_> {
     /// The bundle must hold the same bytes as the segment.
     fn compare(
         &mut self,
-        bundle: &mut Bundle,
+        bundle: &mut Last,
         index: u64,
         leaf: &[u8],
         published: u64,
