@@ -86,6 +86,16 @@ impl Flow {
         matches!(self.leaves.as_slice(), [only] if only.facts.is_one_segment())
     }
 
+    /// Works on a name itself, whatever stands there, and follows no final link.
+    pub(crate) fn acts_on_name(&self) -> bool {
+        match self.sink.kind {
+            SinkKind::Mkdir | SinkKind::MoveFrom | SinkKind::MoveTo | SinkKind::Link => true,
+            SinkKind::Delete => !self.sink.recursive,
+            SinkKind::Open => self.sink.flags.exclusive,
+            _ => false,
+        }
+    }
+
     pub(crate) fn is_walked(&self) -> bool {
         self.all(|facts| facts.has(bit::WALKED)) || (self.is_one_step() && self.any(bit::LSTAT))
     }

@@ -861,6 +861,15 @@ impl Interp<'_> {
             }
             state.add(origin, walk, at);
         }
+        // One name directly below the root: a look at the path is a look at that name.
+        let leaves = self.leaves(of, state);
+        if let [only] = leaves.as_slice()
+            && only.vid != of
+            && only.facts.is_one_segment()
+        {
+            let vid = only.vid;
+            state.add(vid, bits & bit::FILESYSTEM | bit::LSTAT, at);
+        }
     }
 
     /// The texts whose segments a path is made of.

@@ -257,7 +257,7 @@ impl Interp<'_> {
                     ..
                 }
             ),
-            Term::Index(..) => true,
+            Term::Index(_, index) => self.terms.number(*index).is_some(),
             _ => false,
         }
     }

@@ -128,6 +128,9 @@ impl Interp<'_> {
         if state.failing.is_some() && !state.missing {
             let how = if self.is_raw_error(vid, state) {
                 Failure::Raw
+            } else if matches!(self.terms.get(vid), Term::Null) {
+                // Going on as if nothing were there.
+                Failure::Swallowed
             } else {
                 Failure::Mapped
             };

@@ -28,7 +28,8 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
                     .unwrap_or(flow.sink.at));
             }
             // One name directly below the root, opened without following.
-            if flow.is_one_step() && flow.opens() && flow.sink.flags.no_follow {
+            let name_only = flow.acts_on_name() && anchored(flow, "C1");
+            if flow.is_one_step() && (flow.opens() && flow.sink.flags.no_follow || name_only) {
                 return Ok(flow.sink.at);
             }
             match flow.at(bit::LOOKED) {

@@ -29,7 +29,7 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
                 if let Some(at) = flow.at(bit::IS_REG | bit::IS_DIR).or(fd).or(later) {
                     return Ok(at);
                 }
-                if flow.sink.flags.exclusive {
+                if flow.acts_on_name() && anchored(flow, "C1") || flow.sink.flags.exclusive {
                     return Ok(flow.sink.at);
                 }
             }

@@ -1,0 +1,147 @@
+//! One guarded program per language, and what becomes of its answers when one guard is taken away
+//! or made subtly wrong.
+#![allow(missing_docs, reason = "tests are named after what they show")]
+
+use std::collections::BTreeMap;
+
+use handfast_audit::{Input, Knowledge, Options, Outcome, audit};
+
+struct Set {
+    name: &'static str,
+    base: &'static str,
+    tests_name: &'static str,
+    tests: &'static str,
+    cases: &'static str,
+}
+
+const SETS: [Set; 1] = [Set {
+    name: "base.py",
+    base: include_str!("fixtures/python/base.py"),
+    tests_name: "test_base.py",
+    tests: include_str!("fixtures/python/test_base.py"),
+    cases: include_str!("fixtures/python/cases.txt"),
+}];
+
+fn run(name: &str, text: &str, tests_name: &str, tests: &str) -> Outcome {
+    let knowledge = Knowledge::new(&[]).unwrap();
+    let input = |path: &str, text: &str, is_named| Input {
+        path: path.to_owned(),
+        bytes: text.as_bytes().to_vec(),
+        is_named,
+        is_context: !is_named,
+    };
+    let inputs = vec![input(name, text, true), input(tests_name, tests, false)];
+    audit(inputs, &knowledge, &Options::default())
+}
+
+/// Item → `yes`, `na` or `finding`.
+fn answers(outcome: &Outcome) -> BTreeMap<String, &'static str> {
+    let mut out = BTreeMap::new();
+    for report in &outcome.reports {
+        for one in &report.evidence {
+            out.insert(one.item.clone(), if one.is_yes { "yes" } else { "na" });
+        }
+        for finding in &report.findings {
+            for item in &finding.items {
+                out.insert(item.clone(), "finding");
+            }
+        }
+    }
+    out
+}
+
+struct Case {
+    title: String,
+    text: String,
+    expected: Vec<String>,
+}
+
+fn cases(set: &Set) -> Vec<Case> {
+    let mut out = Vec::new();
+    for block in set.cases.split("== ").skip(1) {
+        let mut lines = block.lines();
+        let title = lines.next().unwrap().to_owned();
+        let mut text = set.base.to_owned();
+        let mut old = String::new();
+        let mut new = String::new();
+        let mut expected = Vec::new();
+        let mut apply = |old: &mut String, new: &mut String| {
+            if old.is_empty() {
+                return;
+            }
+            let (from, to) = (old.trim_end_matches('\n'), new.trim_end_matches('\n'));
+            assert!(text.contains(from), "{title}: not in the base: {from}");
+            text = text.replacen(from, to, 1);
+            old.clear();
+            new.clear();
+        };
+        for line in lines {
+            if let Some(part) = line.strip_prefix('-') {
+                if !new.is_empty() {
+                    apply(&mut old, &mut new);
+                }
+                old.push_str(part);
+                old.push('\n');
+            } else if let Some(part) = line.strip_prefix('+') {
+                new.push_str(part);
+                new.push('\n');
+            } else if let Some(part) = line.strip_prefix('!') {
+                apply(&mut old, &mut new);
+                expected = part.split_whitespace().map(str::to_owned).collect();
+            }
+        }
+        out.push(Case {
+            title,
+            text,
+            expected,
+        });
+    }
+    out
+}
+
+#[test]
+fn the_guarded_programs_have_no_finding() {
+    for set in &SETS {
+        let outcome = run(set.name, set.base, set.tests_name, set.tests);
+        let found = answers(&outcome);
+        let bad: Vec<_> = found
+            .iter()
+            .filter(|(_, answer)| **answer == "finding")
+            .collect();
+        assert!(
+            bad.is_empty(),
+            "{}: {bad:?}\n{}",
+            set.name,
+            handfast_audit::render::text(&outcome)
+        );
+        assert_eq!(found.len(), 25, "{}", set.name);
+        assert_eq!(outcome.verdict.name(), "CLEAN");
+    }
+}
+
+#[test]
+fn taking_a_guard_away_changes_exactly_what_depends_on_it() {
+    let mut wrong = Vec::new();
+    for set in &SETS {
+        for case in cases(set) {
+            let outcome = run(set.name, &case.text, set.tests_name, set.tests);
+            let found: Vec<String> = answers(&outcome)
+                .into_iter()
+                .filter(|(_, answer)| *answer == "finding")
+                .map(|(item, _)| item)
+                .collect();
+            if found != case.expected {
+                wrong.push(format!(
+                    "{}: {}\n  expected {:?}\n  found    {found:?}",
+                    set.name, case.title, case.expected
+                ));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} wrong\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
