@@ -34,7 +34,9 @@ impl Interp<'_> {
             locks: Vec::new(),
         };
         for sink in &sinks {
-            if sink.kind == SinkKind::Stat || sink.function.0 != file {
+            // An operation on a descriptor is none on a path.
+            let on_fd = matches!(self.terms.get(sink.path), Term::Fd(_)) && sink.dirfd.is_none();
+            if sink.kind == SinkKind::Stat || sink.function.0 != file || on_fd {
                 continue;
             }
             let flow = self.flow(sink);
@@ -250,7 +252,10 @@ impl Interp<'_> {
                 root: root.clone(),
             };
             self.root_forms(root.vid, &mut facts, 0);
-            if flow.anchor.is_some() || matches!(self.terms.get(root.vid), Term::Handle { .. }) {
+            if flow.anchor.is_some()
+                || flow.sink.dirfd.is_some()
+                || matches!(self.terms.get(root.vid), Term::Handle { .. })
+            {
                 facts.held_as_handle = root.at.or(Some(flow.sink.at));
             }
             if flow.anchor.as_deref() == Some("handfast") {
@@ -279,6 +284,7 @@ impl Interp<'_> {
         let mut inner: Option<usize> = None;
         for (index, function) in module.functions.iter().enumerate() {
             let holds = index != module.top
+                && !function.name.starts_with('<')
                 && (function.span.line..=function.span.end_line).contains(&at.line);
             if holds
                 && inner.is_none_or(|known| module.functions[known].span.line <= function.span.line)

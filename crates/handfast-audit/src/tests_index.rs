@@ -176,7 +176,11 @@ impl TestIndex {
             if there.lang.family() != file.lang.family() {
                 continue;
             }
-            let same = *number == scope.file;
+            let bare = there
+                .stem()
+                .trim_start_matches("test_")
+                .trim_end_matches("_test");
+            let same = *number == scope.file || there.is_test && bare == stem;
             let named = names.iter().any(|name| test.text.contains(name));
             let whole =
                 there.text.contains(stem) && names.iter().any(|name| there.text.contains(name));

@@ -14,13 +14,43 @@ struct Set {
     cases: &'static str,
 }
 
-const SETS: [Set; 1] = [Set {
-    name: "base.py",
-    base: include_str!("fixtures/python/base.py"),
-    tests_name: "test_base.py",
-    tests: include_str!("fixtures/python/test_base.py"),
-    cases: include_str!("fixtures/python/cases.txt"),
-}];
+const SETS: [Set; 5] = [
+    Set {
+        name: "base.py",
+        base: include_str!("fixtures/python/base.py"),
+        tests_name: "test_base.py",
+        tests: include_str!("fixtures/python/test_base.py"),
+        cases: include_str!("fixtures/python/cases.txt"),
+    },
+    Set {
+        name: "base.ts",
+        base: include_str!("fixtures/typescript/base.ts"),
+        tests_name: "base.test.ts",
+        tests: include_str!("fixtures/typescript/base.test.ts"),
+        cases: include_str!("fixtures/typescript/cases.txt"),
+    },
+    Set {
+        name: "base.go",
+        base: include_str!("fixtures/go/base.go"),
+        tests_name: "base_test.go",
+        tests: include_str!("fixtures/go/base_test.go"),
+        cases: include_str!("fixtures/go/cases.txt"),
+    },
+    Set {
+        name: "base.rs",
+        base: include_str!("fixtures/rust/base.rs"),
+        tests_name: "base_test.rs",
+        tests: include_str!("fixtures/rust/base_test.rs"),
+        cases: include_str!("fixtures/rust/cases.txt"),
+    },
+    Set {
+        name: "base.c",
+        base: include_str!("fixtures/c/base.c"),
+        tests_name: "test_base.c",
+        tests: include_str!("fixtures/c/test_base.c"),
+        cases: include_str!("fixtures/c/cases.txt"),
+    },
+];
 
 fn run(name: &str, text: &str, tests_name: &str, tests: &str) -> Outcome {
     let knowledge = Knowledge::new(&[]).unwrap();
@@ -58,7 +88,8 @@ struct Case {
 
 fn cases(set: &Set) -> Vec<Case> {
     let mut out = Vec::new();
-    for block in set.cases.split("== ").skip(1) {
+    let text = format!("\n{}", set.cases);
+    for block in text.split("\n== ").skip(1) {
         let mut lines = block.lines();
         let title = lines.next().unwrap().to_owned();
         let mut text = set.base.to_owned();

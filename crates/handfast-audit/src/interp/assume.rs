@@ -143,6 +143,10 @@ impl Interp<'_> {
             Term::Num(n) => (*n != 0) == truth,
             Term::Variant(name, _) => matches!(&**name, "Ok" | "Some") == truth || truth,
             Term::Join { .. } | Term::Norm { .. } | Term::Fd(_) | Term::Object { .. } => truth,
+            Term::Global { of, .. } => self.can_be(*of, truth),
+            // Errors that are made, or defined elsewhere, are there.
+            Term::Config { .. } => truth,
+            Term::Call { name, .. } if matches!(&**name, "errors.New" | "fmt.Errorf") => truth,
             _ => true,
         }
     }
@@ -242,7 +246,12 @@ impl Interp<'_> {
             Pred::Variant(subject, ref name) => {
                 self.assume_variant(subject, name, truth, state, at)
             }
-            Pred::IsMissing(_) => {
+            Pred::IsMissing(error) => {
+                if let (true, None, Term::Proj(stat, 1)) =
+                    (truth, state.failing, self.terms.get(error).clone())
+                {
+                    self.stat_status(stat, true, state, at);
+                }
                 if state.failing.is_some() {
                     state.missing = truth;
                 }
@@ -836,7 +845,7 @@ impl Interp<'_> {
         }
         if bits & bit::NOT_LINK != 0 && !fd {
             self.walk_step(of, bits, state, at);
-            if self.muted == 0 && self.root_like(of) {
+            if self.root_like(of) {
                 let how = if bits & bit::IS_DIR != 0 {
                     RootCheck::IsDir
                 } else {

@@ -300,11 +300,19 @@ impl Interp<'_> {
                     .make(Term::Variant(Sym::from(qualified.as_str()), value)),
             );
         }
+        let own = self.program.function(self.here()).class.clone();
+        let qualified = match (qualified.as_str(), own) {
+            ("Self", Some(class)) => class.to_string(),
+            _ => qualified,
+        };
         let (of, class) = self.program.class(file, &qualified)?;
         let name = class.name.clone();
         if self.lang().family() == "rust"
             && !is_new
-            && dotted.rsplit('.').next().is_none_or(|last| *last != *name)
+            && qualified
+                .rsplit('.')
+                .next()
+                .is_none_or(|last| *last != *name)
         {
             return None;
         }
@@ -570,8 +578,10 @@ impl Interp<'_> {
         if !bare.contains('<') && self.lang() == Lang::Rust {
             return None;
         }
-        let row = family.field(&format!("param:{head}"))?;
-        Some(row)
+        let full = self.program.qualify(self.here().0, head);
+        family
+            .field(&format!("param:{head}"))
+            .or_else(|| family.field(&format!("param:{full}")))
     }
 }
 

@@ -1062,7 +1062,10 @@ impl Interp<'_> {
             }
             let mut sink = self.new_sink(SinkKind::Spawn, shown, *value, at, false, state);
             sink.is_shell = is_shell;
-            sink.has_separator = dashes.is_some_and(|dash| dash < index);
+            sink.has_separator = dashes.is_some_and(|dash| dash < index)
+                || args
+                    .receiver
+                    .is_some_and(|receiver| self.has_dashes(receiver, 0));
             self.sink(sink);
         }
         state.age();
@@ -1177,6 +1180,16 @@ impl Interp<'_> {
             return self.terms.typed(vid, &ty);
         }
         vid
+    }
+
+    /// A command that was given `--` before.
+    fn has_dashes(&self, vid: Vid, depth: usize) -> bool {
+        match self.terms.get(vid) {
+            Term::Call { args, .. } if depth < 16 => args.iter().any(|arg| {
+                self.terms.string(*arg) == Some("--") || self.has_dashes(*arg, depth + 1)
+            }),
+            _ => false,
+        }
     }
 
     /// "Already there" is accepted by an option.

@@ -69,11 +69,10 @@ impl Interp<'_> {
             let bits = bit::LSTAT | bit::NOT_LINK | bit::IS_DIR;
             self.walk_step(path, bits, state, at);
             state.add(path, bits | bit::FRESH_LSTAT, at);
-            if self.muted == 0
-                && self
-                    .leaves(path, state)
-                    .iter()
-                    .all(|leaf| leaf.kind == crate::term::SourceKind::Guessed)
+            if self
+                .leaves(path, state)
+                .iter()
+                .all(|leaf| leaf.kind == crate::term::SourceKind::Guessed)
             {
                 self.events.push(Event::RootSeen {
                     at,
@@ -318,6 +317,19 @@ impl Interp<'_> {
         state: &mut State,
         at: Span,
     ) -> bool {
+        // Go: the error is "not there", so the look failed.
+        let names_missing = self
+            .name_of(two)
+            .is_some_and(|name| matches!(name, "ENOENT" | "NotFound" | "ErrNotExist"));
+        if let (true, Term::Proj(stat, 1)) = (names_missing, self.terms.get(one).clone()) {
+            if truth && state.failing.is_none() {
+                self.stat_status(stat, true, state, at);
+            }
+            if state.failing.is_some() {
+                state.missing = truth;
+            }
+            return true;
+        }
         match self.terms.get(one).clone() {
             Term::Call { name, args, .. }
                 if matches!(&*name, "strcmp" | "strncmp") && self.terms.number(two) == Some(0) =>

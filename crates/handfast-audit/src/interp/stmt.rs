@@ -25,6 +25,7 @@ impl Interp<'_> {
             StmtKind::Assign { target, value, .. } => {
                 let vid = self.eval(value, state);
                 if !state.dead {
+                    self.settle_by_value(target, vid, state, at);
                     self.assign(target, vid, state, at);
                 }
             }
@@ -121,6 +122,27 @@ impl Interp<'_> {
             };
             self.failure(how, at);
         }
+        state.missing = false;
+    }
+
+    /// The value of a branch that follows a failed question, as in `Err(_) => Err(Invalid)`.
+    fn settle_by_value(&mut self, target: &Expr, vid: Vid, state: &mut State, at: Span) {
+        let is_result = matches!(&target.kind, ExprKind::Name(name) if name.starts_with('%'));
+        let is_subject = matches!(self.terms.get(vid), Term::Stat { .. });
+        if state.failing.is_none() || !is_result || is_subject {
+            return;
+        }
+        let how = if self.is_raw_error(vid, state) {
+            Failure::Raw
+        } else if state.missing {
+            Failure::MissingAccepted
+        } else if self.is_error_value(vid) {
+            Failure::Mapped
+        } else {
+            Failure::Swallowed
+        };
+        self.failure(how, at);
+        state.failing = None;
         state.missing = false;
     }
 

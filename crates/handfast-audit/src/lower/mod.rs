@@ -212,6 +212,9 @@ fn unescape(text: &str) -> String {
 
 /// A number literal, as far as it matters.
 fn number(text: &str) -> i64 {
+    if let Some(rest) = text.strip_prefix('-') {
+        return number(rest).wrapping_neg();
+    }
     let digits: String = text.chars().filter(|c| *c != '_' && *c != '\'').collect();
     if let Some(hex) = digits
         .strip_prefix("0x")
@@ -241,6 +244,7 @@ mod tests {
     fn numbers_of_every_language_are_read() {
         assert_eq!(number("0x1F"), 31);
         assert_eq!(number("0o17"), 15);
+        assert_eq!(number("-1"), -1);
         assert_eq!(number("1_000"), 1000);
         assert_eq!(number("255u32"), 255);
         assert_eq!(number("1.5e3"), i64::MAX);

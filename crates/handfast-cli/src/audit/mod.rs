@@ -83,6 +83,8 @@ enum Command {
 enum Format {
     Text,
     Json,
+    Sarif,
+    Markdown,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -129,13 +131,19 @@ impl AuditArgs {
         };
         let outcome = audit(inputs, &knowledge, &self.options());
         let exit = self.exit_of(&outcome);
-        let text = if out.is_json() || self.format == Format::Json {
-            render::json(&outcome)
+        let format = if out.is_json() {
+            Format::Json
         } else {
-            render::text(&outcome)
+            self.format
+        };
+        let text = match format {
+            Format::Text => render::text(&outcome),
+            Format::Json => render::json(&outcome),
+            Format::Sarif => render::sarif(&outcome),
+            Format::Markdown => render::markdown(&outcome),
         };
         out.data(text.as_bytes());
-        if self.format == Format::Text && !out.is_json() {
+        if format == Format::Text {
             for one in &outcome.skipped {
                 out.note(&format!("skipped: {}: {}", one.file, one.reason));
             }
