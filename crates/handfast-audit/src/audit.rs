@@ -111,8 +111,9 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
         .filter(|index| !flags[*index].1 && (!program.files[*index].is_test || flags[*index].0))
         .filter_map(|index| u32::try_from(index).ok())
         .collect();
+    let called = called_names(&program);
     let results = in_parallel(&work, options.threads, |_, file| {
-        one_file(&program, knowledge, options, &tests, *file)
+        one_file(&program, knowledge, options, &tests, &called, *file)
     });
     let mut outcome = Outcome {
         verdict: Verdict::NotApplicable,
@@ -201,6 +202,7 @@ fn one_file(
     knowledge: &Knowledge,
     options: &Options,
     tests: &TestIndex,
+    called: &CalledNames,
     file: u32,
 ) -> Found {
     let source = program.file(file);
@@ -209,7 +211,7 @@ fn one_file(
     }
     let declared = declared_in(source, options);
     let mut interp = Interp::new(program, knowledge, &declared);
-    run(&mut interp, program, file, options);
+    run(&mut interp, program, file, options, called);
     let found = interp.gather(file);
     if found.flows.is_empty() {
         return if !found.rootless.is_empty() {
@@ -287,12 +289,21 @@ fn scope<'a>(
 }
 
 /// Runs everything in a file that somebody outside can start.
-fn run(interp: &mut Interp<'_>, program: &Program, file: u32, options: &Options) {
+fn run(
+    interp: &mut Interp<'_>,
+    program: &Program,
+    file: u32,
+    options: &Options,
+    called: &CalledNames,
+) {
     interp.run_top(file);
     let top = program.file(file).module.top;
     let state = crate::state::State::default();
     interp.run_pending(&state);
-    let called = called_names(program, file);
+    let none = std::collections::BTreeSet::new();
+    let called = called
+        .get(program.file(file).lang.family())
+        .unwrap_or(&none);
     let module = &program.file(file).module;
     for (index, function) in module.functions.iter().enumerate() {
         let is_closure =
@@ -324,26 +335,27 @@ fn has_source(function: &crate::ir::Function) -> bool {
     }) || &*function.name == "main"
 }
 
-/// Names that functions of the same file, or of files that import it, call.
-fn called_names(program: &Program, file: u32) -> std::collections::BTreeSet<String> {
-    let mut out = std::collections::BTreeSet::new();
-    let family = program.file(file).lang.family();
-    for source in &program.files {
-        if source.lang.family() != family || source.is_test {
-            continue;
-        }
-        for function in &source.module.functions {
-            if function.is_test {
-                continue;
-            }
+/// Names that functions call, per family of languages.
+type CalledNames = std::collections::BTreeMap<&'static str, std::collections::BTreeSet<String>>;
+
+fn called_names(program: &Program) -> CalledNames {
+    let mut all = CalledNames::new();
+    for source in program.files.iter().filter(|source| !source.is_test) {
+        let out = all.entry(source.lang.family()).or_default();
+        for function in source
+            .module
+            .functions
+            .iter()
+            .filter(|function| !function.is_test)
+        {
             let own = function.name.to_string();
             let mut pending: Vec<&Stmt> = function.body.iter().collect();
             while let Some(statement) = pending.pop() {
-                calls_in_statement(statement, &own, &mut out, &mut pending);
+                calls_in_statement(statement, &own, out, &mut pending);
             }
         }
     }
-    out
+    all
 }
 
 fn calls_in_statement<'s>(

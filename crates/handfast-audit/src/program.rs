@@ -44,6 +44,10 @@ pub(crate) struct Program {
     functions: BTreeMap<Sym, Vec<FnId>>,
     classes: BTreeMap<Sym, Vec<(u32, usize)>>,
     imports: Vec<BTreeMap<Sym, Sym>>,
+    /// Constructors by class, files by the last part of their module's name, files by directory.
+    ctors: BTreeMap<Sym, Vec<FnId>>,
+    modules: BTreeMap<String, Vec<u32>>,
+    dirs: BTreeMap<String, Vec<u32>>,
 }
 
 impl Program {
@@ -53,6 +57,13 @@ impl Program {
             let file = u32::try_from(file).unwrap_or(u32::MAX);
             for (index, function) in source.module.functions.iter().enumerate() {
                 let index = u32::try_from(index).unwrap_or(u32::MAX);
+                if let (true, Some(class)) = (function.is_ctor, &function.class) {
+                    program
+                        .ctors
+                        .entry(class.clone())
+                        .or_default()
+                        .push((file, index));
+                }
                 program
                     .functions
                     .entry(function.name.clone())
@@ -69,6 +80,18 @@ impl Program {
             program
                 .imports
                 .push(source.module.imports.iter().cloned().collect());
+        }
+        for (file, source) in files.iter().enumerate() {
+            let file = u32::try_from(file).unwrap_or(u32::MAX);
+            program
+                .dirs
+                .entry(source.dir().to_owned())
+                .or_default()
+                .push(file);
+            let last = source.dir().rsplit('/').next().unwrap_or("").to_owned();
+            for name in [source.stem().to_owned(), last] {
+                program.modules.entry(name).or_default().push(file);
+            }
         }
         program.files = files;
         program
@@ -150,20 +173,13 @@ impl Program {
 
     /// The constructor of a class.
     pub(crate) fn constructors(&self, file: u32, class: &str) -> Vec<FnId> {
-        let mut out = Vec::new();
-        for (of, source) in self.files.iter().enumerate() {
-            if source.lang.family() != self.file(file).lang.family() {
-                continue;
-            }
-            for (index, function) in source.module.functions.iter().enumerate() {
-                if function.is_ctor && function.class.as_deref() == Some(class) {
-                    out.push((
-                        u32::try_from(of).unwrap_or(0),
-                        u32::try_from(index).unwrap_or(0),
-                    ));
-                }
-            }
-        }
+        let family = self.file(file).lang.family();
+        let found = self.ctors.get(class).map(Vec::as_slice).unwrap_or_default();
+        let mut out: Vec<FnId> = found
+            .iter()
+            .copied()
+            .filter(|id| self.file(id.0).lang.family() == family)
+            .collect();
         out.sort_by_key(|id| (id.0 != file, *id));
         out
     }
@@ -278,7 +294,13 @@ impl Program {
             .collect();
         let last = *wanted.last()?;
         let mut best: Option<(usize, u32)> = None;
-        for (index, there) in self.files.iter().enumerate() {
+        let candidates = self
+            .modules
+            .get(last)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        for index in candidates {
+            let there = self.file(*index);
             if there.lang.family() != family || there.is_test && !here.is_test {
                 continue;
             }
@@ -304,10 +326,18 @@ impl Program {
                 score += 1;
             }
             if best.is_none_or(|(known, _)| score > known) {
-                best = Some((score, u32::try_from(index).ok()?));
+                best = Some((score, *index));
             }
         }
         best.map(|(_, file)| file)
+    }
+
+    /// All files of the directory of a file.
+    pub(crate) fn siblings(&self, file: u32) -> &[u32] {
+        self.dirs
+            .get(self.file(file).dir())
+            .map(Vec::as_slice)
+            .unwrap_or_default()
     }
 
     /// The only method of this name in the language, if there is just one.

@@ -194,7 +194,7 @@ impl Interp<'_> {
             });
         }
         // C and Go: another file of the same unit defines it.
-        if matches!(self.lang().family(), "go" | "c" | "rust")
+        if matches!(self.lang().family(), "go" | "c")
             && let Some(vid) = self.sibling_global(file, name)
         {
             return vid;
@@ -215,13 +215,15 @@ impl Interp<'_> {
 
     fn sibling_global(&mut self, file: u32, name: &str) -> Option<Vid> {
         let here = self.program.file(file);
-        let candidates: Vec<u32> = (0..self.program.files.len())
-            .filter_map(|index| u32::try_from(index).ok())
+        let candidates: Vec<u32> = self
+            .program
+            .siblings(file)
+            .iter()
+            .copied()
             .filter(|index| {
                 let there = self.program.file(*index);
                 *index != file
                     && there.lang.family() == here.lang.family()
-                    && there.dir() == here.dir()
                     && there.text.contains(name)
             })
             .take(4)
