@@ -177,3 +177,49 @@ fn taking_a_guard_away_changes_exactly_what_depends_on_it() {
         wrong.join("\n")
     );
 }
+
+/// What does not change the meaning does not change the answers.
+#[test]
+fn spacing_names_and_place_of_helpers_do_not_matter() {
+    for set in &SETS {
+        let plain = answers(&run(set.name, set.base, set.tests_name, set.tests));
+        let spaced = format!("\n\n{}\n\n", set.base.replace("\n\n", "\n\n\n"));
+        let spaced = answers(&run(set.name, &spaced, set.tests_name, set.tests));
+        assert_eq!(plain, spaced, "{}: spacing", set.name);
+        let renamed = set
+            .base
+            .replace("validate", "gatekeeper")
+            .replace("look(", "peer(");
+        let renamed = answers(&run(set.name, &renamed, set.tests_name, set.tests));
+        assert_eq!(plain, renamed, "{}: names", set.name);
+    }
+}
+
+#[test]
+fn a_validator_in_another_file_counts() {
+    let set = &SETS[0];
+    let plain = answers(&run(set.name, set.base, set.tests_name, set.tests));
+    let from = set.base.find("def validate(").expect("the validator");
+    let to = set.base.find("def look(").expect("what follows it");
+    let head = "import re\nNAME = re.compile(r\"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\")\n\nclass InvalidPath(Exception):\n    pass\n\n";
+    let checks = format!("{head}{}", &set.base[from..to]);
+    let rest = format!(
+        "from checks import validate\n{}{}",
+        &set.base[..from],
+        &set.base[to..]
+    );
+    let knowledge = Knowledge::new(&[]).unwrap();
+    let input = |path: &str, text: &str, is_named: bool| Input {
+        path: path.to_owned(),
+        bytes: text.as_bytes().to_vec(),
+        is_named,
+        is_context: !is_named,
+    };
+    let inputs = vec![
+        input(set.name, &rest, true),
+        input("checks.py", &checks, false),
+        input(set.tests_name, set.tests, false),
+    ];
+    let moved = answers(&audit(inputs, &knowledge, &Options::default()));
+    assert_eq!(plain, moved);
+}
