@@ -319,7 +319,7 @@ impl Interp<'_> {
                 at,
                 of,
             } => {
-                facts.lexical = Some(*at);
+                facts.lexical = Some(*at).filter(|at| at.line > 0).or(facts.root.at);
                 self.root_forms(*of, facts, depth + 1);
             }
             Term::Global { of, at, .. } => {

@@ -102,7 +102,10 @@ pub(crate) fn judge(
                 count.1 += 1;
                 for gap in gaps {
                     let flow = gap.flow.map(|index| &scope.flows[index]);
-                    let place = flow.map_or_else(String::new, |flow| flow.function.clone());
+                    // Closures share a name; their place tells them apart.
+                    let place = flow.map_or_else(String::new, |flow| {
+                        format!("{} {:?}", flow.function, flow.sink.function)
+                    });
                     let group = groups.entry((place, gap.cause)).or_insert_with(|| Group {
                         items: Vec::new(),
                         gaps: Vec::new(),

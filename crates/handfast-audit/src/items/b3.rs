@@ -17,8 +17,13 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
             let canonical = flow.all(|facts| facts.any(bit::IN_CANONICAL | bit::CHOSEN));
             // Without links on the way the lexical form is the canonical one.
             let closed = flow.all(|facts| {
-                facts.any(bit::IN_LEXICAL | bit::CHOSEN | bit::IN_CANONICAL | bit::SEGS_CLEAN)
-                    || facts.is_one_segment() && facts.has_no_dots()
+                facts.any(
+                    bit::IN_LEXICAL
+                        | bit::CHOSEN
+                        | bit::IN_CANONICAL
+                        | bit::SEGS_CLEAN
+                        | bit::ROOTED,
+                ) || facts.is_one_segment() && facts.has_no_dots()
             });
             if canonical {
                 return Ok(flow
@@ -30,12 +35,24 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
                     .at(bit::WALK_NOT_LINK | bit::NOT_LINK)
                     .unwrap_or(flow.sink.at));
             }
-            Err(missing(index, flow))
+            Err(missing(index, flow, closed))
         },
     )
 }
 
-fn missing(index: usize, flow: &Flow) -> Gap {
+fn missing(index: usize, flow: &Flow, closed: bool) -> Gap {
+    if closed {
+        let keys = bit::IN_LEXICAL | bit::SEGS_CLEAN | bit::ROOTED | bit::NOT_DOTDOT;
+        let at = flow.at(keys).unwrap_or(flow.sink.at);
+        let mut gap = weak(
+            index,
+            "containment",
+            "containment is lexical only: a link below the root leads out",
+            Some(at),
+        );
+        gap.milder = true;
+        return gap;
+    }
     let details = [
         (
             bit::WEAK_PREFIX,
@@ -54,16 +71,6 @@ fn missing(index: usize, flow: &Flow) -> Gap {
         if let Some(at) = flow.at(key) {
             return weak(index, "containment", detail, Some(at));
         }
-    }
-    if let Some(at) = flow.at(bit::IN_LEXICAL) {
-        let mut gap = weak(
-            index,
-            "containment",
-            "containment is lexical only: a link below the root leads out",
-            Some(at),
-        );
-        gap.milder = true;
-        return gap;
     }
     gap(index, "containment")
 }
