@@ -127,7 +127,7 @@ pub(crate) struct Family {
     pub(crate) rows: Vec<Row>,
     calls: BTreeMap<String, Vec<usize>>,
     fields: BTreeMap<String, usize>,
-    words: Vec<String>,
+    words: Vec<(String, String)>,
 }
 
 impl Family {
@@ -142,8 +142,10 @@ impl Family {
             }
             if matches!(row.role, Role::Sink | Role::Temp | Role::Handle) {
                 for name in &row.call {
-                    let last = name.rsplit('.').next().unwrap_or(name);
-                    self.words.push(last.to_owned());
+                    let mut parts = name.rsplit('.');
+                    let last = parts.next().unwrap_or(name).to_owned();
+                    let module = parts.next().unwrap_or("").trim_matches('*').to_owned();
+                    self.words.push((module, last));
                 }
             }
             self.rows.push(row);
@@ -161,8 +163,8 @@ impl Family {
         self.fields.get(name).copied()
     }
 
-    /// The last parts of all names of sinks, for the filter over text.
-    pub(crate) fn sink_words(&self) -> &[String] {
+    /// Module or type, and last part, of all names of sinks, for the filter over text.
+    pub(crate) fn sink_words(&self) -> &[(String, String)] {
         &self.words
     }
 }
