@@ -4,6 +4,7 @@ use clap::error::ErrorKind as UsageKind;
 use clap::{Parser, Subcommand};
 use handfast::{Effect, ErrorKind};
 
+use crate::audit::AuditArgs;
 use crate::doctor::DoctorArgs;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -32,6 +33,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Audit(AuditArgs),
     Doctor(DoctorArgs),
     Fs(FsArgs),
     Session(SessionArgs),
@@ -48,6 +50,7 @@ pub(crate) fn run() -> Exit {
     let form = if cli.json { Form::Json } else { Form::Words };
     let mut out = Output::new(form, cli.quiet);
     let verdict = match &cli.command {
+        Command::Audit(args) => args.run(&mut out),
         Command::Doctor(args) => args.run(&mut out),
         Command::Fs(args) => args.run(&mut out),
         Command::Session(args) => args.run(&mut out),

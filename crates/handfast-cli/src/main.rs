@@ -10,6 +10,8 @@
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod args;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+mod audit;
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod doctor;
 mod exit;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]

@@ -13,6 +13,7 @@
     reason = "tests look at the tree from outside"
 )]
 
+mod audit;
 mod bad_input;
 mod doctor;
 mod log;

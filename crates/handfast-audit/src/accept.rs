@@ -1,0 +1,135 @@
+//! Accepted tradeoffs: with an owner and a reason, and for a time if one is given.
+//!
+//! `handfast-accept: D1 owner=@storage until=2027-03-01 reason="tmpfs per tenant"` in a comment
+//! accepts findings of that item in the function below or around it. Without owner or reason it
+//! accepts nothing; after its date it accepts nothing any more.
+
+use crate::program::SourceFile;
+use crate::report::Finding;
+use crate::tables::Classification;
+
+/// One acceptance in a file.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Acceptance {
+    pub(crate) items: Vec<String>,
+    pub(crate) owner: String,
+    pub(crate) until: String,
+    pub(crate) reason: String,
+    pub(crate) line: u32,
+    pub(crate) file: String,
+}
+
+/// All that hold for one report.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Acceptances {
+    pub(crate) list: Vec<Acceptance>,
+    pub(crate) today: String,
+}
+
+impl Acceptances {
+    pub(crate) fn read(file: &SourceFile, project: &[Acceptance], today: &str) -> Self {
+        let mut list: Vec<Acceptance> = project.to_vec();
+        if file.text.contains("handfast-accept:") {
+            for (index, line) in file.text.lines().enumerate() {
+                if let Some((_, rest)) = line.split_once("handfast-accept:") {
+                    let mut one = parse(rest);
+                    one.line = u32::try_from(index + 1).unwrap_or(u32::MAX);
+                    one.file.clone_from(&file.path);
+                    list.push(one);
+                }
+            }
+        }
+        Self {
+            list,
+            today: today.to_owned(),
+        }
+    }
+
+    /// Turns findings into accepted ones where somebody answers for them.
+    pub(crate) fn apply(&mut self, findings: &mut [Finding]) {
+        for one in &self.list {
+            let complete = !one.owner.is_empty() && !one.reason.is_empty();
+            let expired = !one.until.is_empty()
+                && !self.today.is_empty()
+                && one.until.as_str() < self.today.as_str();
+            for finding in findings.iter_mut() {
+                let covered =
+                    !one.items.is_empty() && finding.items.iter().all(|id| one.items.contains(id));
+                if covered && complete && !expired {
+                    finding.classification = Classification::Accepted;
+                    let until = if one.until.is_empty() {
+                        String::new()
+                    } else {
+                        format!(" until {}", one.until)
+                    };
+                    finding.acceptance = Some(format!("{}{until}: {}", one.owner, one.reason));
+                } else if covered && expired {
+                    finding.title = format!(
+                        "{} (the acceptance by {} expired on {})",
+                        finding.title, one.owner, one.until
+                    );
+                } else if covered && !complete {
+                    finding.title = format!(
+                        "{} (the acceptance at line {} names no owner or no reason)",
+                        finding.title, one.line
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn parse(text: &str) -> Acceptance {
+    let mut out = Acceptance::default();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        if let Some((key, value)) = word.split_once('=') {
+            let (value, after) = if value.starts_with('"') {
+                let from = rest.find('"').map_or(0, |at| at + 1);
+                let end = rest[from..].find('"').map_or(rest.len(), |end| from + end);
+                (
+                    rest[from..end].to_owned(),
+                    rest.get(end + 1..).unwrap_or("").trim_start(),
+                )
+            } else {
+                (value.to_owned(), after.trim_start())
+            };
+            match key {
+                "owner" => out.owner = value,
+                "until" => out.until = value,
+                "reason" => out.reason = value,
+                _ => {}
+            }
+            rest = after;
+            continue;
+        }
+        for id in word.split(',') {
+            let id = id.trim();
+            if crate::tables::item(id).is_some() {
+                out.items.push(id.to_ascii_uppercase());
+            }
+        }
+        rest = after.trim_start();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acceptance_has_items_an_owner_a_date_and_a_reason() {
+        let one = parse(
+            r#" D1, C5 owner=@storage until=2027-03-01 reason="tmpfs per tenant, no foreign writer" */"#,
+        );
+        assert_eq!(one.items, ["D1", "C5"]);
+        assert_eq!(
+            (one.owner.as_str(), one.until.as_str()),
+            ("@storage", "2027-03-01")
+        );
+        assert_eq!(one.reason, "tmpfs per tenant, no foreign writer");
+        assert!(parse("D1 reason=\"x\"").owner.is_empty());
+    }
+}

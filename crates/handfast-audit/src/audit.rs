@@ -1,0 +1,530 @@
+//! The audit itself: texts in, outcome out. Pure; nothing is read from anywhere.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::accept::Acceptances;
+use crate::gather::Gathered;
+use crate::interp::{Declared, Interp};
+use crate::ir::{Expr, ExprKind, Stmt, StmtKind};
+use crate::kb::Knowledge;
+use crate::lang::Lang;
+use crate::program::{Program, SourceFile};
+use crate::report::{Depth, Insufficient, Outcome, Report, Skipped};
+use crate::scope::Scope;
+use crate::tables::Verdict;
+use crate::term::FnId;
+use crate::tests_index::{TestIndex, is_test_path};
+use crate::{judge, lower};
+
+/// Beyond this a file is not parsed.
+pub const MAX_FILE: usize = 2 * 1024 * 1024;
+
+/// Lines longer than this on average are no source text.
+const MAX_LINE: usize = 4000;
+
+/// One text to look at.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Its path, relative, with `/`.
+    pub path: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Named by the user: missing context blocks.
+    pub is_named: bool,
+    /// Only there to be looked things up in: no report of its own.
+    pub is_context: bool,
+}
+
+/// What the user says about the context.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Names of trusted roots.
+    pub roots: Vec<String>,
+    /// Names of external fields and parameters.
+    pub inputs: Vec<String>,
+    /// What the operation is called, if it is declared.
+    pub operation: Option<String>,
+    /// How much is shown.
+    pub depth: Depth,
+    /// How many threads; 0 for as many as there are processors.
+    pub threads: usize,
+    /// The date against which acceptances are measured, `YYYY-MM-DD`; empty for none.
+    pub today: String,
+    /// Items that are not applicable by a documented control, with the reason.
+    pub controls: Vec<(String, String)>,
+}
+
+/// Audits texts.
+#[must_use]
+pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Outcome {
+    let mut skipped = Vec::new();
+    let mut texts = Vec::new();
+    for input in inputs {
+        match readable(&input) {
+            Ok(text) => texts.push((input.path, text, input.is_named, input.is_context)),
+            Err(reason) => skipped.push(Skipped {
+                file: input.path,
+                reason,
+            }),
+        }
+    }
+    texts.sort_by(|a, b| a.0.cmp(&b.0));
+    texts.dedup_by(|a, b| {
+        if a.0 == b.0 {
+            b.2 |= a.2;
+            b.3 &= a.3;
+            true
+        } else {
+            false
+        }
+    });
+    let count = texts.len();
+    let lowered = in_parallel(&texts, options.threads, |index, (path, text, ..)| {
+        let lang = Lang::of_path(path)?;
+        lower::lower(lang, u32::try_from(index).ok()?, text).map(|module| (lang, module))
+    });
+    let mut files = Vec::new();
+    let mut flags = Vec::new();
+    for ((path, text, is_named, is_context), found) in texts.into_iter().zip(lowered) {
+        match found {
+            Some((lang, module)) => {
+                let is_test = is_test_path(&path);
+                files.push(SourceFile {
+                    path,
+                    lang,
+                    text,
+                    module,
+                    is_test,
+                });
+                flags.push((is_named, is_context));
+            }
+            None => skipped.push(Skipped {
+                file: path,
+                reason: "the parser gave up within its bounds".to_owned(),
+            }),
+        }
+    }
+    renumber(&mut files);
+    let program = Program::new(files);
+    let tests = TestIndex::new(&program);
+    let work: Vec<u32> = (0..program.files.len())
+        .filter(|index| !flags[*index].1 && (!program.files[*index].is_test || flags[*index].0))
+        .filter_map(|index| u32::try_from(index).ok())
+        .collect();
+    let called = called_names(&program);
+    let results = in_parallel(&work, options.threads, |_, file| {
+        one_file(&program, knowledge, options, &tests, &called, *file)
+    });
+    let mut outcome = Outcome {
+        verdict: Verdict::NotApplicable,
+        reports: Vec::new(),
+        insufficient: Vec::new(),
+        skipped,
+        files: count,
+        knowledge: knowledge.hash().to_owned(),
+    };
+    for (file, result) in work.iter().zip(results) {
+        let path = program.file(*file).path.clone();
+        match result {
+            Found::Nothing => {}
+            Found::Report(report) => outcome.reports.push(*report),
+            Found::Missing(label) => {
+                if flags[*file as usize].0 {
+                    let family = program.file(*file).lang.family();
+                    let mut report = judge::insufficient(&path, label, family);
+                    report.depth = options.depth;
+                    outcome.reports.push(report);
+                } else {
+                    outcome.insufficient.push(Insufficient {
+                        target: path,
+                        missing: label.to_owned(),
+                    });
+                }
+            }
+        }
+    }
+    outcome.verdict = outcome
+        .reports
+        .iter()
+        .map(|report| report.verdict)
+        .max()
+        .unwrap_or(Verdict::NotApplicable);
+    outcome.skipped.sort_by(|a, b| a.file.cmp(&b.file));
+    outcome
+}
+
+enum Found {
+    Nothing,
+    Report(Box<Report>),
+    Missing(&'static str),
+}
+
+fn readable(input: &Input) -> Result<String, String> {
+    if input.bytes.len() > MAX_FILE {
+        return Err(format!("larger than {} KiB", MAX_FILE / 1024));
+    }
+    if input.bytes.iter().take(8192).any(|byte| *byte == 0) {
+        return Err("binary".to_owned());
+    }
+    let lines = input.bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
+    if input.bytes.len() / lines > MAX_LINE {
+        return Err("minified or generated: lines are too long".to_owned());
+    }
+    // Bytes that are no UTF-8 are replaced one for one, so that lines stay where they are.
+    let text = String::from_utf8_lossy(&input.bytes);
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+}
+
+/// Spans carry the file's number; files that were given up leave gaps.
+fn renumber(files: &mut [SourceFile]) {
+    let mut numbers: Vec<u32> = Vec::new();
+    for file in files.iter() {
+        let old = file
+            .module
+            .functions
+            .first()
+            .map_or(u32::MAX, |function| function.span.file);
+        numbers.push(old);
+    }
+    for (index, file) in files.iter_mut().enumerate() {
+        let new = u32::try_from(index).unwrap_or(u32::MAX);
+        if numbers[index] != new {
+            // Rare: lower once more under the right number.
+            if let Some(module) = lower::lower(file.lang, new, &file.text) {
+                file.module = module;
+            }
+        }
+    }
+}
+
+fn one_file(
+    program: &Program,
+    knowledge: &Knowledge,
+    options: &Options,
+    tests: &TestIndex,
+    called: &CalledNames,
+    file: u32,
+) -> Found {
+    let source = program.file(file);
+    if !mentions_sink(source, knowledge) {
+        return Found::Nothing;
+    }
+    let declared = declared_in(source, options);
+    let mut interp = Interp::new(program, knowledge, &declared);
+    run(&mut interp, program, file, options, called);
+    let found = interp.gather(file);
+    if found.flows.is_empty() {
+        return if !found.rootless.is_empty() {
+            Found::Missing("trusted-root-undeclared")
+        } else if !found.undeclared.is_empty() {
+            Found::Missing("external-input-surface-undeclared")
+        } else {
+            Found::Nothing
+        };
+    }
+    let scope = scope(program, file, &mut interp, found, options, tests);
+    if scope.flows.is_empty() {
+        return Found::Nothing;
+    }
+    let mut accepted = Acceptances::read(source, &[], &options.today);
+    let mut report = judge::judge(&scope, &source.path, options.depth, &mut accepted);
+    if let Some(operation) = &options.operation {
+        report.operation.clone_from(operation);
+    }
+    Found::Report(Box::new(report))
+}
+
+fn scope<'a>(
+    program: &'a Program,
+    file: u32,
+    interp: &mut Interp<'_>,
+    found: Gathered,
+    options: &Options,
+    tests: &'a TestIndex,
+) -> Scope<'a> {
+    let source = program.file(file);
+    let flows = found.flows;
+    let functions: Vec<FnId> = flows
+        .iter()
+        .flat_map(|flow| {
+            std::iter::once(flow.sink.function).chain(flow.sink.calls.iter().map(|(id, _)| *id))
+        })
+        .collect();
+    let is_damaged = functions.iter().any(|id| program.function(*id).damaged) || interp.overrun;
+    let windows = source.text.contains(":\\\\")
+        || source.text.contains("win32")
+        || source.text.contains("C:\\");
+    let posix = source.text.contains("O_NOFOLLOW")
+        || source.text.contains("\"/")
+        || source.text.contains("'/");
+    let fds = interp
+        .fd_places
+        .iter()
+        .map(|(vid, bits, _)| (*vid, *bits))
+        .collect();
+    let all_moves = interp
+        .sinks
+        .iter()
+        .filter(|sink| sink.kind == crate::interp::SinkKind::MoveFrom)
+        .map(|sink| sink.path)
+        .collect();
+    Scope {
+        program,
+        file,
+        lang: source.lang,
+        flows,
+        spawns: found.spawns,
+        events: std::mem::take(&mut interp.events),
+        roots: found.roots,
+        tests,
+        is_windows_only: windows && !posix,
+        is_damaged,
+        controls: options.controls.clone(),
+        keys: found.keys,
+        locks: found.locks,
+        fds,
+        fd_places: std::mem::take(&mut interp.fd_places),
+        all_moves,
+    }
+}
+
+/// Runs everything in a file that somebody outside can start.
+fn run(
+    interp: &mut Interp<'_>,
+    program: &Program,
+    file: u32,
+    options: &Options,
+    called: &CalledNames,
+) {
+    interp.run_top(file);
+    let top = program.file(file).module.top;
+    let state = crate::state::State::default();
+    interp.run_pending(&state);
+    let none = std::collections::BTreeSet::new();
+    let called = called
+        .get(program.file(file).lang.family())
+        .unwrap_or(&none);
+    let module = &program.file(file).module;
+    for (index, function) in module.functions.iter().enumerate() {
+        let is_closure =
+            function.name.starts_with('<') || function.parent.is_some_and(|parent| parent != top);
+        if index == top || is_closure || function.is_test {
+            continue;
+        }
+        let named = function
+            .params
+            .iter()
+            .any(|param| options.inputs.iter().any(|input| **input == *param.name));
+        let inner = called.contains(&*function.name) && function.decorators.is_empty() && !named;
+        // A private helper that others call is seen through them.
+        if inner && !has_source(function) {
+            continue;
+        }
+        interp.run_entry((file, u32::try_from(index).unwrap_or(0)));
+    }
+}
+
+/// Reads a request or the command line itself.
+fn has_source(function: &crate::ir::Function) -> bool {
+    function.params.iter().any(|param| {
+        matches!(&*param.name, "req" | "request" | "ctx" | "argv")
+            || param
+                .ty
+                .as_deref()
+                .is_some_and(|ty| ty.contains("Request") || ty.contains("Context"))
+    }) || &*function.name == "main"
+}
+
+/// Names that functions call, per family of languages.
+type CalledNames = std::collections::BTreeMap<&'static str, std::collections::BTreeSet<String>>;
+
+fn called_names(program: &Program) -> CalledNames {
+    let mut all = CalledNames::new();
+    for source in program.files.iter().filter(|source| !source.is_test) {
+        let out = all.entry(source.lang.family()).or_default();
+        for function in source
+            .module
+            .functions
+            .iter()
+            .filter(|function| !function.is_test)
+        {
+            let own = function.name.to_string();
+            let mut pending: Vec<&Stmt> = function.body.iter().collect();
+            while let Some(statement) = pending.pop() {
+                calls_in_statement(statement, &own, out, &mut pending);
+            }
+        }
+    }
+    all
+}
+
+fn calls_in_statement<'s>(
+    statement: &'s Stmt,
+    own: &str,
+    out: &mut std::collections::BTreeSet<String>,
+    pending: &mut Vec<&'s Stmt>,
+) {
+    let mut exprs: Vec<&Expr> = Vec::new();
+    match &statement.kind {
+        StmtKind::Expr(expr) => exprs.push(expr),
+        StmtKind::Assign { target, value, .. } => exprs.extend([target, value]),
+        StmtKind::If {
+            cond,
+            then,
+            otherwise,
+        } => {
+            exprs.push(cond);
+            pending.extend(then);
+            pending.extend(otherwise);
+        }
+        StmtKind::While {
+            cond, step, body, ..
+        } => {
+            exprs.extend(cond);
+            pending.extend(step);
+            pending.extend(body);
+        }
+        StmtKind::ForEach { iter, body, .. } => {
+            exprs.push(iter);
+            pending.extend(body);
+        }
+        StmtKind::Return(value) | StmtKind::Throw(value) => exprs.extend(value),
+        StmtKind::Try {
+            body,
+            handlers,
+            finally,
+        } => {
+            pending.extend(body);
+            pending.extend(finally);
+            for handler in handlers {
+                pending.extend(&handler.body);
+            }
+        }
+        StmtKind::With { items, body } => {
+            exprs.extend(items.iter().map(|(value, _)| value));
+            pending.extend(body);
+        }
+        StmtKind::Defer(body) | StmtKind::Block(body) => pending.extend(body),
+        StmtKind::Break | StmtKind::Continue | StmtKind::Bind { .. } => {}
+    }
+    while let Some(expr) = exprs.pop() {
+        match &expr.kind {
+            ExprKind::Call { callee, args, .. } => {
+                let name = match &callee.kind {
+                    ExprKind::Name(name) | ExprKind::Field(_, name) => Some(name),
+                    _ => None,
+                };
+                if let Some(name) = name
+                    && **name != *own
+                {
+                    out.insert(name.to_string());
+                }
+                exprs.push(callee);
+                exprs.extend(args.iter().map(|arg| &arg.value));
+            }
+            ExprKind::Field(base, _)
+            | ExprKind::Not(base)
+            | ExprKind::Await(base)
+            | ExprKind::Question(base)
+            | ExprKind::Cast(base, _)
+            | ExprKind::Ref(base)
+            | ExprKind::IsVariant(base, ..) => exprs.push(base),
+            ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Assign(a, b) => {
+                exprs.extend([&**a, &**b])
+            }
+            ExprKind::Cond(a, b, c) => exprs.extend([&**a, &**b, &**c]),
+            ExprKind::Concat(parts) | ExprKind::List(parts) | ExprKind::Opaque(parts) => {
+                exprs.extend(parts)
+            }
+            ExprKind::Dict(pairs) => exprs.extend(pairs.iter().map(|(_, value)| value)),
+            ExprKind::Block(statements, value) => {
+                pending.extend(statements);
+                exprs.extend(value.as_deref());
+            }
+            ExprKind::Comprehension { element, iter, .. } => exprs.extend([&**element, &**iter]),
+            _ => {}
+        }
+    }
+}
+
+/// The cheap question first: does any name of a sink occur at all?
+fn mentions_sink(source: &SourceFile, knowledge: &Knowledge) -> bool {
+    let family = knowledge.family(source.lang);
+    let text = source.text.as_str();
+    let mut module: (&str, bool) = ("", true);
+    family.sink_words().iter().any(|(of, last)| {
+        // Sorted by module: each is looked for once.
+        if module.0 != of {
+            module = (of, text.contains(of.as_str()));
+        }
+        module.1 && text.contains(last.as_str())
+    })
+}
+
+/// What the user and comments in the file declare: `handfast: root=NAME input=FIELD`.
+fn declared_in(source: &SourceFile, options: &Options) -> Declared {
+    let mut declared = Declared {
+        roots: options.roots.clone(),
+        inputs: options.inputs.clone(),
+    };
+    if source.text.contains("handfast: ") {
+        for line in source.text.lines() {
+            let Some((_, rest)) = line.split_once("handfast: ") else {
+                continue;
+            };
+            for word in rest.split_whitespace() {
+                if let Some(name) = word.strip_prefix("root=") {
+                    declared.roots.push(name.to_owned());
+                } else if let Some(names) = word.strip_prefix("input=") {
+                    declared.inputs.extend(names.split(',').map(str::to_owned));
+                }
+            }
+        }
+    }
+    declared
+}
+
+/// Runs something over a list on several threads; results keep the list's order.
+fn in_parallel<T: Sync, R: Send>(
+    list: &[T],
+    threads: usize,
+    run: impl Fn(usize, &T) -> R + Sync,
+) -> Vec<R> {
+    let threads = if threads == 0 {
+        std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    } else {
+        threads
+    };
+    let threads = threads.min(list.len()).max(1);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut out = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(one) = list.get(index) else {
+                return out;
+            };
+            out.push((index, run(index, one)));
+        }
+    };
+    let mut found: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .filter_map(|_| {
+                std::thread::Builder::new()
+                    .stack_size(64 << 20)
+                    .spawn_scoped(scope, work)
+                    .ok()
+            })
+            .collect();
+        let mut all = Vec::new();
+        for worker in workers {
+            match worker.join() {
+                Ok(part) => all.extend(part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        all
+    });
+    found.sort_by_key(|(index, _)| *index);
+    found.into_iter().map(|(_, result)| result).collect()
+}

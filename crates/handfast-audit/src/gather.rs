@@ -1,0 +1,509 @@
+//! From what the interpreter saw to what a report is about.
+
+use crate::facts::bit;
+use crate::interp::{Event, Interp, RootCheck, Sink, SinkKind};
+use crate::ir::Span;
+use crate::scope::{Flow, LockFacts, Root, RootFacts, Scope};
+use crate::state::State;
+use crate::term::{FnId, SourceKind, Term, Vid};
+
+/// What a file is about, or why that cannot be said.
+pub(crate) struct Gathered {
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) spawns: Vec<Flow>,
+    /// External text reaches an operation and no root is declared.
+    pub(crate) rootless: Vec<Flow>,
+    /// A root is there and nobody says what the input is.
+    pub(crate) undeclared: Vec<Flow>,
+    pub(crate) roots: Vec<RootFacts>,
+    pub(crate) keys: Vec<(Span, Vec<Vid>, bool)>,
+    pub(crate) locks: Vec<LockFacts>,
+}
+
+impl Interp<'_> {
+    /// Sorts all sinks of a file.
+    pub(crate) fn gather(&mut self, file: u32) -> Gathered {
+        let sinks = std::mem::take(&mut self.sinks);
+        let mut found = Gathered {
+            flows: Vec::new(),
+            spawns: Vec::new(),
+            rootless: Vec::new(),
+            undeclared: Vec::new(),
+            roots: Vec::new(),
+            keys: Vec::new(),
+            locks: Vec::new(),
+        };
+        for sink in &sinks {
+            // An operation on a descriptor is none on a path.
+            let on_fd = matches!(self.terms.get(sink.path), Term::Fd(_)) && sink.dirfd.is_none();
+            if sink.kind == SinkKind::Stat || sink.function.0 != file || on_fd {
+                continue;
+            }
+            let flow = self.flow(sink);
+            if flow.leaves.is_empty() {
+                continue;
+            }
+            let known = flow
+                .leaves
+                .iter()
+                .any(|leaf| leaf.kind != SourceKind::Undeclared);
+            let strong = flow
+                .leaves
+                .iter()
+                .any(|leaf| matches!(leaf.kind, SourceKind::Request | SourceKind::Declared));
+            if flow.sink.kind == SinkKind::Spawn {
+                if strong || known && flow.root.is_some() {
+                    found.spawns.push(flow);
+                }
+            } else if flow.root.is_none() {
+                found.rootless.push(flow);
+            } else if known {
+                found.flows.push(flow);
+            } else {
+                found.undeclared.push(flow);
+            }
+        }
+        self.sinks = sinks;
+        // Text of a request that goes past the declared root is measured against it.
+        if let Some(root) = found.flows.iter().find_map(|flow| flow.root.clone()) {
+            let mut rest = Vec::new();
+            for mut flow in std::mem::take(&mut found.rootless) {
+                let strong = flow
+                    .leaves
+                    .iter()
+                    .any(|leaf| matches!(leaf.kind, SourceKind::Request | SourceKind::Declared));
+                if strong {
+                    flow.root = Some(root.clone());
+                    found.flows.push(flow);
+                } else {
+                    rest.push(flow);
+                }
+            }
+            found.rootless = rest;
+        } else {
+            // Only what is joined to something counts as a spawn of a path.
+            found.spawns.clear();
+        }
+        dedupe(&mut found.flows);
+        dedupe(&mut found.spawns);
+        found.roots = self.root_facts(&found.flows);
+        self.ordering(&mut found);
+        found
+    }
+
+    fn flow(&mut self, sink: &Sink) -> Flow {
+        let state = sink.state.clone();
+        let mut leaves = self.leaves(sink.path, &state);
+        let root = match (&sink.anchored, sink.dirfd) {
+            (Some(_), _) | (None, Some(_)) => self.anchor_root(sink),
+            (None, None) => self.root_of(sink.path, 0),
+        };
+        // The root itself is no input.
+        if let Some(root) = &root {
+            leaves.retain(|leaf| leaf.vid != root.vid && !self.is_inside(root.vid, leaf.vid));
+        }
+        let labels = leaves.iter().map(|leaf| self.label(leaf.vid)).collect();
+        let anchor = self.anchor_of(sink, &leaves);
+        let is_temp = self.is_unguessable(sink.path, 0);
+        let has_clock = self.has_clock(sink.path, 0);
+        let function = self.function_name(sink.function);
+        Flow {
+            sink: sink.clone(),
+            leaves,
+            labels,
+            root,
+            anchor,
+            is_temp,
+            has_clock,
+            function,
+        }
+    }
+
+    fn is_inside(&self, whole: Vid, part: Vid) -> bool {
+        match self.terms.get(whole) {
+            Term::Norm { of, .. }
+            | Term::Part { of, .. }
+            | Term::Handle { of, .. }
+            | Term::Global { of, .. } => *of == part || self.is_inside(*of, part),
+            _ => false,
+        }
+    }
+
+    fn anchor_root(&mut self, sink: &Sink) -> Option<Root> {
+        let base = sink.dirfd.or_else(|| {
+            // The receiver of an anchored operation is a handle that is in scope.
+            let state = &sink.state;
+            state
+                .env
+                .values()
+                .copied()
+                .find(|vid| matches!(self.terms.get(*vid), Term::Handle { .. }))
+        });
+        let found = base.and_then(|base| self.root_of(base, 0));
+        found.or_else(|| {
+            sink.anchored.as_ref().map(|anchor| Root {
+                vid: sink.path,
+                label: anchor.clone(),
+                at: Some(sink.at),
+            })
+        })
+    }
+
+    fn anchor_of(&mut self, sink: &Sink, leaves: &[crate::interp::Leaf]) -> Option<String> {
+        if let Some(anchor) = &sink.anchored {
+            return Some(anchor.clone());
+        }
+        if sink.dirfd.is_some() {
+            if sink.flags.beneath {
+                let kind = if sink.flags.no_symlinks {
+                    "openat2 without links"
+                } else {
+                    "openat2"
+                };
+                return Some(kind.to_owned());
+            }
+            if leaves
+                .iter()
+                .all(|leaf| leaf.facts.is_one_segment() && leaf.facts.has_no_dots())
+            {
+                return Some("one name below a descriptor".to_owned());
+            }
+        }
+        None
+    }
+
+    /// A temporary file, or a name with random text in it.
+    fn is_unguessable(&self, vid: Vid, depth: usize) -> bool {
+        if depth > 8 {
+            return false;
+        }
+        match self.terms.get(vid) {
+            Term::Temp { .. } => true,
+            Term::Random(_) => self.terms.ty(vid) != Some("digest"),
+            Term::Proj(of, _)
+            | Term::Norm { of, .. }
+            | Term::Part { of, .. }
+            | Term::Global { of, .. } => self.is_unguessable(*of, depth + 1),
+            Term::Concat(parts) => parts
+                .iter()
+                .any(|part| self.is_unguessable(*part, depth + 1)),
+            Term::Join { parts, .. } => parts
+                .last()
+                .is_some_and(|part| self.is_unguessable(*part, depth + 1)),
+            Term::Call { args, name, .. } => {
+                &**name != "hash" && args.iter().any(|arg| self.is_unguessable(*arg, depth + 1))
+            }
+            Term::Field(of, _) | Term::Index(of, _) => self.is_unguessable(*of, depth + 1),
+            Term::Phi(parts) => parts
+                .iter()
+                .all(|part| self.is_unguessable(*part, depth + 1)),
+            _ => false,
+        }
+    }
+
+    fn has_clock(&self, vid: Vid, depth: usize) -> bool {
+        if depth > 8 {
+            return false;
+        }
+        match self.terms.get(vid) {
+            Term::Clock(_) => true,
+            Term::Norm { of, .. }
+            | Term::Part { of, .. }
+            | Term::Field(of, _)
+            | Term::Index(of, _) => self.has_clock(*of, depth + 1),
+            Term::Concat(parts) | Term::Phi(parts) | Term::Join { parts, .. } => {
+                parts.iter().any(|part| self.has_clock(*part, depth + 1))
+            }
+            Term::Call { args, .. } => args.iter().any(|arg| self.has_clock(*arg, depth + 1)),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn function_name(&self, id: FnId) -> String {
+        let function = self.program.function(id);
+        let mut name = function.name.to_string();
+        if let Some(class) = &function.class {
+            name = format!("{class}.{name}");
+        } else if name.starts_with('<')
+            && let Some(parent) = function.parent
+        {
+            let outer = &self.program.file(id.0).module.functions[parent];
+            name = format!("{}.{name}", outer.name);
+        }
+        name
+    }
+
+    fn root_facts(&mut self, flows: &[Flow]) -> Vec<RootFacts> {
+        let mut out: Vec<RootFacts> = Vec::new();
+        for flow in flows {
+            let Some(root) = flow.root.clone() else {
+                continue;
+            };
+            if out.iter().any(|known| known.root.label == root.label) {
+                continue;
+            }
+            let mut facts = RootFacts {
+                canonical: None,
+                per_call: false,
+                lexical: None,
+                held_as_handle: None,
+                not_link: None,
+                after_canonical: None,
+                root: root.clone(),
+            };
+            self.root_forms(root.vid, &mut facts, 0);
+            if flow.anchor.is_some()
+                || flow.sink.dirfd.is_some()
+                || matches!(self.terms.get(root.vid), Term::Handle { .. })
+            {
+                facts.held_as_handle = root.at.or(Some(flow.sink.at));
+            }
+            if flow.anchor.as_deref() == Some("handfast") {
+                facts.not_link = root.at.or(Some(flow.sink.at));
+            }
+            self.root_checks(root.vid, &mut facts);
+            if let Some(at) = facts.canonical {
+                facts.per_call = flows.iter().any(|flow| {
+                    let function = self.program.function(flow.sink.function);
+                    let inside = |span: Span| {
+                        function.span.file == at.file
+                            && span.start > 0
+                            && (function.span.line..=function.span.end_line).contains(&at.line)
+                    };
+                    inside(function.span) && !function.is_ctor
+                }) || self.in_plain_function(at);
+            }
+            out.push(facts);
+        }
+        out
+    }
+
+    /// Inside a function that is no constructor and not the module itself.
+    fn in_plain_function(&self, at: Span) -> bool {
+        let module = &self.program.file(at.file).module;
+        let mut inner: Option<usize> = None;
+        for (index, function) in module.functions.iter().enumerate() {
+            let holds = index != module.top
+                && !function.name.starts_with('<')
+                && (function.span.line..=function.span.end_line).contains(&at.line);
+            if holds
+                && inner.is_none_or(|known| module.functions[known].span.line <= function.span.line)
+            {
+                inner = Some(index);
+            }
+        }
+        inner.is_some_and(|index| {
+            let function = &module.functions[index];
+            let name = function.name.to_ascii_lowercase();
+            !function.is_ctor
+                && !name.starts_with("new")
+                && !name.contains("init")
+                && !name.contains("main")
+                && !name.contains("open")
+                && !name.contains("create_app")
+        })
+    }
+
+    fn root_forms(&self, vid: Vid, facts: &mut RootFacts, depth: usize) {
+        if depth > 8 {
+            return;
+        }
+        match self.terms.get(vid) {
+            Term::Norm {
+                canonical: true,
+                at,
+                ..
+            } => facts.canonical = Some(*at),
+            Term::Norm {
+                canonical: false,
+                at,
+                of,
+            } => {
+                facts.lexical = Some(*at).filter(|at| at.line > 0).or(facts.root.at);
+                self.root_forms(*of, facts, depth + 1);
+            }
+            Term::Global { of, at, .. } => {
+                let before = facts.canonical;
+                self.root_forms(*of, facts, depth + 1);
+                if facts.canonical != before {
+                    facts.canonical = Some(*at);
+                }
+            }
+            Term::Phi(parts) => {
+                for part in parts {
+                    self.root_forms(*part, facts, depth + 1);
+                }
+            }
+            Term::Payload(of) | Term::Part { of, .. } | Term::Variant(_, of) => {
+                self.root_forms(*of, facts, depth + 1)
+            }
+            Term::Temp { at, .. } => {
+                facts.canonical = Some(*at);
+                facts.not_link = Some(*at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Looks at the root, and canonical forms of it that are compared against.
+    fn root_checks(&mut self, root: Vid, facts: &mut RootFacts) {
+        let base = self.bare(root);
+        let mut seen = Vec::new();
+        for event in &self.events {
+            if let Event::RootSeen { at, value, how } = event {
+                seen.push((*at, *value, *how));
+            }
+        }
+        for (at, value, how) in seen {
+            if self.bare(value) != base {
+                continue;
+            }
+            let is_canonical = matches!(
+                self.terms.get(value),
+                Term::Norm {
+                    canonical: true,
+                    ..
+                }
+            ) || matches!(self.terms.get(value), Term::Global { of, .. } if matches!(self.terms.get(*of), Term::Norm { canonical: true, .. }));
+            match (is_canonical, how) {
+                (true, RootCheck::NotLink | RootCheck::IsDir) => facts.after_canonical = Some(at),
+                _ => facts.not_link = facts.not_link.or(Some(at)),
+            }
+        }
+        // A canonical form of the root that exists anywhere.
+        if facts.canonical.is_none() {
+            for vid in 0..self.terms.len() {
+                if let Term::Norm {
+                    canonical: true,
+                    of,
+                    at,
+                } = *self.terms.get(vid)
+                    && self.bare(of) == base
+                {
+                    facts.canonical = Some(at);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// A value without its normal forms and names.
+    fn bare(&self, vid: Vid) -> Vid {
+        match self.terms.get(vid) {
+            Term::Norm { of, .. }
+            | Term::Part { of, .. }
+            | Term::Global { of, .. }
+            | Term::Payload(of)
+            | Term::Handle { of, .. } => self.bare(*of),
+            Term::Fd(index) => match self.opens.get(*index as usize) {
+                Some(open) => self.bare(open.path),
+                None => vid,
+            },
+            Term::Join { parts, .. } if parts.len() == 1 => self.bare(parts[0]),
+            _ => vid,
+        }
+    }
+
+    fn ordering(&mut self, found: &mut Gathered) {
+        let leaves: Vec<Vid> = found
+            .flows
+            .iter()
+            .flat_map(|flow| flow.leaves.iter().map(|leaf| leaf.vid))
+            .collect();
+        let events = std::mem::take(&mut self.events);
+        for event in &events {
+            match event {
+                Event::Key { at, value, state } => {
+                    let inside = self.leaves(*value, state);
+                    if inside.iter().any(|leaf| leaves.contains(&leaf.vid)) {
+                        let validated = inside.iter().all(|leaf| leaf.facts.is_validated());
+                        found.keys.push((
+                            *at,
+                            inside.iter().map(|leaf| leaf.vid).collect(),
+                            validated,
+                        ));
+                    }
+                }
+                Event::Acquired { at, scoped, state } => {
+                    let validated = self.is_text_validated(&leaves, state);
+                    let later = found.flows.iter().any(|flow| {
+                        flow.sink.at.file == at.file && flow.all(crate::facts::Facts::is_validated)
+                    });
+                    found.locks.push(LockFacts {
+                        at: *at,
+                        scoped: *scoped,
+                        too_early: !validated && later,
+                    });
+                }
+                _ => {}
+            }
+        }
+        self.events = events;
+    }
+
+    fn is_text_validated(&self, leaves: &[Vid], state: &State) -> bool {
+        leaves.iter().all(|leaf| {
+            let facts = self.facts_of(*leaf, state);
+            facts.is_validated() || facts.any(bit::CONTAINMENT)
+        }) || leaves
+            .iter()
+            .any(|leaf| state.own(*leaf).is_some_and(|facts| facts.is_validated()))
+    }
+}
+
+/// One operation met on several ways is asked once, with what holds on all of them.
+fn dedupe(flows: &mut Vec<Flow>) {
+    let mut out: Vec<Flow> = Vec::new();
+    for flow in flows.drain(..) {
+        let same = out.iter_mut().find(|known| {
+            known.sink.at == flow.sink.at
+                && known.sink.kind == flow.sink.kind
+                && known.leaves.len() == flow.leaves.len()
+                && known
+                    .leaves
+                    .iter()
+                    .zip(&flow.leaves)
+                    .all(|(a, b)| a.vid == b.vid)
+        });
+        match same {
+            Some(known) => {
+                for (a, b) in known.leaves.iter_mut().zip(&flow.leaves) {
+                    a.facts = a.facts.both(&b.facts);
+                }
+            }
+            None => out.push(flow),
+        }
+    }
+    *flows = out;
+}
+
+impl Scope<'_> {
+    /// A fact about a descriptor, established after it was opened.
+    pub(crate) fn fd_facts(&self, fd: Vid, bits: u64) -> Option<Span> {
+        self.fds
+            .iter()
+            .find(|(known, facts)| *known == fd && facts & bits != 0)
+            .map(|(_, _)| {
+                self.fd_places
+                    .iter()
+                    .find(|(known, key, _)| *known == fd && key & bits != 0)
+                    .map_or_else(Span::default, |(_, _, at)| *at)
+            })
+    }
+
+    /// A temporary file that is moved away.
+    pub(crate) fn moves_from(&self, flow: &Flow) -> bool {
+        self.all_moves.contains(&flow.sink.path)
+    }
+
+    pub(crate) fn is_in_constructor(&self, at: Span) -> bool {
+        self.program
+            .file(at.file)
+            .module
+            .functions
+            .iter()
+            .any(|function| {
+                function.is_ctor && (function.span.line..=function.span.end_line).contains(&at.line)
+            })
+    }
+}

@@ -1,0 +1,594 @@
+//! Calls: to functions of the program, to known ones, to unknown ones.
+
+use crate::facts::bit;
+use crate::interp::{Interp, MAX_CALLS, Way};
+use crate::ir::{Arg, Expr, ExprKind, Function, Span, Sym};
+use crate::kb::Role;
+use crate::lang::Lang;
+use crate::state::State;
+use crate::term::{FnId, Term, Vid};
+
+/// The arguments of a call, evaluated.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Args {
+    pub(super) receiver: Option<Vid>,
+    pub(super) list: Vec<(Option<Sym>, Vid)>,
+    /// Places that can be written through: plain names given as arguments.
+    pub(super) places: Vec<Option<Expr>>,
+}
+
+impl Args {
+    pub(super) fn at(&self, index: usize) -> Option<Vid> {
+        self.list
+            .iter()
+            .filter(|(name, _)| name.is_none())
+            .nth(index)
+            .map(|(_, vid)| *vid)
+    }
+
+    pub(super) fn named(&self, name: &str) -> Option<Vid> {
+        self.list
+            .iter()
+            .find(|(known, _)| known.as_deref() == Some(name))
+            .map(|(_, vid)| *vid)
+    }
+
+    pub(super) fn all(&self) -> Vec<Vid> {
+        let given = self.list.iter().map(|(_, vid)| *vid);
+        self.receiver.into_iter().chain(given).collect()
+    }
+}
+
+impl Interp<'_> {
+    pub(super) fn eval_call(
+        &mut self,
+        callee: &Expr,
+        args: &[Arg],
+        is_new: bool,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        let dotted = callee.dotted();
+        let file = self.here().0;
+        // A local name that holds a function.
+        if let ExprKind::Name(name) = &callee.kind
+            && let Some(vid) = state.env.get(name).copied()
+        {
+            let vid = self.deref(vid, state);
+            if let Term::Closure { of, env } = *self.terms.get(vid) {
+                let args = self.eval_args(args, None, state);
+                return self.invoke(of, None, &args, Some(env), at, state);
+            }
+        }
+        let first_is_local = dotted.as_deref().is_some_and(|dotted| {
+            let first: Sym = Sym::from(dotted.split('.').next().unwrap_or(""));
+            state.env.contains_key(&first)
+        });
+        if let Some(dotted) = dotted.as_deref().filter(|_| !first_is_local) {
+            let qualified = self.canonical_name(&self.program.qualify(file, dotted));
+            if let Some(row) = self.first_row(&qualified, args) {
+                let args = self.eval_args(args, None, state);
+                if state.dead {
+                    return self.terms.unknown();
+                }
+                let row = self.fitting_row(&qualified, &args).unwrap_or(row);
+                return self.apply(row, &args, dotted, at, false, state);
+            }
+            if is_new || dotted.starts_with(char::is_uppercase) || dotted.contains('.') {
+                if let Some(vid) = self.construct(dotted, args, is_new, at, state) {
+                    return vid;
+                }
+            } else if self.lang() == Lang::Python
+                && let Some(vid) = self.construct(dotted, args, is_new, at, state)
+            {
+                return vid;
+            }
+            if let Some(id) = self.program.free_function(file, dotted) {
+                let args = self.eval_args(args, None, state);
+                return self.invoke(id, None, &args, None, at, state);
+            }
+        }
+        if let ExprKind::Field(base, method) = &callee.kind {
+            return self.method_call(callee, base, method, args, at, state);
+        }
+        if !matches!(callee.kind, ExprKind::Name(_)) {
+            let vid = self.eval(callee, state);
+            let vid = self.deref(vid, state);
+            if let Term::Closure { of, env } = *self.terms.get(vid) {
+                let args = self.eval_args(args, None, state);
+                return self.invoke(of, None, &args, Some(env), at, state);
+            }
+        }
+        let args = self.eval_args(args, None, state);
+        let name = dotted.unwrap_or_else(|| "?".to_owned());
+        let name = self.program.qualify(file, &name);
+        self.unknown_call(&name, &args, at, state)
+    }
+
+    /// Names that mean the same: `fs.promises.x`, `fs.xSync`.
+    fn canonical_name(&self, name: &str) -> String {
+        if self.lang().family() != "javascript" {
+            return name.trim_start_matches("builtins.").to_owned();
+        }
+        let name = name
+            .replace(".promises.", ".")
+            .replace(".constants.", ".")
+            .replace(".default.", ".");
+        let name = name.strip_suffix("Sync").unwrap_or(&name).to_owned();
+        name.replace(".realpath.native", ".realpath")
+            .replace("path.posix.", "path.")
+            .replace("path.win32.", "path.")
+    }
+
+    fn first_row(&self, name: &str, _args: &[Arg]) -> Option<usize> {
+        let family = self.family();
+        if let Some(row) = family.call(name).first() {
+            return Some(*row);
+        }
+        // fs-extra has the names of fs too.
+        let rest = name.strip_prefix("fs-extra.")?;
+        family.call(&format!("fs.{rest}")).first().copied()
+    }
+
+    /// The row whose condition the arguments meet.
+    fn fitting_row(&self, name: &str, args: &Args) -> Option<usize> {
+        let family = self.family();
+        let rows = family.call(name);
+        let with = rows.iter().rev().find(|row| {
+            family.rows[**row]
+                .when
+                .as_deref()
+                .is_some_and(|when| self.option_is_true(when, args))
+        });
+        with.or_else(|| {
+            rows.iter()
+                .rev()
+                .find(|row| family.rows[**row].when.is_none())
+        })
+        .copied()
+    }
+
+    pub(super) fn option_is_true(&self, option: &str, args: &Args) -> bool {
+        let (name, wanted) = option
+            .split_once('=')
+            .map_or((option, None), |(a, b)| (a, Some(b)));
+        let holds = |vid: Vid| match (wanted, self.terms.get(vid)) {
+            (None, Term::Bool(b)) => *b,
+            (Some(wanted), Term::Str(text)) => **text == *wanted,
+            _ => false,
+        };
+        for (key, vid) in &args.list {
+            if key.as_deref() == Some(name) && holds(*vid) {
+                return true;
+            }
+            if let Term::Dict(pairs) = self.terms.get(*vid)
+                && pairs
+                    .iter()
+                    .any(|(key, value)| **key == *name && holds(*value))
+            {
+                return true;
+            }
+        }
+        false
+    }
+
+    pub(super) fn eval_args(
+        &mut self,
+        args: &[Arg],
+        receiver: Option<Vid>,
+        state: &mut State,
+    ) -> Args {
+        let mut out = Args {
+            receiver,
+            ..Args::default()
+        };
+        for arg in args {
+            let vid = self.eval(&arg.value, state);
+            out.list.push((arg.name.clone(), vid));
+            out.places.push(place_of(&arg.value));
+        }
+        out
+    }
+
+    fn method_call(
+        &mut self,
+        callee: &Expr,
+        base: &Expr,
+        method: &Sym,
+        args: &[Arg],
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        let file = self.here().0;
+        let receiver = self.eval(base, state);
+        if state.dead {
+            return receiver;
+        }
+        let real = self.deref(receiver, state);
+        let name = self.canonical_name(method);
+        // A field that holds a function, an object of a class of the program.
+        if let Some(value) = state.get_field(real, method)
+            && let Term::Closure { of, env } = *self.terms.get(value)
+        {
+            let args = self.eval_args(args, Some(real), state);
+            return self.invoke(of, Some(real), &args, Some(env), at, state);
+        }
+        let class = match self.terms.get(real) {
+            Term::Object { class, .. } => class.clone(),
+            _ => self.terms.ty(real).map(Sym::from),
+        };
+        if let Some(class) = &class
+            && let Some(id) = self.program.method(file, class, method)
+        {
+            let args = self.eval_args(args, Some(real), state);
+            return self.invoke(id, Some(real), &args, None, at, state);
+        }
+        let mut names = Vec::new();
+        if let Some(ty) = &class {
+            names.push(format!("{ty}.{name}"));
+        }
+        // A parameter by its customary name: `c.Param`, `req.param`.
+        if let (Term::Param { .. } | Term::Unknown(_), Some(dotted)) =
+            (self.terms.get(real), callee.dotted())
+        {
+            names.push(dotted);
+        }
+        if self.is_pathish(real) && self.lang() == Lang::Python {
+            names.push(format!("pathlib.Path.{name}"));
+        }
+        for candidate in &names {
+            if self.first_row(candidate, args).is_some() {
+                let args = self.eval_args(args, Some(real), state);
+                if state.dead {
+                    return self.terms.unknown();
+                }
+                if let Some(row) = self.fitting_row(candidate, &args) {
+                    let shown = callee.dotted().unwrap_or_else(|| candidate.clone());
+                    return self.apply(row, &args, &shown, at, false, state);
+                }
+                return self.unknown_call(method, &args, at, state);
+            }
+        }
+        let loose = format!("*.{name}");
+        if self.first_row(&loose, args).is_some() {
+            let args = self.eval_args(args, Some(real), state);
+            if state.dead {
+                return self.terms.unknown();
+            }
+            if let Some(row) = self.fitting_row(&loose, &args) {
+                let shown = callee.dotted().unwrap_or_else(|| format!("(…).{method}"));
+                return self.apply(row, &args, &shown, at, true, state);
+            }
+            return self.unknown_call(method, &args, at, state);
+        }
+        if class.is_none()
+            && !matches!(self.terms.get(real), Term::Config { .. } | Term::Str(_))
+            && let Some(id) = self.program.unique_method(file, method)
+            && !self.program.function(id).body.is_empty()
+        {
+            let args = self.eval_args(args, Some(real), state);
+            return self.invoke(id, Some(real), &args, None, at, state);
+        }
+        let args = self.eval_args(args, Some(real), state);
+        let shown = callee
+            .dotted()
+            .map(|dotted| self.program.qualify(file, &dotted));
+        self.unknown_call(
+            &shown.unwrap_or_else(|| method.to_string()),
+            &args,
+            at,
+            state,
+        )
+    }
+
+    /// An object of a class of the program.
+    fn construct(
+        &mut self,
+        dotted: &str,
+        args: &[Arg],
+        is_new: bool,
+        at: Span,
+        state: &mut State,
+    ) -> Option<Vid> {
+        let file = self.here().0;
+        let qualified = self.program.qualify(file, dotted);
+        if matches!(qualified.as_str(), "Ok" | "Err" | "Some") {
+            let value = args.first().map(|arg| self.eval(&arg.value, state));
+            let value = value.unwrap_or_else(|| self.terms.make(Term::Null));
+            return Some(
+                self.terms
+                    .make(Term::Variant(Sym::from(qualified.as_str()), value)),
+            );
+        }
+        let own = self.program.function(self.here()).class.clone();
+        let qualified = match (qualified.as_str(), own) {
+            ("Self", Some(class)) => class.to_string(),
+            _ => qualified,
+        };
+        let (of, class) = self.program.class(file, &qualified)?;
+        let name = class.name.clone();
+        if self.lang().family() == "rust"
+            && !is_new
+            && qualified
+                .rsplit('.')
+                .next()
+                .is_none_or(|last| *last != *name)
+        {
+            return None;
+        }
+        let object = self.make_object(Some(name.clone()));
+        let by_name = is_new && args.iter().any(|arg| arg.name.is_some());
+        if by_name || matches!(self.lang().family(), "go" | "rust") {
+            for (index, arg) in args.iter().enumerate() {
+                let value = self.eval(&arg.value, state);
+                let field = arg
+                    .name
+                    .clone()
+                    .unwrap_or_else(|| Sym::from(index.to_string().as_str()));
+                state.set_field(object, field, value);
+            }
+            return Some(object);
+        }
+        let ctors = self.program.constructors(of, &name);
+        let args = self.eval_args(args, Some(object), state);
+        if let Some(ctor) = ctors.first() {
+            self.invoke(*ctor, Some(object), &args, None, at, state);
+        } else {
+            for (field, value) in &args.list {
+                if let Some(field) = field {
+                    state.set_field(object, field.clone(), *value);
+                }
+            }
+        }
+        Some(object)
+    }
+
+    /// Follows a call into a function of the program.
+    pub(super) fn invoke(
+        &mut self,
+        id: FnId,
+        receiver: Option<Vid>,
+        args: &Args,
+        env: Option<u32>,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        if state.dead {
+            return self.terms.unknown();
+        }
+        let program = self.program;
+        let recursive = self.frames.iter().any(|frame| frame.id == id);
+        if recursive || self.frames.len() > MAX_CALLS || self.overrun {
+            let name = program.function(id).name.to_string();
+            return self.unknown_call(&name, args, at, state);
+        }
+        self.called.insert(id);
+        self.run_top(id.0);
+        let function = program.function(id);
+        let caller_env = std::mem::take(&mut state.env);
+        let mut inner = state.clone();
+        inner.env = env
+            .map(|env| self.envs[env as usize].clone())
+            .unwrap_or_default();
+        if let (Some(name), Some(value)) = (&function.receiver, receiver) {
+            inner.env.insert(name.clone(), value);
+        }
+        self.push_frame(id, at);
+        self.bind_call(function, args, &mut inner);
+        let mark = self.terms.len();
+        self.exec_all(&function.body, &mut inner);
+        let Some(frame) = self.frames.pop() else {
+            return self.terms.unknown();
+        };
+        let mut ways = frame.returns;
+        if !inner.dead {
+            let nothing = self.terms.make(Term::Null);
+            inner.failing = None;
+            ways.push((nothing, inner));
+        }
+        for thrown in frame.throws.into_iter().take(8) {
+            let mut thrown = thrown;
+            thrown.env = caller_env.clone();
+            if let Some(outer) = self.frames.last_mut() {
+                match outer.tries.last_mut() {
+                    Some(caught) => caught.push(thrown),
+                    None => outer.throws.push(thrown),
+                }
+            }
+        }
+        let is_file_c = program.file(id.0).lang.family() == "c";
+        let result = self.merge_ways(ways, function, args, &caller_env, is_file_c, mark, state);
+        if state.dead {
+            state.env = caller_env;
+        }
+        result
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "everything a call leaves behind")]
+    fn merge_ways(
+        &mut self,
+        ways: Vec<(Vid, State)>,
+        function: &Function,
+        args: &Args,
+        caller: &std::collections::BTreeMap<Sym, Vid>,
+        writes: bool,
+        mark: Vid,
+        state: &mut State,
+    ) -> Vid {
+        let mut ends = Vec::new();
+        let mut list = Vec::new();
+        for (value, mut end) in ways {
+            let mut env = caller.clone();
+            if writes {
+                for (index, param) in function.params.iter().enumerate() {
+                    let Some(Some(place)) = args.places.get(index) else {
+                        continue;
+                    };
+                    let (Some(new), Some((_, old))) =
+                        (end.env.get(&param.name), args.list.get(index))
+                    else {
+                        continue;
+                    };
+                    if new != old
+                        && let ExprKind::Name(name) = &place.kind
+                    {
+                        env.insert(name.clone(), *new);
+                    }
+                }
+            }
+            end.env = env;
+            list.push(Way {
+                value,
+                facts: end.facts.clone(),
+                epoch: end.epoch,
+            });
+            ends.push(end);
+        }
+        let Some(first) = ends.pop() else {
+            state.dead = true;
+            return self.terms.unknown();
+        };
+        if list.len() == 1 {
+            *state = first;
+            return list[0].value;
+        }
+        // A value returned by a failing way tells nothing about what was written through pointers.
+        let all_same = list.iter().all(|way| way.value == list[0].value);
+        let mut merged = first;
+        for end in ends {
+            merged.join(end, &mut self.terms, mark);
+        }
+        *state = merged;
+        if all_same {
+            return list[0].value;
+        }
+        let call = u32::try_from(self.ways.len()).unwrap_or(u32::MAX);
+        self.ways.push(list);
+        self.terms.make(Term::Outcome(call))
+    }
+
+    fn bind_call(&mut self, function: &Function, args: &Args, inner: &mut State) {
+        let mut position = 0;
+        for param in &function.params {
+            let value = args.named(&param.name).or_else(|| {
+                let value = args.at(position);
+                position += 1;
+                value
+            });
+            let vid = match value {
+                Some(vid) => vid,
+                None => self.terms.unknown(),
+            };
+            if let Some(ty) = &param.ty
+                && self.terms.ty(vid).is_none()
+                && !matches!(
+                    self.terms.get(vid),
+                    Term::Str(_) | Term::Num(_) | Term::Null | Term::Bool(_)
+                )
+            {
+                let ty = self.type_name(self.here().0, ty);
+                if ty.contains('.') {
+                    self.terms.typed(vid, &ty);
+                }
+            }
+            inner.env.insert(param.name.clone(), vid);
+            if let Some(pattern) = &param.pattern {
+                self.assign(pattern, vid, inner, function.span);
+            }
+        }
+    }
+
+    /// A function nobody can see.
+    pub(super) fn unknown_call(
+        &mut self,
+        name: &str,
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        if state.dead {
+            return self.terms.unknown();
+        }
+        self.may_throw(state);
+        state.age();
+        let last = name.rsplit('.').next().unwrap_or(name).to_ascii_lowercase();
+        let like_check = [
+            "valid", "check", "sanit", "safe", "secure", "assert", "ensure", "verify", "clean",
+            "contain", "guard",
+        ]
+        .iter()
+        .any(|word| last.contains(word));
+        let list = args.all();
+        if like_check {
+            for vid in &list {
+                let real = self.deref(*vid, state);
+                state.add(real, bit::UNSEEN_CHECK, at);
+            }
+        }
+        // A lookup with a default: the value itself.
+        if matches!(
+            last.as_str(),
+            "get" | "getlist" | "getone" | "pop" | "getall"
+        ) && let (Some(receiver), Some(key)) = (args.receiver, args.at(0))
+            && self.external_base(receiver, 0).is_some()
+        {
+            return self.terms.make(Term::Index(receiver, key));
+        }
+        for vid in &list {
+            if let Term::Closure { of, env } = *self.terms.get(*vid)
+                && self.muted == 0
+            {
+                self.pending.push((of, env));
+            }
+        }
+        let vid = self.terms.make(Term::Call {
+            name: Sym::from(name),
+            args: list,
+            at,
+        });
+        if like_check {
+            state.add(vid, bit::UNSEEN_CHECK, at);
+        }
+        vid
+    }
+
+    /// A function that a framework calls with a request.
+    pub(super) fn is_route(&self, function: &Function, id: FnId) -> bool {
+        let family = self.knowledge.family(self.program.file(id.0).lang);
+        function.decorators.iter().any(|decorator| {
+            let name = match &decorator.kind {
+                ExprKind::Call { callee, .. } => callee.dotted(),
+                _ => decorator.dotted(),
+            };
+            let Some(name) = name else { return false };
+            let last = name.rsplit('.').next().unwrap_or(&name);
+            family
+                .call(&format!("*.{last}"))
+                .iter()
+                .any(|row| family.rows[*row].role == Role::Route)
+        })
+    }
+
+    /// A parameter type that a framework fills from a request.
+    pub(super) fn source_type(&self, ty: &str) -> Option<usize> {
+        let family = self.family();
+        let bare = ty.trim_start_matches(['&', '*', ' ']);
+        let bare = bare.replace("::", ".");
+        let head = bare.split('<').next().unwrap_or(&bare).trim();
+        if !bare.contains('<') && self.lang() == Lang::Rust {
+            return None;
+        }
+        let full = self.program.qualify(self.here().0, head);
+        family
+            .field(&format!("param:{head}"))
+            .or_else(|| family.field(&format!("param:{full}")))
+    }
+}
+
+fn place_of(expr: &Expr) -> Option<Expr> {
+    match &expr.kind {
+        ExprKind::Name(_) => Some(expr.clone()),
+        ExprKind::Ref(inner) | ExprKind::Cast(inner, _) => place_of(inner),
+        _ => None,
+    }
+}

@@ -1,0 +1,76 @@
+//! B3: containment is decided on canonical paths, component by component.
+
+use super::{Answer, Gap, anchored, every_flow, gap, weak};
+use crate::facts::bit;
+use crate::interp::SinkKind;
+use crate::scope::{Flow, Scope};
+
+pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+    every_flow(
+        scope,
+        |flow| flow.sink.kind != SinkKind::Temp,
+        "no path is built",
+        |index, flow| {
+            if anchored(flow, "B3") {
+                return Ok(flow.sink.at);
+            }
+            let canonical = flow.all(|facts| facts.any(bit::IN_CANONICAL | bit::CHOSEN));
+            // Without links on the way the lexical form is the canonical one.
+            let closed = flow.all(|facts| {
+                facts.any(
+                    bit::IN_LEXICAL
+                        | bit::CHOSEN
+                        | bit::IN_CANONICAL
+                        | bit::SEGS_CLEAN
+                        | bit::ROOTED,
+                ) || facts.is_one_segment() && facts.has_no_dots()
+            });
+            if canonical {
+                return Ok(flow
+                    .at(bit::IN_CANONICAL | bit::CHOSEN)
+                    .unwrap_or(flow.sink.at));
+            }
+            if closed && flow.is_walked() && flow.has_no_links() {
+                return Ok(flow
+                    .at(bit::WALK_NOT_LINK | bit::NOT_LINK)
+                    .unwrap_or(flow.sink.at));
+            }
+            Err(missing(index, flow, closed))
+        },
+    )
+}
+
+fn missing(index: usize, flow: &Flow, closed: bool) -> Gap {
+    if closed {
+        let keys = bit::IN_LEXICAL | bit::SEGS_CLEAN | bit::ROOTED | bit::NOT_DOTDOT;
+        let at = flow.at(keys).unwrap_or(flow.sink.at);
+        let mut gap = weak(
+            index,
+            "containment",
+            "containment is lexical only: a link below the root leads out",
+            Some(at),
+        );
+        gap.milder = true;
+        return gap;
+    }
+    let details = [
+        (
+            bit::WEAK_PREFIX,
+            "the prefix test has no separator: a sibling with the same beginning passes",
+        ),
+        (
+            bit::WEAK_MIXED,
+            "a resolved form is compared with an unresolved one",
+        ),
+        (
+            bit::WEAK_RAW,
+            "the prefix of a path that was never normalised says nothing",
+        ),
+    ];
+    for (key, detail) in details {
+        if let Some(at) = flow.at(key) {
+            return weak(index, "containment", detail, Some(at));
+        }
+    }
+    gap(index, "containment")
+}

@@ -1,0 +1,29 @@
+//! F1: every test has a temporary directory of its own.
+
+use super::{Answer, Gap};
+use crate::scope::Scope;
+
+pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+    let tests = scope.tests.about(scope);
+    if tests.is_empty() {
+        return Answer::NotApplicable("no tests of this code are in sight (see F3)".to_owned());
+    }
+    let shared: Vec<Gap> = tests
+        .iter()
+        .filter_map(|test| test.shared_dir)
+        .map(|at| Gap {
+            flow: None,
+            cause: "tests",
+            detail: None,
+            at: Some(at),
+            milder: false,
+        })
+        .collect();
+    if !shared.is_empty() {
+        return Answer::Missing(shared);
+    }
+    match tests.iter().find_map(|test| test.private_dir) {
+        Some(at) => Answer::Yes(at),
+        None => Answer::NotApplicable("the tests use no directory".to_owned()),
+    }
+}

@@ -1,0 +1,28 @@
+//! F2: tests of date-based paths freeze the clock.
+
+use super::{Answer, Gap};
+use crate::scope::Scope;
+
+pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+    if !scope.flows.iter().any(|flow| flow.has_clock) {
+        return Answer::NotApplicable("no date-based path segment".to_owned());
+    }
+    let tests = scope.tests.about(scope);
+    match tests.iter().find_map(|test| test.frozen_clock) {
+        Some(at) => Answer::Yes(at),
+        None => {
+            let at = scope
+                .flows
+                .iter()
+                .find(|flow| flow.has_clock)
+                .map(|flow| flow.sink.at);
+            Answer::Missing(vec![Gap {
+                flow: None,
+                cause: "tests",
+                detail: None,
+                at,
+                milder: false,
+            }])
+        }
+    }
+}

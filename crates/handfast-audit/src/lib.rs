@@ -1,0 +1,36 @@
+//! A static auditor for code that turns external text into filesystem paths.
+//!
+//! It answers every item of a checklist with an anchor, a reason why it does not apply, or a
+//! finding. It reads text and nothing else: nothing of the target is run.
+#![forbid(unsafe_code)]
+
+mod accept;
+mod anchors;
+mod audit;
+pub mod explain;
+mod facts;
+mod gather;
+mod interp;
+mod ir;
+mod items;
+mod judge;
+mod kb;
+mod lang;
+mod lower;
+mod program;
+mod regex;
+pub mod render;
+mod report;
+mod scope;
+mod state;
+mod tables;
+mod term;
+mod tests_index;
+
+pub use audit::{Input, MAX_FILE, Options, audit};
+pub use kb::{Knowledge, KnowledgeError};
+pub use lang::Lang;
+pub use report::{
+    Coverage, Depth, Evidence, Finding, Insufficient, Outcome, Report, Skipped, Step,
+};
+pub use tables::{Classification, Item, Severity, Verdict, item, items};

@@ -1,0 +1,512 @@
+//! C and C++: declarations, functions, classes, statements.
+
+#[path = "c_expr.rs"]
+mod expression;
+
+use std::sync::Arc;
+
+use tree_sitter::Node;
+
+use self::expression::{boxed, dots, expr};
+use super::{Cx, children, field, number, unescape};
+use crate::ir::{Class, Expr, ExprKind, Handler, Op, Param, Stmt, StmtKind, Sym};
+
+/// A jump to a label repeats what stands after it, up to this many statements.
+const MAX_TAIL: usize = 12;
+
+pub(super) fn module(cx: &mut Cx<'_>, root: Node<'_>) {
+    let top = cx.begin(Arc::from("<module>"), root);
+    let body = block(cx, root);
+    cx.end(top).body = body;
+    cx.module.top = top;
+}
+
+fn block(cx: &mut Cx<'_>, node: Node<'_>) -> Vec<Stmt> {
+    let mut out = Vec::new();
+    for child in children(node) {
+        cx.deeper(|cx| statement(cx, child, &mut out));
+    }
+    out
+}
+
+fn body(cx: &mut Cx<'_>, node: Option<Node<'_>>) -> Vec<Stmt> {
+    let Some(node) = node else { return Vec::new() };
+    if node.kind() == "compound_statement" {
+        return block(cx, node);
+    }
+    let mut out = Vec::new();
+    cx.deeper(|cx| statement(cx, node, &mut out));
+    out
+}
+
+fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
+    let kind = match node.kind() {
+        "function_definition" => {
+            function_definition(cx, node, out);
+            return;
+        }
+        "declaration" | "field_declaration" => {
+            declaration(cx, node, out);
+            return;
+        }
+        "preproc_def" => {
+            define(cx, node, out);
+            return;
+        }
+        "preproc_ifdef"
+        | "preproc_if"
+        | "preproc_else"
+        | "preproc_elif"
+        | "linkage_specification"
+        | "declaration_list"
+        | "namespace_definition"
+        | "template_declaration"
+        | "ERROR" => {
+            out.extend(block(cx, node));
+            return;
+        }
+        "struct_specifier" | "class_specifier" => {
+            class(cx, node, out);
+            return;
+        }
+        "namespace_alias_definition" => {
+            let parts = children(node);
+            if let [name, target, ..] = parts.as_slice() {
+                let target = dots(cx.s(*target));
+                cx.module
+                    .imports
+                    .push((cx.sym(*name), Arc::from(target.as_str())));
+            }
+            return;
+        }
+        "using_declaration" => {
+            if let Some(inner) = children(node).first() {
+                let full = dots(cx.s(*inner));
+                let is_namespace = cx.s(node).contains("namespace");
+                let local = if is_namespace {
+                    "*"
+                } else {
+                    full.rsplit('.').next().unwrap_or("")
+                };
+                cx.module
+                    .imports
+                    .push((Arc::from(local), Arc::from(full.as_str())));
+            }
+            return;
+        }
+        "expression_statement" => {
+            let Some(inner) = children(node).first().copied() else {
+                return;
+            };
+            expression_statement(cx, inner, out);
+            return;
+        }
+        "compound_statement" => StmtKind::Block(block(cx, node)),
+        "return_statement" => StmtKind::Return(children(node).first().map(|n| expr(cx, *n))),
+        "throw_statement" => StmtKind::Throw(children(node).first().map(|n| expr(cx, *n))),
+        "break_statement" => StmtKind::Break,
+        "continue_statement" => StmtKind::Continue,
+        "goto_statement" => goto(cx, node),
+        "labeled_statement" => {
+            let label = field(node, "label");
+            for child in children(node) {
+                if Some(child) != label {
+                    statement(cx, child, out);
+                }
+            }
+            return;
+        }
+        "if_statement" => {
+            let cond = *boxed(cx, field(node, "condition"), node);
+            let then = body(cx, field(node, "consequence"));
+            let alternative = field(node, "alternative");
+            let otherwise = alternative.and_then(|n| children(n).first().copied());
+            StmtKind::If {
+                cond,
+                then,
+                otherwise: body(cx, otherwise),
+            }
+        }
+        "while_statement" | "do_statement" => {
+            let cond = field(node, "condition").map(|n| expr(cx, n));
+            let cond = cond.filter(|c| !matches!(c.kind, ExprKind::Bool(true) | ExprKind::Num(1)));
+            StmtKind::While {
+                cond,
+                step: Vec::new(),
+                body: body(cx, field(node, "body")),
+                body_first: node.kind() == "do_statement",
+            }
+        }
+        "for_statement" => {
+            if let Some(init) = field(node, "initializer") {
+                if init.kind() == "declaration" {
+                    declaration(cx, init, out);
+                } else {
+                    expression_statement(cx, init, out);
+                }
+            }
+            let cond = field(node, "condition").map(|n| expr(cx, n));
+            let mut step = Vec::new();
+            if let Some(update) = field(node, "update") {
+                expression_statement(cx, update, &mut step);
+            }
+            StmtKind::While {
+                cond,
+                step,
+                body: body(cx, field(node, "body")),
+                body_first: false,
+            }
+        }
+        "for_range_loop" => {
+            let (Some(name), Some(right)) = (field(node, "declarator"), field(node, "right"))
+            else {
+                return;
+            };
+            let (name, _) = declared(cx, name);
+            StmtKind::ForEach {
+                target: cx.name(&name, node),
+                iter: expr(cx, right),
+                body: body(cx, field(node, "body")),
+                is_pair: false,
+            }
+        }
+        "try_statement" => {
+            let statements = body(cx, field(node, "body"));
+            let mut handlers = Vec::new();
+            for clause in children(node)
+                .into_iter()
+                .filter(|n| n.kind() == "catch_clause")
+            {
+                let types = field(clause, "parameters")
+                    .map(|n| cx.s(n))
+                    .unwrap_or_default();
+                let types = if types.contains("...") {
+                    Vec::new()
+                } else {
+                    vec![Arc::from(types)]
+                };
+                let inner = body(cx, field(clause, "body"));
+                let span = cx.span(clause);
+                handlers.push(Handler {
+                    types,
+                    name: None,
+                    body: inner,
+                    span,
+                });
+            }
+            StmtKind::Try {
+                body: statements,
+                handlers,
+                finally: Vec::new(),
+            }
+        }
+        "switch_statement" => switch(cx, node),
+        "preproc_include"
+        | "preproc_function_def"
+        | "preproc_call"
+        | "type_definition"
+        | "enum_specifier"
+        | "access_specifier"
+        | "alias_declaration"
+        | ";" => return,
+        _ => StmtKind::Expr(expr(cx, node)),
+    };
+    out.push(cx.stmt(kind, node));
+}
+
+fn define(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
+    let (Some(name), Some(value)) = (field(node, "name"), field(node, "value")) else {
+        return;
+    };
+    let text = cx.s(value).trim();
+    let kind = if text.starts_with('"') && text.len() > 1 {
+        ExprKind::Str(Arc::from(unescape(text.trim_matches('"')).as_str()))
+    } else if text.starts_with(|c: char| c.is_ascii_digit()) {
+        ExprKind::Num(number(text))
+    } else if text.contains("O_") && text.contains('|') {
+        let mut result: Option<Expr> = None;
+        for flag in text.trim_matches(['(', ')']).split('|') {
+            let one = cx.name(flag.trim(), value);
+            result = Some(match result {
+                Some(before) => cx.expr(
+                    ExprKind::Binary(Op::BitOr, Box::new(before), Box::new(one)),
+                    value,
+                ),
+                None => one,
+            });
+        }
+        match result {
+            Some(expr) => expr.kind,
+            None => return,
+        }
+    } else {
+        return;
+    };
+    let target = cx.expr(ExprKind::Name(cx.sym(name)), name);
+    let value = cx.expr(kind, value);
+    out.push(cx.stmt(StmtKind::Assign { target, value }, node));
+}
+
+fn expression_statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
+    if node.kind() == "assignment_expression" {
+        let (Some(left), Some(right)) = (field(node, "left"), field(node, "right")) else {
+            return;
+        };
+        let op = field(node, "operator").map_or("=", |n| cx.s(n));
+        let target = expr(cx, left);
+        let mut value = expr(cx, right);
+        if op != "=" {
+            let old = Box::new(expr(cx, left));
+            let op = expression::binary(op.trim_end_matches('='));
+            value = cx.expr(ExprKind::Binary(op, old, Box::new(value)), node);
+        }
+        out.push(cx.stmt(StmtKind::Assign { target, value }, node));
+        return;
+    }
+    let value = expr(cx, node);
+    out.push(cx.stmt(StmtKind::Expr(value), node));
+}
+
+/// The name inside `*name[10]`, and the initial arguments of `name(args)`.
+fn declared<'n>(cx: &Cx<'_>, node: Node<'n>) -> (Sym, Option<Node<'n>>) {
+    let mut node = node;
+    let mut arguments = None;
+    loop {
+        match node.kind() {
+            "identifier" | "field_identifier" | "type_identifier" | "destructor_name" => {
+                return (cx.sym(node), arguments);
+            }
+            "qualified_identifier" => {
+                return (Arc::from(dots(cx.s(node)).as_str()), arguments);
+            }
+            "function_declarator" => arguments = field(node, "parameters"),
+            _ => {}
+        }
+        let next = field(node, "declarator").or_else(|| children(node).first().copied());
+        match next {
+            Some(inner) => node = inner,
+            None => return (Arc::from(""), arguments),
+        }
+    }
+}
+
+fn declaration(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
+    let ty = field(node, "type");
+    if let Some(ty) = ty.filter(|n| matches!(n.kind(), "struct_specifier" | "class_specifier")) {
+        class(cx, ty, out);
+    }
+    let type_name = ty.map_or(String::new(), |n| dots(cx.s(n)));
+    let mut cursor = node.walk();
+    let declarators: Vec<_> = node
+        .children_by_field_name("declarator", &mut cursor)
+        .collect();
+    for declarator in declarators {
+        let (name, arguments) = declared(cx, declarator);
+        let target = cx.name(&name, declarator);
+        let value = if declarator.kind() == "init_declarator" {
+            let Some(value) = field(declarator, "value") else {
+                continue;
+            };
+            match value.kind() {
+                // `std::ofstream out(path);`, `Store s{root};`
+                "argument_list" => expression::construct(cx, &type_name, value, declarator),
+                "initializer_list"
+                    if ty.is_some_and(|n| n.kind() != "primitive_type")
+                        && !type_name.is_empty() =>
+                {
+                    expression::construct(cx, &type_name, value, declarator)
+                }
+                _ => {
+                    let value = expr(cx, value);
+                    cx.expr(
+                        ExprKind::Cast(Box::new(value), Arc::from(type_name.as_str())),
+                        declarator,
+                    )
+                }
+            }
+        } else if let (Some(arguments), true) = (arguments, cx.open.len() > 1) {
+            // The most vexing parse: inside a function it is an object far more often.
+            expression::construct(cx, &type_name, arguments, declarator)
+        } else if cx.open.len() > 1 && type_name.contains('.') {
+            let callee = Box::new(cx.name(&type_name, declarator));
+            cx.expr(
+                ExprKind::Call {
+                    callee,
+                    args: Vec::new(),
+                    is_new: true,
+                },
+                declarator,
+            )
+        } else {
+            continue;
+        };
+        let kind = StmtKind::Assign { target, value };
+        out.push(cx.stmt(kind, node));
+    }
+}
+
+fn function_definition(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
+    let Some(declarator) = field(node, "declarator") else {
+        return;
+    };
+    let (name, parameters) = declared(cx, declarator);
+    let (class, name) = match name.rsplit_once('.') {
+        Some((class, name)) => {
+            let class = class.rsplit('.').next().unwrap_or(class);
+            (Some(Arc::from(class)), Arc::from(name))
+        }
+        None => (cx.class.clone(), name),
+    };
+    let is_method = class.is_some();
+    let is_ctor = class.as_ref().is_some_and(|class: &Sym| *class == name);
+    let saved = std::mem::replace(&mut cx.class, class);
+    let index = cx.begin(name.clone(), node);
+    cx.class = None;
+    let mut params = Vec::new();
+    for one in parameters.map(children).unwrap_or_default() {
+        if !one.kind().ends_with("parameter_declaration") {
+            continue;
+        }
+        let ty = field(one, "type").map(|n| cx.sym(n));
+        let name = field(one, "declarator").map(|n| declared(cx, n).0);
+        params.push(Param {
+            name: name.unwrap_or_else(|| cx.fresh()),
+            ty,
+            pattern: None,
+        });
+    }
+    let mut statements = Vec::new();
+    for list in children(node)
+        .into_iter()
+        .filter(|n| n.kind() == "field_initializer_list")
+    {
+        initializers(cx, list, &mut statements);
+    }
+    statements.extend(body(cx, field(node, "body")));
+    cx.class = saved;
+    let is_static = cx.s(node).starts_with("static ");
+    let is_test =
+        matches!(&*name, "TEST" | "TEST_F" | "TEST_P" | "TEST_CASE") || name.starts_with("test_");
+    let function = cx.end(index);
+    function.params = params;
+    function.receiver = is_method.then(|| Arc::from("this"));
+    function.body = statements;
+    function.is_ctor = is_ctor;
+    function.is_public = !is_static;
+    function.is_test = is_test;
+    if !is_method {
+        out.push(cx.stmt(
+            StmtKind::Bind {
+                name,
+                function: index,
+            },
+            node,
+        ));
+    }
+}
+
+/// `Store(path root) : root_(std::move(root))`.
+fn initializers(cx: &mut Cx<'_>, list: Node<'_>, out: &mut Vec<Stmt>) {
+    for one in children(list) {
+        let parts = children(one);
+        let [name, value, ..] = parts.as_slice() else {
+            continue;
+        };
+        let Some(value) = children(*value).first().copied() else {
+            continue;
+        };
+        let this = Box::new(cx.name("this", *name));
+        let target = cx.expr(ExprKind::Field(this, cx.sym(*name)), *name);
+        let value = expr(cx, value);
+        out.push(cx.stmt(StmtKind::Assign { target, value }, one));
+    }
+}
+
+fn class(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
+    let Some(name) = field(node, "name") else {
+        return;
+    };
+    let Some(inner) = field(node, "body") else {
+        return;
+    };
+    let name = cx.sym(name);
+    let mut fields = Vec::new();
+    for member in children(inner) {
+        if member.kind() == "field_declaration"
+            && let Some(declarator) = field(member, "declarator")
+        {
+            let ty = field(member, "type").map_or(Arc::from(""), |n| cx.sym(n));
+            fields.push((declared(cx, declarator).0, ty));
+        }
+    }
+    cx.module.classes.push(Class {
+        name: name.clone(),
+        bases: Vec::new(),
+        fields,
+    });
+    let saved = cx.class.replace(name);
+    for member in children(inner) {
+        if member.kind() == "function_definition" {
+            cx.deeper(|cx| function_definition(cx, member, out));
+        }
+    }
+    cx.class = saved;
+}
+
+/// A jump forward to a label at the function's end: what stands there, then out.
+fn goto(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
+    let label = field(node, "label").map_or("", |n| cx.s(n));
+    let mut up = node.parent();
+    while let Some(parent) = up {
+        if parent.kind() == "compound_statement" {
+            let siblings = children(parent);
+            let at = siblings.iter().position(|n| {
+                n.kind() == "labeled_statement"
+                    && field(*n, "label").map(|l| cx.s(l)) == Some(label)
+            });
+            if let Some(at) = at.filter(|at| siblings[*at].start_byte() > node.start_byte()) {
+                let mut tail = Vec::new();
+                for sibling in siblings[at..].iter().take(MAX_TAIL) {
+                    cx.deeper(|cx| statement(cx, *sibling, &mut tail));
+                }
+                tail.push(cx.stmt(StmtKind::Return(None), node));
+                return StmtKind::Block(tail);
+            }
+        }
+        up = parent.parent();
+    }
+    // A jump backwards is a loop's `continue`.
+    StmtKind::Continue
+}
+
+fn switch(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
+    let subject = *boxed(cx, field(node, "condition"), node);
+    let mut chain: Vec<Stmt> = Vec::new();
+    let cases = field(node, "body").map(children).unwrap_or_default();
+    for case in cases.into_iter().rev() {
+        if case.kind() != "case_statement" {
+            continue;
+        }
+        let value = field(case, "value");
+        let mut inner = Vec::new();
+        for child in children(case) {
+            if Some(child) != value && child.kind() != "break_statement" {
+                cx.deeper(|cx| statement(cx, child, &mut inner));
+            }
+        }
+        let Some(value) = value else {
+            chain = inner;
+            continue;
+        };
+        let value = Box::new(expr(cx, value));
+        let cond = ExprKind::Binary(Op::Eq, Box::new(subject.clone()), value);
+        let cond = cx.expr(cond, case);
+        let kind = StmtKind::If {
+            cond,
+            then: inner,
+            otherwise: std::mem::take(&mut chain),
+        };
+        chain = vec![cx.stmt(kind, case)];
+    }
+    StmtKind::Block(chain)
+}

@@ -1,0 +1,698 @@
+//! Python.
+
+use std::sync::Arc;
+
+use tree_sitter::Node;
+
+use super::{Cx, all_children, children, field, number, unescape};
+use crate::ir::{Arg, Class, Expr, ExprKind, Handler, Op, Param, Stmt, StmtKind, Sym};
+
+pub(super) fn module(cx: &mut Cx<'_>, root: Node<'_>) {
+    let top = cx.begin(Arc::from("<module>"), root);
+    let body = block(cx, root);
+    cx.end(top).body = body;
+    cx.module.top = top;
+}
+
+fn block(cx: &mut Cx<'_>, node: Node<'_>) -> Vec<Stmt> {
+    let mut out = Vec::new();
+    for child in children(node) {
+        cx.deeper(|cx| statement(cx, child, &mut out));
+    }
+    out
+}
+
+fn body(cx: &mut Cx<'_>, node: Option<Node<'_>>) -> Vec<Stmt> {
+    node.map(|node| block(cx, node)).unwrap_or_default()
+}
+
+fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
+    let kind = match node.kind() {
+        "expression_statement" => {
+            for child in children(node) {
+                assignment_or_expression(cx, child, out);
+            }
+            return;
+        }
+        "return_statement" => StmtKind::Return(children(node).first().map(|n| expr(cx, *n))),
+        "raise_statement" => StmtKind::Throw(children(node).first().map(|n| expr(cx, *n))),
+        "break_statement" => StmtKind::Break,
+        "continue_statement" => StmtKind::Continue,
+        // An assert is no guard: it vanishes under -O. Its operands are still evaluated.
+        "assert_statement" => {
+            let parts = children(node).iter().map(|n| expr(cx, *n)).collect();
+            StmtKind::Expr(cx.expr(ExprKind::Opaque(parts), node))
+        }
+        "if_statement" => {
+            let alternatives: Vec<_> = children(node)
+                .into_iter()
+                .filter(|n| matches!(n.kind(), "elif_clause" | "else_clause"))
+                .collect();
+            if_chain(cx, node, &alternatives)
+        }
+        "while_statement" => {
+            let cond = field(node, "condition").map(|n| expr(cx, n));
+            let cond = cond.filter(|c| !matches!(c.kind, ExprKind::Bool(true)));
+            StmtKind::While {
+                cond,
+                step: Vec::new(),
+                body: body(cx, field(node, "body")),
+                body_first: false,
+            }
+        }
+        "for_statement" => {
+            let (Some(left), Some(right)) = (field(node, "left"), field(node, "right")) else {
+                return;
+            };
+            let is_pair = is_enumerate(cx, right);
+            StmtKind::ForEach {
+                target: expr(cx, left),
+                iter: expr(cx, right),
+                body: body(cx, field(node, "body")),
+                is_pair,
+            }
+        }
+        "try_statement" => try_statement(cx, node),
+        "with_statement" => with_statement(cx, node),
+        "function_definition" => {
+            function(cx, node, Vec::new(), out);
+            return;
+        }
+        "class_definition" => {
+            class(cx, node, out);
+            return;
+        }
+        "decorated_definition" => {
+            let decorators: Vec<Expr> = children(node)
+                .iter()
+                .filter(|n| n.kind() == "decorator")
+                .filter_map(|n| children(*n).first().map(|inner| expr(cx, *inner)))
+                .collect();
+            match field(node, "definition") {
+                Some(inner) if inner.kind() == "function_definition" => {
+                    function(cx, inner, decorators, out);
+                }
+                Some(inner) => class(cx, inner, out),
+                None => {}
+            }
+            return;
+        }
+        "import_statement" | "import_from_statement" => {
+            import(cx, node);
+            return;
+        }
+        "match_statement" => {
+            let subject = field(node, "subject").map(|n| expr(cx, n));
+            if let Some(subject) = subject {
+                out.push(cx.stmt(StmtKind::Expr(subject), node));
+            }
+            let mut chain = Vec::new();
+            for case in body_children(node).into_iter().rev() {
+                let then = body(cx, field(case, "consequence"));
+                let cond = cx.opaque(case);
+                let kind = StmtKind::If {
+                    cond,
+                    then,
+                    otherwise: std::mem::take(&mut chain),
+                };
+                chain = vec![cx.stmt(kind, case)];
+            }
+            StmtKind::Block(chain)
+        }
+        "delete_statement" | "pass_statement" | "global_statement" | "nonlocal_statement" => return,
+        "ERROR" | "block" => StmtKind::Block(block(cx, node)),
+        _ => StmtKind::Expr(expr(cx, node)),
+    };
+    out.push(cx.stmt(kind, node));
+}
+
+fn body_children(node: Node<'_>) -> Vec<Node<'_>> {
+    let inner = field(node, "body").unwrap_or(node);
+    let mut found = children(inner);
+    found.retain(|n| n.kind() == "case_clause");
+    found
+}
+
+fn is_enumerate(cx: &Cx<'_>, node: Node<'_>) -> bool {
+    let text = cx.s(node);
+    text.starts_with("enumerate(") || text.ends_with(".items()")
+}
+
+fn assignment_or_expression(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
+    match node.kind() {
+        "assignment" => {
+            let (Some(left), Some(right)) = (field(node, "left"), field(node, "right")) else {
+                return;
+            };
+            if right.kind() == "assignment" {
+                assignment_or_expression(cx, right, out);
+                let inner = field(right, "left").map(|n| expr(cx, n));
+                if let Some(value) = inner {
+                    let target = expr(cx, left);
+                    let kind = StmtKind::Assign { target, value };
+                    out.push(cx.stmt(kind, node));
+                }
+                return;
+            }
+            let target = expr(cx, left);
+            let value = expr(cx, right);
+            let kind = StmtKind::Assign { target, value };
+            out.push(cx.stmt(kind, node));
+        }
+        "augmented_assignment" => {
+            let (Some(left), Some(right)) = (field(node, "left"), field(node, "right")) else {
+                return;
+            };
+            let op = field(node, "operator").map_or("", |n| cx.s(n));
+            let target = expr(cx, left);
+            let old = expr(cx, left);
+            let add = expr(cx, right);
+            let op = binary(op.trim_end_matches('='));
+            let value = cx.expr(ExprKind::Binary(op, Box::new(old), Box::new(add)), node);
+            let kind = StmtKind::Assign { target, value };
+            out.push(cx.stmt(kind, node));
+        }
+        _ => {
+            let value = expr(cx, node);
+            out.push(cx.stmt(StmtKind::Expr(value), node));
+        }
+    }
+}
+
+fn if_chain(cx: &mut Cx<'_>, node: Node<'_>, rest: &[Node<'_>]) -> StmtKind {
+    let cond = match field(node, "condition") {
+        Some(cond) => expr(cx, cond),
+        None => cx.opaque(node),
+    };
+    let then = body(cx, field(node, "consequence"));
+    let otherwise = match rest.split_first() {
+        None => Vec::new(),
+        Some((first, _)) if first.kind() == "else_clause" => body(cx, field(*first, "body")),
+        Some((first, rest)) => {
+            // A long chain of `elif` nests.
+            let kind = cx.deeper(|cx| if_chain(cx, *first, rest));
+            kind.map(|kind| vec![cx.stmt(kind, *first)])
+                .unwrap_or_default()
+        }
+    };
+    StmtKind::If {
+        cond,
+        then,
+        otherwise,
+    }
+}
+
+fn try_statement(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
+    let mut statements = body(cx, field(node, "body"));
+    let mut handlers = Vec::new();
+    let mut finally = Vec::new();
+    for clause in children(node) {
+        match clause.kind() {
+            "except_clause" | "except_group_clause" => handlers.push(handler(cx, clause)),
+            "finally_clause" => {
+                for inner in children(clause) {
+                    finally.extend(block(cx, inner));
+                }
+            }
+            // What follows without an exception; an exception there is not caught, which is
+            // close enough to the end of the body.
+            "else_clause" => statements.extend(body(cx, field(clause, "body"))),
+            _ => {}
+        }
+    }
+    StmtKind::Try {
+        body: statements,
+        handlers,
+        finally,
+    }
+}
+
+fn handler(cx: &mut Cx<'_>, node: Node<'_>) -> Handler {
+    let mut types = Vec::new();
+    let mut name = None;
+    let mut statements = Vec::new();
+    for child in children(node) {
+        match child.kind() {
+            "block" => statements = block(cx, child),
+            "as_pattern" => {
+                let parts = children(child);
+                if let Some(first) = parts.first() {
+                    collect_types(cx, *first, &mut types);
+                }
+                if let Some(alias) = parts.get(1) {
+                    name = Some(cx.sym(*alias));
+                }
+            }
+            _ if field(node, "alias") == Some(child) => name = Some(cx.sym(child)),
+            _ => collect_types(cx, child, &mut types),
+        }
+    }
+    let span = cx.span(node);
+    Handler {
+        types,
+        name,
+        body: statements,
+        span,
+    }
+}
+
+fn collect_types(cx: &Cx<'_>, node: Node<'_>, out: &mut Vec<Sym>) {
+    if node.kind() == "tuple" {
+        for child in children(node) {
+            out.push(cx.sym(child));
+        }
+    } else {
+        out.push(cx.sym(node));
+    }
+}
+
+fn with_statement(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
+    let mut items = Vec::new();
+    for clause in children(node) {
+        if clause.kind() != "with_clause" {
+            continue;
+        }
+        for item in children(clause) {
+            let value = field(item, "value").unwrap_or(item);
+            if value.kind() == "as_pattern" {
+                let parts = children(value);
+                let Some(first) = parts.first() else { continue };
+                let target = parts.get(1).map(|alias| {
+                    let inner = children(*alias).first().copied().unwrap_or(*alias);
+                    expr(cx, inner)
+                });
+                items.push((expr(cx, *first), target));
+            } else {
+                items.push((expr(cx, value), None));
+            }
+        }
+    }
+    StmtKind::With {
+        items,
+        body: body(cx, field(node, "body")),
+    }
+}
+
+fn function(cx: &mut Cx<'_>, node: Node<'_>, decorators: Vec<Expr>, out: &mut Vec<Stmt>) {
+    let Some(name) = field(node, "name") else {
+        return;
+    };
+    let name = cx.sym(name);
+    let in_class = cx.class.is_some() && cx.open.len() == 1;
+    let class = if in_class { cx.class.clone() } else { None };
+    let saved = std::mem::replace(&mut cx.class, class);
+    let index = cx.begin(name.clone(), node);
+    let mut params = parameters(cx, field(node, "parameters"));
+    let is_static = decorators
+        .iter()
+        .any(|d| d.dotted().as_deref() == Some("staticmethod"));
+    let receiver = if in_class && !is_static && !params.is_empty() {
+        Some(params.remove(0).name)
+    } else {
+        None
+    };
+    cx.class = None;
+    let statements = body(cx, field(node, "body"));
+    cx.class = saved;
+    let depth = cx.open.len();
+    let function = cx.end(index);
+    function.params = params;
+    function.receiver = receiver;
+    function.body = statements;
+    function.is_ctor = in_class && matches!(&*name, "__init__" | "__post_init__" | "__new__");
+    function.is_public = depth == 2 && (!name.starts_with('_') || function.is_ctor);
+    function.is_test = name.starts_with("test_") || name.starts_with("test");
+    function.decorators = decorators;
+    if !in_class {
+        out.push(cx.stmt(
+            StmtKind::Bind {
+                name,
+                function: index,
+            },
+            node,
+        ));
+    }
+}
+
+fn parameters(cx: &mut Cx<'_>, node: Option<Node<'_>>) -> Vec<Param> {
+    let mut out = Vec::new();
+    for child in node.map(children).unwrap_or_default() {
+        let (name, ty) = match child.kind() {
+            "identifier" => (Some(child), None),
+            "default_parameter" => (field(child, "name"), None),
+            "typed_default_parameter" => (field(child, "name"), field(child, "type")),
+            "typed_parameter" => (children(child).first().copied(), field(child, "type")),
+            "list_splat_pattern" | "dictionary_splat_pattern" => {
+                (children(child).first().copied(), None)
+            }
+            _ => (None, None),
+        };
+        if let Some(name) = name {
+            let ty = ty.map(|ty| cx.sym(ty));
+            out.push(Param {
+                name: cx.sym(name),
+                ty,
+                pattern: None,
+            });
+        }
+    }
+    out
+}
+
+fn class(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
+    let Some(name) = field(node, "name") else {
+        return;
+    };
+    let name = cx.sym(name);
+    let bases = field(node, "superclasses")
+        .map(children)
+        .unwrap_or_default();
+    let bases = bases.iter().map(|n| cx.sym(*n)).collect();
+    let mut fields = Vec::new();
+    if let Some(inner) = field(node, "body") {
+        for statement in children(inner) {
+            let Some(assign) = children(statement).first().copied() else {
+                continue;
+            };
+            if assign.kind() == "assignment"
+                && let Some(left) = field(assign, "left")
+            {
+                let ty = field(assign, "type").map_or(Arc::from(""), |n| cx.sym(n));
+                fields.push((cx.sym(left), ty));
+            }
+        }
+    }
+    cx.module.classes.push(Class {
+        name: name.clone(),
+        bases,
+        fields,
+    });
+    let saved = cx.class.replace(name);
+    let inner = body(cx, field(node, "body"));
+    cx.class = saved;
+    // Class-level assignments are module-level ones for our purposes.
+    out.extend(inner);
+}
+
+fn import(cx: &mut Cx<'_>, node: Node<'_>) {
+    let prefix = field(node, "module_name").map(|n| cx.s(n).trim_start_matches('.').to_owned());
+    let mut cursor = node.walk();
+    let names: Vec<_> = node.children_by_field_name("name", &mut cursor).collect();
+    for name in names {
+        let (full, alias) = if name.kind() == "aliased_import" {
+            let full = field(name, "name").map_or("", |n| cx.s(n));
+            (full, field(name, "alias").map(|n| cx.s(n)))
+        } else {
+            (cx.s(name), None)
+        };
+        let (local, target) = match (&prefix, alias) {
+            (Some(prefix), alias) => {
+                let target = if prefix.is_empty() {
+                    full.to_owned()
+                } else {
+                    format!("{prefix}.{full}")
+                };
+                (alias.unwrap_or(full), target)
+            }
+            (None, Some(alias)) => (alias, full.to_owned()),
+            // `import os.path` binds `os`.
+            (None, None) => {
+                let first = full.split('.').next().unwrap_or(full);
+                (first, first.to_owned())
+            }
+        };
+        cx.module
+            .imports
+            .push((Arc::from(local), Arc::from(target.as_str())));
+    }
+}
+
+fn expr(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    cx.deeper(|cx| expr_inner(cx, node))
+        .unwrap_or_else(|| cx.opaque(node))
+}
+
+fn boxed(cx: &mut Cx<'_>, node: Option<Node<'_>>, whole: Node<'_>) -> Box<Expr> {
+    Box::new(match node {
+        Some(node) => expr(cx, node),
+        None => cx.opaque(whole),
+    })
+}
+
+fn expr_inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    let kind = match node.kind() {
+        "identifier" => ExprKind::Name(cx.sym(node)),
+        "true" => ExprKind::Bool(true),
+        "false" => ExprKind::Bool(false),
+        "none" => ExprKind::Null,
+        "integer" => ExprKind::Num(number(cx.s(node))),
+        "string" => return string(cx, node),
+        "concatenated_string" => {
+            ExprKind::Concat(children(node).iter().map(|n| expr(cx, *n)).collect())
+        }
+        "attribute" => {
+            let base = boxed(cx, field(node, "object"), node);
+            let name = field(node, "attribute").map_or(Arc::from(""), |n| cx.sym(n));
+            ExprKind::Field(base, name)
+        }
+        "subscript" => {
+            let base = boxed(cx, field(node, "value"), node);
+            match field(node, "subscript") {
+                Some(part) if part.kind() == "slice" => slice(cx, base, part),
+                part => ExprKind::Index(base, boxed(cx, part, node)),
+            }
+        }
+        "call" => call(cx, node),
+        "binary_operator" => {
+            let op = field(node, "operator").map_or("", |n| cx.s(n));
+            let left = boxed(cx, field(node, "left"), node);
+            ExprKind::Binary(binary(op), left, boxed(cx, field(node, "right"), node))
+        }
+        "boolean_operator" => {
+            let op = field(node, "operator").map_or("", |n| cx.s(n));
+            let op = if op == "and" { Op::And } else { Op::Or };
+            let left = boxed(cx, field(node, "left"), node);
+            ExprKind::Binary(op, left, boxed(cx, field(node, "right"), node))
+        }
+        "not_operator" => ExprKind::Not(boxed(cx, field(node, "argument"), node)),
+        "comparison_operator" => return comparison(cx, node),
+        "conditional_expression" => {
+            let parts = children(node);
+            let then = boxed(cx, parts.first().copied(), node);
+            let cond = boxed(cx, parts.get(1).copied(), node);
+            ExprKind::Cond(cond, then, boxed(cx, parts.get(2).copied(), node))
+        }
+        "lambda" => {
+            let index = cx.begin(Arc::from("<lambda>"), node);
+            let params = parameters(cx, field(node, "parameters"));
+            let value = boxed(cx, field(node, "body"), node);
+            let result = cx.stmt(StmtKind::Return(Some(*value)), node);
+            let function = cx.end(index);
+            function.params = params;
+            function.body = vec![result];
+            ExprKind::Lambda(index)
+        }
+        "list" | "tuple" | "set" | "pattern_list" | "tuple_pattern" | "list_pattern"
+        | "expression_list" => {
+            ExprKind::List(children(node).iter().map(|n| expr(cx, *n)).collect())
+        }
+        "dictionary" => {
+            let mut pairs = Vec::new();
+            for pair in children(node) {
+                if pair.kind() == "pair" {
+                    let key = boxed(cx, field(pair, "key"), pair);
+                    pairs.push((*key, *boxed(cx, field(pair, "value"), pair)));
+                }
+            }
+            ExprKind::Dict(pairs)
+        }
+        "list_comprehension" | "generator_expression" | "set_comprehension" => {
+            return comprehension(cx, node);
+        }
+        "await" => ExprKind::Await(boxed(cx, children(node).first().copied(), node)),
+        "parenthesized_expression" | "list_splat" | "dictionary_splat" | "as_pattern_target" => {
+            match children(node).first() {
+                Some(inner) => return expr(cx, *inner),
+                None => ExprKind::Opaque(Vec::new()),
+            }
+        }
+        "named_expression" => {
+            let name = boxed(cx, field(node, "name"), node);
+            ExprKind::Assign(name, boxed(cx, field(node, "value"), node))
+        }
+        "unary_operator" if cx.s(node).starts_with('-') => {
+            let inner = boxed(cx, field(node, "argument"), node);
+            match inner.kind {
+                ExprKind::Num(n) => ExprKind::Num(n.wrapping_neg()),
+                _ => ExprKind::Opaque(vec![*inner]),
+            }
+        }
+        _ => ExprKind::Opaque(children(node).iter().map(|n| expr(cx, *n)).collect()),
+    };
+    cx.expr(kind, node)
+}
+
+fn slice(cx: &mut Cx<'_>, base: Box<Expr>, part: Node<'_>) -> ExprKind {
+    let mut bounds: [Option<Box<Expr>>; 2] = [None, None];
+    let mut at = 0;
+    for child in all_children(part) {
+        if child.kind() == ":" {
+            at += 1;
+        } else if let Some(slot) = bounds.get_mut(at) {
+            *slot = Some(Box::new(expr(cx, child)));
+        }
+    }
+    let [from, to] = bounds;
+    ExprKind::Slice(base, from, to)
+}
+
+fn call(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
+    let callee = boxed(cx, field(node, "function"), node);
+    let mut args = Vec::new();
+    match field(node, "arguments") {
+        Some(list) if list.kind() == "generator_expression" => {
+            args.push(Arg {
+                name: None,
+                value: expr(cx, list),
+            });
+        }
+        Some(list) => {
+            for child in children(list) {
+                if child.kind() == "keyword_argument" {
+                    let name = field(child, "name").map(|n| cx.sym(n));
+                    let value = *boxed(cx, field(child, "value"), child);
+                    args.push(Arg { name, value });
+                } else {
+                    args.push(Arg {
+                        name: None,
+                        value: expr(cx, child),
+                    });
+                }
+            }
+        }
+        None => {}
+    }
+    ExprKind::Call {
+        callee,
+        args,
+        is_new: false,
+    }
+}
+
+fn comparison(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    let mut result: Option<Expr> = None;
+    let mut left: Option<Node<'_>> = None;
+    let mut op = String::new();
+    for child in all_children(node) {
+        if !child.is_named() || child.kind() == "not in" || child.kind() == "is not" {
+            if !op.is_empty() {
+                op.push(' ');
+            }
+            op.push_str(child.kind());
+            continue;
+        }
+        if let Some(before) = left {
+            let which = match op.as_str() {
+                "==" | "is" => Op::Eq,
+                "!=" | "is not" => Op::Ne,
+                "<" => Op::Lt,
+                "<=" => Op::Le,
+                ">" => Op::Gt,
+                ">=" => Op::Ge,
+                "in" => Op::In,
+                "not in" => Op::NotIn,
+                _ => Op::Other,
+            };
+            let l = expr(cx, before);
+            let r = expr(cx, child);
+            let one = cx.expr(ExprKind::Binary(which, Box::new(l), Box::new(r)), node);
+            result = Some(match result {
+                Some(before) => cx.expr(
+                    ExprKind::Binary(Op::And, Box::new(before), Box::new(one)),
+                    node,
+                ),
+                None => one,
+            });
+            op.clear();
+        }
+        left = Some(child);
+    }
+    result.unwrap_or_else(|| cx.opaque(node))
+}
+
+fn comprehension(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    let element = boxed(cx, field(node, "body"), node);
+    let mut target = None;
+    let mut iter = None;
+    let mut filters = Vec::new();
+    for clause in children(node) {
+        match clause.kind() {
+            "for_in_clause" if target.is_none() => {
+                target = Some(boxed(cx, field(clause, "left"), clause));
+                iter = Some(boxed(cx, field(clause, "right"), clause));
+            }
+            "if_clause" => {
+                filters.extend(children(clause).first().map(|n| expr(cx, *n)));
+            }
+            _ => {}
+        }
+    }
+    let (Some(target), Some(iter)) = (target, iter) else {
+        return cx.opaque(node);
+    };
+    let kind = ExprKind::Comprehension {
+        element,
+        target,
+        iter,
+        filters,
+    };
+    cx.expr(kind, node)
+}
+
+fn string(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    let start = children_with_start(node).map_or("", |n| cx.s(n));
+    let raw = start.contains(['r', 'R']);
+    let mut parts: Vec<Expr> = Vec::new();
+    for child in children(node) {
+        match child.kind() {
+            "string_content" => {
+                let text = cx.s(child);
+                let text = if raw { text.to_owned() } else { unescape(text) };
+                parts.push(cx.expr(ExprKind::Str(Arc::from(text.as_str())), child));
+            }
+            "interpolation" => {
+                let inner = field(child, "expression").or_else(|| children(child).first().copied());
+                if let Some(inner) = inner {
+                    parts.push(expr(cx, inner));
+                }
+            }
+            _ => {}
+        }
+    }
+    if parts.len() == 1 && matches!(parts[0].kind, ExprKind::Str(_)) {
+        let mut only = parts.remove(0);
+        only.span = cx.span(node);
+        return only;
+    }
+    if parts.is_empty() {
+        return cx.expr(ExprKind::Str(Arc::from("")), node);
+    }
+    cx.expr(ExprKind::Concat(parts), node)
+}
+
+fn children_with_start(node: Node<'_>) -> Option<Node<'_>> {
+    all_children(node)
+        .into_iter()
+        .find(|n| n.kind() == "string_start")
+}
+
+fn binary(op: &str) -> Op {
+    match op {
+        "+" => Op::Add,
+        "/" => Op::Div,
+        "%" => Op::Mod,
+        "|" => Op::BitOr,
+        "&" => Op::BitAnd,
+        _ => Op::Other,
+    }
+}

@@ -1,0 +1,454 @@
+//! Expressions, patterns and conditions.
+
+use std::sync::Arc;
+
+use tree_sitter::Node;
+
+use super::super::{Cx, all_children, children, field, number, unescape};
+use super::{block, control, macros, parameters};
+use crate::ir::{Arg, Expr, ExprKind, Op, Stmt, StmtKind, Sym};
+
+pub(super) fn expr(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    cx.deeper(|cx| inner(cx, node))
+        .unwrap_or_else(|| cx.opaque(node))
+}
+
+fn boxed(cx: &mut Cx<'_>, node: Option<Node<'_>>, whole: Node<'_>) -> Box<Expr> {
+    Box::new(match node {
+        Some(node) => expr(cx, node),
+        None => cx.opaque(whole),
+    })
+}
+
+fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    let kind = match node.kind() {
+        "identifier" | "self" | "field_identifier" | "type_identifier" | "crate" | "super" => {
+            ExprKind::Name(cx.sym(node))
+        }
+        "scoped_identifier" | "scoped_type_identifier" => return scoped(cx, node),
+        "generic_function" | "generic_type" | "generic_type_with_turbofish" => {
+            let part = field(node, "function").or_else(|| field(node, "type"));
+            return *boxed(cx, part, node);
+        }
+        "string_literal" => {
+            let text: String = children(node).iter().map(|n| cx.s(*n)).collect();
+            ExprKind::Str(Arc::from(unescape(&text).as_str()))
+        }
+        "raw_string_literal" => {
+            let text = cx.s(node).trim_start_matches(['r', 'b']);
+            let text = text.trim_matches('#').trim_matches('"');
+            ExprKind::Str(Arc::from(text))
+        }
+        "char_literal" => {
+            let text = cx.s(node).trim_start_matches('b');
+            let text = text
+                .get(1..text.len().saturating_sub(1))
+                .unwrap_or_default();
+            ExprKind::Str(Arc::from(unescape(text).as_str()))
+        }
+        "integer_literal" => ExprKind::Num(number(cx.s(node))),
+        "boolean_literal" => ExprKind::Bool(cx.s(node) == "true"),
+        "field_expression" => {
+            let base = boxed(cx, field(node, "value"), node);
+            let name = field(node, "field").map_or(Arc::from(""), |n| cx.sym(n));
+            ExprKind::Field(base, name)
+        }
+        "call_expression" => {
+            let callee = boxed(cx, field(node, "function"), node);
+            let mut args = Vec::new();
+            for child in field(node, "arguments").map(children).unwrap_or_default() {
+                if child.kind() != "attribute_item" {
+                    args.push(Arg {
+                        name: None,
+                        value: expr(cx, child),
+                    });
+                }
+            }
+            ExprKind::Call {
+                callee,
+                args,
+                is_new: false,
+            }
+        }
+        "macro_invocation" => return macros::invocation(cx, node),
+        "binary_expression" => {
+            let op = binary(field(node, "operator").map_or("", |n| cx.s(n)));
+            let left = boxed(cx, field(node, "left"), node);
+            ExprKind::Binary(op, left, boxed(cx, field(node, "right"), node))
+        }
+        "unary_expression" => {
+            let value = boxed(cx, children(node).first().copied(), node);
+            match (cx.s(node).chars().next(), &value.kind) {
+                (Some('!'), _) => ExprKind::Not(value),
+                (Some('-'), ExprKind::Num(n)) => ExprKind::Num(n.wrapping_neg()),
+                _ => ExprKind::Ref(value),
+            }
+        }
+        "reference_expression" => ExprKind::Ref(boxed(cx, field(node, "value"), node)),
+        "parenthesized_expression" => match children(node).first() {
+            Some(inner) => return expr(cx, *inner),
+            None => ExprKind::Opaque(Vec::new()),
+        },
+        "try_expression" => ExprKind::Question(boxed(cx, children(node).first().copied(), node)),
+        "await_expression" => ExprKind::Await(boxed(cx, children(node).first().copied(), node)),
+        "type_cast_expression" => {
+            let ty = field(node, "type").map_or(Arc::from(""), |n| cx.sym(n));
+            ExprKind::Cast(boxed(cx, field(node, "value"), node), ty)
+        }
+        "assignment_expression" => {
+            let target = boxed(cx, field(node, "left"), node);
+            ExprKind::Assign(target, boxed(cx, field(node, "right"), node))
+        }
+        "compound_assignment_expr" => {
+            let op = field(node, "operator").map_or("", |n| cx.s(n));
+            let op = binary(op.trim_end_matches('='));
+            let target = boxed(cx, field(node, "left"), node);
+            let right = boxed(cx, field(node, "right"), node);
+            let value = cx.expr(ExprKind::Binary(op, target.clone(), right), node);
+            ExprKind::Assign(target, Box::new(value))
+        }
+        "closure_expression" => {
+            let index = cx.begin(Arc::from("<closure>"), node);
+            let (params, _) = parameters(cx, field(node, "parameters"));
+            let value = boxed(cx, field(node, "body"), node);
+            let span = value.span;
+            let function = cx.end(index);
+            function.params = params;
+            function.body = vec![Stmt {
+                kind: StmtKind::Return(Some(*value)),
+                span,
+            }];
+            ExprKind::Lambda(index)
+        }
+        "struct_expression" => struct_expression(cx, node),
+        "tuple_expression" | "array_expression" => {
+            ExprKind::List(children(node).iter().map(|n| expr(cx, *n)).collect())
+        }
+        "index_expression" => {
+            let parts = children(node);
+            let base = boxed(cx, parts.first().copied(), node);
+            match parts.get(1) {
+                Some(range) if range.kind() == "range_expression" => {
+                    ExprKind::Slice(base, None, None)
+                }
+                part => ExprKind::Index(base, boxed(cx, part.copied(), node)),
+            }
+        }
+        "if_expression" => return if_value(cx, node),
+        "match_expression" => return match_value(cx, node),
+        "block" | "unsafe_block" | "async_block" => {
+            let whole = if node.kind() == "block" {
+                Some(node)
+            } else {
+                children(node).into_iter().find(|n| n.kind() == "block")
+            };
+            let Some(whole) = whole else {
+                return cx.opaque(node);
+            };
+            let (statements, value) = block(cx, whole);
+            ExprKind::Block(statements, value.map(Box::new))
+        }
+        "let_condition" | "let_chain" => return condition(cx, node),
+        _ => {
+            if let Some(kind) = control(cx, node) {
+                let statement = cx.stmt(kind, node);
+                ExprKind::Block(vec![statement], None)
+            } else {
+                ExprKind::Opaque(children(node).iter().map(|n| expr(cx, *n)).collect())
+            }
+        }
+    };
+    cx.expr(kind, node)
+}
+
+/// `std::fs::read` as nested fields of names.
+fn scoped(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    let text = cx.s(node);
+    let mut out: Option<Expr> = None;
+    for part in text.split("::") {
+        let part = part.split('<').next().unwrap_or(part).trim();
+        if part.is_empty() {
+            continue;
+        }
+        let part: Sym = Arc::from(part);
+        let kind = match out {
+            None => ExprKind::Name(part),
+            Some(base) => ExprKind::Field(Box::new(base), part),
+        };
+        out = Some(cx.expr(kind, node));
+    }
+    out.unwrap_or_else(|| cx.opaque(node))
+}
+
+fn struct_expression(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
+    let callee = boxed(cx, field(node, "name"), node);
+    let mut args = Vec::new();
+    for part in field(node, "body").map(children).unwrap_or_default() {
+        match part.kind() {
+            "field_initializer" => {
+                let name = field(part, "field").or_else(|| field(part, "name"));
+                let name = name.map(|n| cx.sym(n));
+                let value = *boxed(cx, field(part, "value"), part);
+                args.push(Arg { name, value });
+            }
+            "shorthand_field_initializer" => {
+                let name = cx.sym(part);
+                let value = cx.expr(ExprKind::Name(name.clone()), part);
+                args.push(Arg {
+                    name: Some(name),
+                    value,
+                });
+            }
+            _ => {}
+        }
+    }
+    ExprKind::Call {
+        callee,
+        args,
+        is_new: true,
+    }
+}
+
+/// A condition, with `let` patterns and chains of them.
+pub(super) fn condition(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    match node.kind() {
+        "let_condition" => {
+            let value = *boxed(cx, field(node, "value"), node);
+            match field(node, "pattern") {
+                Some(pattern) => pattern_test(cx, pattern, value),
+                None => value,
+            }
+        }
+        "let_chain" => {
+            let mut result: Option<Expr> = None;
+            for part in children(node) {
+                let one = condition(cx, part);
+                result = Some(match result {
+                    Some(before) => cx.expr(
+                        ExprKind::Binary(Op::And, Box::new(before), Box::new(one)),
+                        node,
+                    ),
+                    None => one,
+                });
+            }
+            result.unwrap_or_else(|| cx.opaque(node))
+        }
+        _ => expr(cx, node),
+    }
+}
+
+/// Whether a value has the form of a pattern, binding its names.
+pub(super) fn pattern_test(cx: &mut Cx<'_>, pattern: Node<'_>, value: Expr) -> Expr {
+    let tested = cx.deeper(|cx| pattern_inner(cx, pattern, value));
+    tested.unwrap_or_else(|| cx.opaque(pattern))
+}
+
+fn pattern_inner(cx: &mut Cx<'_>, pattern: Node<'_>, value: Expr) -> Expr {
+    let yes = cx.expr(ExprKind::Bool(true), pattern);
+    let kind = match pattern.kind() {
+        "match_pattern" => {
+            let parts = children(pattern);
+            let guard = field(pattern, "condition");
+            let Some(first) = parts.first() else {
+                return yes;
+            };
+            let test = pattern_test(cx, *first, value);
+            let Some(guard) = guard else { return test };
+            let guard = condition(cx, guard);
+            ExprKind::Binary(Op::And, Box::new(test), Box::new(guard))
+        }
+        "or_pattern" => {
+            let mut result: Option<Expr> = None;
+            for part in children(pattern) {
+                let one = pattern_test(cx, part, value.clone());
+                result = Some(match result {
+                    Some(before) => cx.expr(
+                        ExprKind::Binary(Op::Or, Box::new(before), Box::new(one)),
+                        pattern,
+                    ),
+                    None => one,
+                });
+            }
+            return result.unwrap_or(yes);
+        }
+        "tuple_struct_pattern" => {
+            let name = field(pattern, "type").map_or("", |n| cx.s(n));
+            let name = name.rsplit("::").next().unwrap_or(name);
+            let names = bound_names(cx, pattern);
+            ExprKind::IsVariant(Box::new(value), Arc::from(name), names)
+        }
+        "scoped_identifier" => {
+            let name = cx.s(pattern).rsplit("::").next().unwrap_or("");
+            ExprKind::IsVariant(Box::new(value), Arc::from(name), Vec::new())
+        }
+        "identifier" if cx.s(pattern).starts_with(char::is_uppercase) => {
+            ExprKind::IsVariant(Box::new(value), cx.sym(pattern), Vec::new())
+        }
+        "identifier" => {
+            let target = cx.expr(ExprKind::Name(cx.sym(pattern)), pattern);
+            let assign = cx.expr(ExprKind::Assign(Box::new(target), Box::new(value)), pattern);
+            let span = cx.span(pattern);
+            let first = Stmt {
+                kind: StmtKind::Expr(assign),
+                span,
+            };
+            ExprKind::Block(vec![first], Some(Box::new(yes)))
+        }
+        "string_literal" | "integer_literal" | "boolean_literal" | "char_literal"
+        | "negative_literal" => {
+            let literal = expr(cx, pattern);
+            ExprKind::Binary(Op::Eq, Box::new(value), Box::new(literal))
+        }
+        "_" => return yes,
+        "reference_pattern" | "ref_pattern" | "mut_pattern" => match children(pattern).last() {
+            Some(inner) => return pattern_test(cx, *inner, value),
+            None => return yes,
+        },
+        _ => ExprKind::Opaque(vec![value]),
+    };
+    cx.expr(kind, pattern)
+}
+
+/// The names a pattern binds, in order.
+pub(super) fn bound_names(cx: &Cx<'_>, node: Node<'_>) -> Vec<Sym> {
+    let mut out = Vec::new();
+    let mut pending = vec![node];
+    while let Some(node) = pending.pop() {
+        if node.kind() == "identifier" || node.kind() == "shorthand_field_identifier" {
+            out.push(cx.sym(node));
+            continue;
+        }
+        let skip = field(node, "type");
+        for child in children(node).into_iter().rev() {
+            if Some(child) != skip
+                && !child.kind().ends_with("type")
+                && !child.kind().ends_with("literal")
+            {
+                pending.push(child);
+            }
+        }
+    }
+    out
+}
+
+/// The left side of `let` and `for`.
+pub(super) fn target(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    if node.kind() == "identifier" {
+        return cx.expr(ExprKind::Name(cx.sym(node)), node);
+    }
+    if node.kind() == "tuple_pattern" {
+        let mut parts = Vec::new();
+        for child in all_children(node) {
+            match child.kind() {
+                "(" | ")" | "," => {}
+                "_" => parts.push(cx.opaque(child)),
+                _ => {
+                    let part = cx.deeper(|cx| target(cx, child));
+                    parts.push(part.unwrap_or_else(|| cx.opaque(child)));
+                }
+            }
+        }
+        return cx.expr(ExprKind::List(parts), node);
+    }
+    match bound_names(cx, node).as_slice() {
+        [one] => cx.expr(ExprKind::Name(one.clone()), node),
+        many => {
+            let parts = many.iter().map(|name| cx.name(name, node)).collect();
+            cx.expr(ExprKind::List(parts), node)
+        }
+    }
+}
+
+/// `if` as a value: branches that assign one name.
+fn if_value(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    let result = cx.fresh();
+    let cond = match field(node, "condition") {
+        Some(cond) => condition(cx, cond),
+        None => cx.opaque(node),
+    };
+    let then = field(node, "consequence")
+        .map(|n| assigning(cx, n, &result))
+        .unwrap_or_default();
+    let mut otherwise = Vec::new();
+    if let Some(alternative) = field(node, "alternative") {
+        for inner in children(alternative) {
+            otherwise.extend(assigning(cx, inner, &result));
+        }
+    }
+    let first = cx.stmt(
+        StmtKind::If {
+            cond,
+            then,
+            otherwise,
+        },
+        node,
+    );
+    let value = Some(Box::new(cx.name(&result, node)));
+    cx.expr(ExprKind::Block(vec![first], value), node)
+}
+
+fn match_value(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    let result = cx.fresh();
+    let subject = cx.fresh();
+    let value = *boxed(cx, field(node, "value"), node);
+    let target = cx.name(&subject, node);
+    let bind = StmtKind::Assign { target, value };
+    let bind = cx.stmt(bind, node);
+    let mut chain: Vec<Stmt> = Vec::new();
+    let arms = field(node, "body").map(children).unwrap_or_default();
+    for arm in arms.into_iter().rev() {
+        if arm.kind() != "match_arm" {
+            continue;
+        }
+        let Some(pattern) = field(arm, "pattern") else {
+            continue;
+        };
+        let value = cx.name(&subject, arm);
+        let cond = pattern_test(cx, pattern, value);
+        let then = field(arm, "value")
+            .map(|n| assigning(cx, n, &result))
+            .unwrap_or_default();
+        let kind = StmtKind::If {
+            cond,
+            then,
+            otherwise: std::mem::take(&mut chain),
+        };
+        chain = vec![cx.stmt(kind, arm)];
+    }
+    let mut statements = vec![bind];
+    statements.append(&mut chain);
+    let value = Some(Box::new(cx.name(&result, node)));
+    cx.expr(ExprKind::Block(statements, value), node)
+}
+
+/// The statements of a branch, its value assigned to a name.
+fn assigning(cx: &mut Cx<'_>, node: Node<'_>, result: &str) -> Vec<Stmt> {
+    let (mut statements, value) = if node.kind() == "block" {
+        block(cx, node)
+    } else {
+        (Vec::new(), Some(expr(cx, node)))
+    };
+    if let Some(value) = value {
+        let target = cx.name(result, node);
+        let kind = StmtKind::Assign { target, value };
+        statements.push(cx.stmt(kind, node));
+    }
+    statements
+}
+
+fn binary(op: &str) -> Op {
+    match op {
+        "+" => Op::Add,
+        "|" => Op::BitOr,
+        "&" => Op::BitAnd,
+        "&&" => Op::And,
+        "||" => Op::Or,
+        "==" => Op::Eq,
+        "!=" => Op::Ne,
+        "<" => Op::Lt,
+        "<=" => Op::Le,
+        ">" => Op::Gt,
+        ">=" => Op::Ge,
+        _ => Op::Other,
+    }
+}

@@ -1,0 +1,354 @@
+//! All files of one audit, and how names in them find each other.
+
+use std::collections::BTreeMap;
+
+use crate::ir::{Class, Function, Module, Span, Sym};
+use crate::lang::Lang;
+use crate::term::FnId;
+
+/// One file: as read, and lowered.
+#[derive(Debug)]
+pub(crate) struct SourceFile {
+    /// Relative, with `/`, escaped for display.
+    pub(crate) path: String,
+    pub(crate) lang: Lang,
+    pub(crate) text: String,
+    pub(crate) module: Module,
+    /// It is a test by its place or name.
+    pub(crate) is_test: bool,
+}
+
+impl SourceFile {
+    /// The text of one line, 1-based, without its end.
+    pub(crate) fn line(&self, line: u32) -> &str {
+        self.text
+            .lines()
+            .nth(line.saturating_sub(1) as usize)
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn stem(&self) -> &str {
+        let name = self.path.rsplit('/').next().unwrap_or(&self.path);
+        name.split('.').next().unwrap_or(name)
+    }
+
+    pub(crate) fn dir(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(dir, _)| dir)
+    }
+}
+
+/// The files and an index over their functions.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    pub(crate) files: Vec<SourceFile>,
+    functions: BTreeMap<Sym, Vec<FnId>>,
+    classes: BTreeMap<Sym, Vec<(u32, usize)>>,
+    imports: Vec<BTreeMap<Sym, Sym>>,
+    /// Constructors by class, files by the last part of their module's name, files by directory.
+    ctors: BTreeMap<Sym, Vec<FnId>>,
+    modules: BTreeMap<String, Vec<u32>>,
+    dirs: BTreeMap<String, Vec<u32>>,
+}
+
+impl Program {
+    pub(crate) fn new(files: Vec<SourceFile>) -> Self {
+        let mut program = Self::default();
+        for (file, source) in files.iter().enumerate() {
+            let file = u32::try_from(file).unwrap_or(u32::MAX);
+            for (index, function) in source.module.functions.iter().enumerate() {
+                let index = u32::try_from(index).unwrap_or(u32::MAX);
+                if let (true, Some(class)) = (function.is_ctor, &function.class) {
+                    program
+                        .ctors
+                        .entry(class.clone())
+                        .or_default()
+                        .push((file, index));
+                }
+                program
+                    .functions
+                    .entry(function.name.clone())
+                    .or_default()
+                    .push((file, index));
+            }
+            for (index, class) in source.module.classes.iter().enumerate() {
+                program
+                    .classes
+                    .entry(class.name.clone())
+                    .or_default()
+                    .push((file, index));
+            }
+            program
+                .imports
+                .push(source.module.imports.iter().cloned().collect());
+        }
+        for (file, source) in files.iter().enumerate() {
+            let file = u32::try_from(file).unwrap_or(u32::MAX);
+            program
+                .dirs
+                .entry(source.dir().to_owned())
+                .or_default()
+                .push(file);
+            let last = source.dir().rsplit('/').next().unwrap_or("").to_owned();
+            for name in [source.stem().to_owned(), last] {
+                program.modules.entry(name).or_default().push(file);
+            }
+        }
+        program.files = files;
+        program
+    }
+
+    pub(crate) fn file(&self, file: u32) -> &SourceFile {
+        &self.files[file as usize]
+    }
+
+    pub(crate) fn function(&self, id: FnId) -> &Function {
+        &self.files[id.0 as usize].module.functions[id.1 as usize]
+    }
+
+    /// `path/file.py:12`.
+    pub(crate) fn place(&self, at: Span) -> String {
+        format!("{}:{}", self.file(at.file).path, at.line)
+    }
+
+    /// What a local name stands for, when it was imported.
+    pub(crate) fn import(&self, file: u32, name: &str) -> Option<&Sym> {
+        self.imports.get(file as usize)?.get(name)
+    }
+
+    /// Everything imported with a star.
+    pub(crate) fn star_imports(&self, file: u32) -> impl Iterator<Item = &Sym> {
+        let imports = &self.files[file as usize].module.imports;
+        imports
+            .iter()
+            .filter(|(name, _)| &**name == "*")
+            .map(|(_, target)| target)
+    }
+
+    /// Replaces the first part of a dotted name by what it was imported as.
+    pub(crate) fn qualify(&self, file: u32, dotted: &str) -> String {
+        let (first, rest) = dotted
+            .split_once('.')
+            .map_or((dotted, None), |(a, b)| (a, Some(b)));
+        match (self.import(file, first), rest) {
+            (Some(target), Some(rest)) => format!("{target}.{rest}"),
+            (Some(target), None) => target.to_string(),
+            (None, _) => dotted.to_owned(),
+        }
+    }
+
+    pub(crate) fn class(&self, file: u32, name: &str) -> Option<(u32, &Class)> {
+        let name = name.rsplit(['.', ':']).next().unwrap_or(name);
+        let found = self.classes.get(name)?;
+        let best = found.iter().find(|(of, _)| *of == file).or_else(|| {
+            let lang = self.file(file).lang.family();
+            found
+                .iter()
+                .find(|(of, _)| self.file(*of).lang.family() == lang)
+        })?;
+        Some((best.0, &self.file(best.0).module.classes[best.1]))
+    }
+
+    /// A method of a class or one of its bases.
+    pub(crate) fn method(&self, file: u32, class: &str, name: &str) -> Option<FnId> {
+        let mut class = class.rsplit(['.', ':']).next().unwrap_or(class).to_owned();
+        for _ in 0..6 {
+            let candidates = self
+                .functions
+                .get(name)
+                .map(Vec::as_slice)
+                .unwrap_or_default();
+            let fits = |id: &&FnId| {
+                self.function(**id).class.as_deref() == Some(class.as_str())
+                    && self.file(id.0).lang.family() == self.file(file).lang.family()
+            };
+            let found = candidates.iter().filter(fits).min_by_key(|id| id.0 != file);
+            if let Some(id) = found {
+                return Some(*id);
+            }
+            let (_, known) = self.class(file, &class)?;
+            class = known.bases.first()?.rsplit('.').next()?.to_owned();
+        }
+        None
+    }
+
+    /// The constructor of a class.
+    pub(crate) fn constructors(&self, file: u32, class: &str) -> Vec<FnId> {
+        let family = self.file(file).lang.family();
+        let found = self.ctors.get(class).map(Vec::as_slice).unwrap_or_default();
+        let mut out: Vec<FnId> = found
+            .iter()
+            .copied()
+            .filter(|id| self.file(id.0).lang.family() == family)
+            .collect();
+        out.sort_by_key(|id| (id.0 != file, *id));
+        out
+    }
+
+    /// A free function by a name as written in a file, following imports and re-exports.
+    pub(crate) fn free_function(&self, file: u32, dotted: &str) -> Option<FnId> {
+        let mut file = file;
+        let mut dotted = dotted.to_owned();
+        for _ in 0..4 {
+            let last = dotted.rsplit('.').next().unwrap_or(&dotted).to_owned();
+            let is_plain = last == dotted;
+            let source = self.file(file);
+            if is_plain && let Some(id) = self.local(file, &last) {
+                return Some(id);
+            }
+            let target = self.qualify(file, &dotted);
+            let (module, name) = target.rsplit_once('.').unwrap_or(("", target.as_str()));
+            if let Some(next) = self.module_file(file, module) {
+                if let Some(id) = self.local(next, name) {
+                    return Some(id);
+                }
+                // Re-exported: look again from there.
+                let again = self.import(next, name).map(|target| target.to_string());
+                if let Some(again) = again {
+                    let direct = again.rsplit_once('.');
+                    if let Some((module, name)) = direct
+                        && let Some(there) = self.module_file(next, module)
+                        && let Some(id) = self.local(there, name)
+                    {
+                        return Some(id);
+                    }
+                }
+                let star = self.star_imports(next).find_map(|target| {
+                    let there = self.module_file(next, target)?;
+                    self.local(there, name)
+                });
+                if star.is_some() {
+                    return star;
+                }
+            }
+            if target == dotted {
+                // One unit without imports: the same directory, or the whole of a C program.
+                if is_plain && matches!(source.lang.family(), "go" | "c" | "rust") {
+                    return self.nearby(file, &last);
+                }
+                if source.lang.family() == "rust" {
+                    let module = dotted.rsplit('.').nth(1).unwrap_or("");
+                    return self.in_module(file, module, &last);
+                }
+                return None;
+            }
+            let _ = &mut file;
+            dotted = target;
+        }
+        None
+    }
+
+    fn local(&self, file: u32, name: &str) -> Option<FnId> {
+        let candidates = self.functions.get(name)?;
+        candidates
+            .iter()
+            .find(|id| {
+                id.0 == file
+                    && self.function(**id).class.is_none()
+                    && self
+                        .function(**id)
+                        .parent
+                        .is_none_or(|p| p == self.file(file).module.top)
+            })
+            .copied()
+    }
+
+    fn nearby(&self, file: u32, name: &str) -> Option<FnId> {
+        let here = self.file(file);
+        let mut found = self.functions.get(name)?.iter().filter(|id| {
+            let there = self.file(id.0);
+            there.lang.family() == here.lang.family()
+                && self.function(**id).class.is_none()
+                && (here.lang.family() == "c" || there.dir() == here.dir())
+        });
+        found.next().copied()
+    }
+
+    fn in_module(&self, file: u32, module: &str, name: &str) -> Option<FnId> {
+        let here = self.file(file);
+        self.functions
+            .get(name)?
+            .iter()
+            .find(|id| {
+                let there = self.file(id.0);
+                there.lang.family() == here.lang.family()
+                    && self.function(**id).class.is_none()
+                    && (there.stem() == module
+                        || there.dir().rsplit('/').next() == Some(module)
+                        || module == "self"
+                        || module == "super"
+                        || module == "crate")
+            })
+            .copied()
+    }
+
+    /// The file that a module's name leads to.
+    pub(crate) fn module_file(&self, from: u32, module: &str) -> Option<u32> {
+        if module.is_empty() {
+            return None;
+        }
+        let here = self.file(from);
+        let family = here.lang.family();
+        let wanted: Vec<&str> = module
+            .split(['.', '/'])
+            .filter(|part| !part.is_empty())
+            .collect();
+        let last = *wanted.last()?;
+        let mut best: Option<(usize, u32)> = None;
+        let candidates = self
+            .modules
+            .get(last)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        for index in candidates {
+            let there = self.file(*index);
+            if there.lang.family() != family || there.is_test && !here.is_test {
+                continue;
+            }
+            let mut parts: Vec<&str> = there.path.split('/').collect();
+            let name = parts.pop().unwrap_or("");
+            let stem = name.split('.').next().unwrap_or(name);
+            match (family, stem) {
+                (_, "__init__" | "index" | "mod") => {}
+                ("go", _) => {}
+                _ => parts.push(stem),
+            }
+            if parts.last() != Some(&last) {
+                continue;
+            }
+            let mut score = 0;
+            for (a, b) in wanted.iter().rev().zip(parts.iter().rev()) {
+                if a != b {
+                    break;
+                }
+                score += 2;
+            }
+            if there.dir() == here.dir() {
+                score += 1;
+            }
+            if best.is_none_or(|(known, _)| score > known) {
+                best = Some((score, *index));
+            }
+        }
+        best.map(|(_, file)| file)
+    }
+
+    /// All files of the directory of a file.
+    pub(crate) fn siblings(&self, file: u32) -> &[u32] {
+        self.dirs
+            .get(self.file(file).dir())
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    }
+
+    /// The only method of this name in the language, if there is just one.
+    pub(crate) fn unique_method(&self, file: u32, name: &str) -> Option<FnId> {
+        let family = self.file(file).lang.family();
+        let mut found = self.functions.get(name)?.iter().filter(|id| {
+            self.file(id.0).lang.family() == family
+                && self.function(**id).class.is_some()
+                && !self.file(id.0).is_test
+        });
+        let first = found.next()?;
+        found.next().is_none().then_some(*first)
+    }
+}

@@ -1,0 +1,368 @@
+//! What is in scope of a report: path operations with external text in them, and their root.
+
+use crate::facts::{Facts, bit};
+use crate::interp::{Event, Interp, Leaf, Sink, SinkKind};
+use crate::ir::Span;
+use crate::lang::Lang;
+use crate::program::Program;
+use crate::term::{PartKind, SourceKind, Term, Vid};
+use crate::tests_index::TestIndex;
+
+/// The trusted root of a flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Root {
+    pub(crate) vid: Vid,
+    pub(crate) label: String,
+    /// Where it is defined, where that is known.
+    pub(crate) at: Option<Span>,
+}
+
+/// One path operation with everything the checklist asks about.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    pub(crate) sink: Sink,
+    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) labels: Vec<String>,
+    pub(crate) root: Option<Root>,
+    pub(crate) anchor: Option<String>,
+    /// The name is new and cannot be guessed.
+    pub(crate) is_temp: bool,
+    /// A date is part of the path.
+    pub(crate) has_clock: bool,
+    pub(crate) function: String,
+}
+
+impl Flow {
+    /// What holds of all external text at once.
+    pub(crate) fn all(&self, test: impl Fn(&Facts) -> bool) -> bool {
+        self.leaves
+            .iter()
+            .filter(|leaf| leaf.kind != SourceKind::Archive)
+            .all(|leaf| test(&leaf.facts))
+    }
+
+    pub(crate) fn any(&self, bits: u64) -> bool {
+        self.leaves.iter().any(|leaf| leaf.facts.any(bits))
+    }
+
+    /// The place that established something, on any of the texts.
+    pub(crate) fn at(&self, key: u64) -> Option<Span> {
+        self.leaves.iter().find_map(|leaf| leaf.facts.at(key))
+    }
+
+    pub(crate) fn is_mutation(&self) -> bool {
+        match self.sink.kind {
+            SinkKind::Open => self.sink.flags.write || self.sink.flags.create,
+            SinkKind::Read | SinkKind::Stat | SinkKind::Spawn => false,
+            _ => true,
+        }
+    }
+
+    /// Opens a file, by itself or inside a call that reads or writes a whole one.
+    pub(crate) fn opens(&self) -> bool {
+        matches!(
+            self.sink.kind,
+            SinkKind::Open | SinkKind::Read | SinkKind::Create
+        ) && !self.sink.flags.directory
+    }
+
+    /// Writes a new file, or over an old one.
+    pub(crate) fn writes(&self) -> bool {
+        match self.sink.kind {
+            SinkKind::Create => !self.sink.recursive,
+            SinkKind::Open => {
+                (self.sink.flags.create || self.sink.flags.truncate) && !self.sink.flags.append
+            }
+            _ => false,
+        }
+    }
+
+    pub(crate) fn deletes_or_mutates(&self) -> bool {
+        matches!(self.sink.kind, SinkKind::Delete | SinkKind::Mutate)
+    }
+
+    /// One external segment directly below the root.
+    pub(crate) fn is_one_step(&self) -> bool {
+        matches!(self.leaves.as_slice(), [only] if only.facts.is_one_segment())
+    }
+
+    /// Works on a name itself, whatever stands there, and follows no final link.
+    pub(crate) fn acts_on_name(&self) -> bool {
+        match self.sink.kind {
+            SinkKind::Mkdir | SinkKind::MoveFrom | SinkKind::MoveTo | SinkKind::Link => true,
+            SinkKind::Delete => !self.sink.recursive,
+            SinkKind::Open => self.sink.flags.exclusive,
+            _ => false,
+        }
+    }
+
+    pub(crate) fn is_walked(&self) -> bool {
+        self.all(|facts| facts.has(bit::WALKED)) || (self.is_one_step() && self.any(bit::LSTAT))
+    }
+
+    pub(crate) fn has_no_links(&self) -> bool {
+        self.all(|facts| facts.has(bit::WALK_NOT_LINK))
+            || (self.is_one_step() && self.any(bit::NOT_LINK))
+    }
+
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.all(|facts| facts.has(bit::FRESH_WALK))
+            || (self.is_one_step() && self.any(bit::FRESH_LSTAT))
+    }
+
+    pub(crate) fn is_external(&self) -> bool {
+        self.leaves.iter().any(|leaf| {
+            matches!(
+                leaf.kind,
+                SourceKind::Request | SourceKind::Declared | SourceKind::Archive
+            )
+        })
+    }
+
+    pub(crate) fn is_reachable(&self) -> bool {
+        self.leaves
+            .iter()
+            .any(|leaf| leaf.kind != SourceKind::Process)
+    }
+
+    /// Whether every step from source to sink is known.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.is_known()
+            && !self
+                .leaves
+                .iter()
+                .any(|leaf| leaf.through_unknown || leaf.facts.any(bit::UNSEEN_CHECK))
+    }
+
+    fn is_known(&self) -> bool {
+        !self.sink.is_guess
+            && !self
+                .leaves
+                .iter()
+                .any(|leaf| matches!(leaf.kind, SourceKind::Guessed | SourceKind::Undeclared))
+    }
+}
+
+/// Everything one report is about.
+pub(crate) struct Scope<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) file: u32,
+    pub(crate) lang: Lang,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) spawns: Vec<Flow>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) roots: Vec<RootFacts>,
+    pub(crate) tests: &'a TestIndex,
+    pub(crate) is_windows_only: bool,
+    pub(crate) is_damaged: bool,
+    pub(crate) controls: Vec<(String, String)>,
+    pub(crate) keys: Vec<(Span, Vec<Vid>, bool)>,
+    pub(crate) locks: Vec<LockFacts>,
+    /// Facts of descriptors as they stood at the end, with their places.
+    pub(crate) fds: Vec<(Vid, u64)>,
+    pub(crate) fd_places: Vec<(Vid, u64, Span)>,
+    /// Everything that is renamed away.
+    pub(crate) all_moves: Vec<Vid>,
+}
+
+/// What is known of a root.
+#[derive(Clone, Debug)]
+pub(crate) struct RootFacts {
+    pub(crate) root: Root,
+    pub(crate) canonical: Option<Span>,
+    /// Canonicalised inside the function that uses it, each time again.
+    pub(crate) per_call: bool,
+    pub(crate) lexical: Option<Span>,
+    pub(crate) held_as_handle: Option<Span>,
+    pub(crate) not_link: Option<Span>,
+    pub(crate) after_canonical: Option<Span>,
+}
+
+/// A lock and what was known when it was taken.
+#[derive(Clone, Debug)]
+pub(crate) struct LockFacts {
+    pub(crate) at: Span,
+    pub(crate) scoped: bool,
+    /// Something is validated later that was not yet when the lock was taken.
+    pub(crate) too_early: bool,
+}
+
+impl Interp<'_> {
+    /// The leading, trusted part of a path.
+    pub(crate) fn root_of(&mut self, vid: Vid, depth: usize) -> Option<Root> {
+        if depth > 12 {
+            return None;
+        }
+        match self.terms.get(vid).clone() {
+            Term::Join { parts, .. } => {
+                let first = *parts.first()?;
+                let mut root = self.root_of(first, depth + 1)?;
+                // Constant parts that follow belong to it.
+                for part in parts.iter().skip(1) {
+                    match self.terms.string(*part) {
+                        Some(text) => {
+                            root.label = format!(
+                                "{}/{}",
+                                root.label.trim_end_matches('/'),
+                                text.trim_matches('/')
+                            )
+                        }
+                        None => break,
+                    }
+                }
+                Some(root)
+            }
+            Term::Concat(parts) => self.root_of(*parts.first()?, depth + 1),
+            Term::Norm { of, .. } => {
+                let inner = self.root_of(of, depth + 1)?;
+                Some(Root {
+                    vid: if self.is_plain(of) { vid } else { inner.vid },
+                    ..inner
+                })
+            }
+            Term::Part {
+                kind: PartKind::Text | PartKind::Strip | PartKind::Parent,
+                of,
+                ..
+            } => self.root_of(of, depth + 1),
+            Term::Part { .. } => None,
+            Term::Phi(parts) => parts.iter().find_map(|part| self.root_of(*part, depth + 1)),
+            Term::Str(text) => {
+                let text = text.trim_end_matches(['/', '\\']);
+                let plain = text.trim_start_matches("./");
+                if text.is_empty() || plain.is_empty() && text != "." {
+                    return None;
+                }
+                Some(Root {
+                    vid,
+                    label: text.to_owned(),
+                    at: None,
+                })
+            }
+            Term::Config { label, .. } => {
+                let last = label.rsplit('.').next().unwrap_or(&label);
+                if matches!(last, "sep" | "Separator") {
+                    return None;
+                }
+                Some(Root {
+                    vid,
+                    label: label.to_string(),
+                    at: None,
+                })
+            }
+            Term::Global { name, of, at } => {
+                match self.terms.get(of).clone() {
+                    Term::Undefined(_) | Term::Source { .. } => return None,
+                    // A path that is put together at module level has the root of its first part.
+                    Term::Join { .. } | Term::Concat(_)
+                        if !self.leaves(of, &crate::state::State::default()).is_empty() =>
+                    {
+                        return self.root_of(of, depth + 1);
+                    }
+                    _ => {}
+                }
+                Some(Root {
+                    vid,
+                    label: name.to_string(),
+                    at: Some(at),
+                })
+            }
+            Term::Param {
+                name, is_ctor, of, ..
+            } => {
+                let declared = self.is_declared_root(&name);
+                let handle = self.terms.ty(vid).is_some_and(is_handle_type);
+                if is_ctor || declared || handle {
+                    let at = self.program.function(of).span;
+                    return Some(Root {
+                        vid,
+                        label: name.to_string(),
+                        at: Some(at),
+                    });
+                }
+                None
+            }
+            Term::Undefined(name) => self.is_declared_root(&name).then(|| Root {
+                vid,
+                label: name.to_string(),
+                at: None,
+            }),
+            Term::Field(base, name) => {
+                let declared = self.is_declared_root(&name);
+                let of_object = matches!(self.terms.get(base), Term::Object { .. });
+                let of_config = self.external_base(base, 0).is_none()
+                    && [
+                        "root", "base", "dir", "path", "folder", "storage", "upload", "home",
+                        "prefix", "work",
+                    ]
+                    .iter()
+                    .any(|word| name.to_ascii_lowercase().contains(word));
+                (declared || of_object || of_config).then(|| Root {
+                    vid,
+                    label: self.label(vid),
+                    at: None,
+                })
+            }
+            Term::Index(base, key) => match self.terms.get(base).clone() {
+                Term::Config { label, .. } => {
+                    let key = self.terms.string(key).unwrap_or("").to_owned();
+                    Some(Root {
+                        vid,
+                        label: format!("{label}.{key}"),
+                        at: None,
+                    })
+                }
+                _ => None,
+            },
+            Term::Temp { dir: None, at } => Some(Root {
+                vid,
+                label: "temporary directory".to_owned(),
+                at: Some(at),
+            }),
+            Term::Temp { dir: Some(dir), .. } => self.root_of(dir, depth + 1),
+            Term::Handle { of, at, .. } => {
+                let label = self
+                    .root_of(of, depth + 1)
+                    .map_or_else(|| self.label(of), |root| root.label);
+                Some(Root {
+                    vid,
+                    label,
+                    at: Some(at),
+                })
+            }
+            Term::Fd(index) => {
+                let open = self.opens.get(index as usize)?.clone();
+                match open.dirfd {
+                    Some(dirfd) => self.root_of(dirfd, depth + 1),
+                    None => self.root_of(open.path, depth + 1),
+                }
+            }
+            Term::Payload(of) | Term::Proj(of, 0) | Term::Variant(_, of) => {
+                self.root_of(of, depth + 1)
+            }
+            Term::Call { name, args, .. } => {
+                // A call over nothing external: decided by the program itself.
+                let external = args.iter().any(|arg| self.external_base(*arg, 0).is_some());
+                if external || args.is_empty() && &*name == "?" {
+                    return None;
+                }
+                for arg in &args {
+                    if let Some(root) = self.root_of(*arg, depth + 1) {
+                        return Some(Root { vid, ..root });
+                    }
+                }
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn is_plain(&self, vid: Vid) -> bool {
+        !matches!(self.terms.get(vid), Term::Join { .. } | Term::Concat(_))
+    }
+}
+
+fn is_handle_type(ty: &str) -> bool {
+    let last = ty.rsplit('.').next().unwrap_or(ty);
+    matches!(last, "Root" | "Dir" | "RootDir" | "OwnedFd" | "BorrowedFd")
+}

@@ -1,0 +1,243 @@
+//! Which tests there are, and what each of them shows.
+//!
+//! Tests are found by convention and judged by what they do (they make a link, they write `..`) or
+//! say they do in their name. They are never run.
+
+use crate::ir::{Function, Span};
+use crate::program::Program;
+use crate::scope::Scope;
+
+/// What a regression test can show.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Shows {
+    DotDot,
+    RootLink,
+    Link,
+    DanglingLink,
+    FileInTheWay,
+    HardLink,
+    PlantedLater,
+    OtherBranch,
+    LockReleased,
+}
+
+/// One test.
+#[derive(Clone, Debug)]
+pub(crate) struct Test {
+    pub(crate) at: Span,
+    name: String,
+    text: String,
+    pub(crate) shared_dir: Option<Span>,
+    pub(crate) private_dir: Option<Span>,
+    pub(crate) frozen_clock: Option<Span>,
+}
+
+impl Test {
+    pub(crate) fn shows(&self, what: Shows) -> Option<Span> {
+        let text = self.text.as_str();
+        let name = self.name.as_str();
+        let says = |words: &[&str]| {
+            words
+                .iter()
+                .any(|word| name.contains(word) || text.contains(word))
+        };
+        let links = says(&["symlink", "Symlink", "symlink_to"]);
+        let found = match what {
+            Shows::DotDot => text.contains("..") && says(&["../", "..\"", "..'", "\"..", "'.."]),
+            Shows::RootLink => {
+                links
+                    && says(&["root"])
+                    && says(&[
+                        "root_link",
+                        "root_is",
+                        "link_root",
+                        "root as",
+                        "linked_root",
+                        "rootLink",
+                        "RootLink",
+                        "root that is",
+                        "RootIs",
+                    ])
+            }
+            Shows::Link => links,
+            Shows::DanglingLink => {
+                links
+                    && says(&[
+                        "dangling",
+                        "Dangling",
+                        "nowhere",
+                        "missing_target",
+                        "does-not-exist",
+                        "nonexistent",
+                    ])
+            }
+            Shows::FileInTheWay => says(&[
+                "file_in_the_way",
+                "intermediate",
+                "Intermediate",
+                "not_a_directory",
+                "ENOTDIR",
+                "fileInTheWay",
+                "FileInTheWay",
+                "NotADirectory",
+                "file in the way",
+            ]),
+            Shows::HardLink => {
+                says(&[
+                    "os.link(",
+                    "hard_link",
+                    "hardlink",
+                    "linkSync",
+                    "os.Link(",
+                    "Hardlink",
+                    "HardLink",
+                ]) || text.contains(" link(")
+            }
+            Shows::PlantedLater => {
+                links && says(&["planted", "Planted", "between", "swap", "race", "later"])
+            }
+            Shows::OtherBranch => says(&[
+                "branch",
+                "Branch",
+                "exists_already",
+                "if_missing",
+                "reset",
+                "both_ways",
+            ]),
+            Shows::LockReleased => {
+                says(&["lock", "Lock", "mutex"])
+                    && says(&[
+                        "released", "not_held", "free", "Released", "NotHeld", "unlocked",
+                        "locked()",
+                    ])
+            }
+        };
+        found.then_some(self.at)
+    }
+}
+
+/// All tests in sight.
+#[derive(Debug, Default)]
+pub(crate) struct TestIndex {
+    tests: Vec<(u32, Test)>,
+}
+
+/// Whether a file holds tests, by its path.
+pub(crate) fn is_test_path(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let in_dir = path
+        .split('/')
+        .any(|part| matches!(part, "tests" | "test" | "__tests__" | "testing" | "spec"));
+    in_dir
+        || name.starts_with("test_")
+        || name.contains("_test.")
+        || name.contains(".test.")
+        || name.contains(".spec.")
+        || name == "conftest.py"
+}
+
+impl TestIndex {
+    pub(crate) fn new(program: &Program) -> Self {
+        let mut tests = Vec::new();
+        for (index, file) in program.files.iter().enumerate() {
+            let number = u32::try_from(index).unwrap_or(u32::MAX);
+            for function in &file.module.functions {
+                let closure_test =
+                    file.is_test && function.name.starts_with('<') && function.parent.is_some();
+                if function.is_test || closure_test {
+                    tests.push((number, describe(&file.text, &file.path, function)));
+                }
+            }
+        }
+        Self { tests }
+    }
+
+    /// The tests that touch what a report is about: they name one of its functions or its file.
+    pub(crate) fn about(&self, scope: &Scope<'_>) -> Vec<&Test> {
+        let file = scope.program.file(scope.file);
+        let stem = file
+            .stem()
+            .trim_start_matches("test_")
+            .trim_end_matches("_test");
+        let mut names: Vec<&str> = scope
+            .flows
+            .iter()
+            .map(|flow| flow.function.rsplit('.').next().unwrap_or(""))
+            .collect();
+        for flow in &scope.flows {
+            for (id, _) in &flow.sink.calls {
+                names.push(&scope.program.function(*id).name);
+            }
+        }
+        names.retain(|name| name.len() > 2 && !name.starts_with('<'));
+        let mut out: Vec<&Test> = Vec::new();
+        for (number, test) in &self.tests {
+            let there = scope.program.file(*number);
+            if there.lang.family() != file.lang.family() {
+                continue;
+            }
+            let bare = there
+                .stem()
+                .trim_start_matches("test_")
+                .trim_end_matches("_test");
+            let same = *number == scope.file || there.is_test && bare == stem;
+            let named = names.iter().any(|name| test.text.contains(name));
+            let whole =
+                there.text.contains(stem) && names.iter().any(|name| there.text.contains(name));
+            if same || named || whole {
+                out.push(test);
+            }
+        }
+        out
+    }
+}
+
+fn describe(text: &str, path: &str, function: &Function) -> Test {
+    let from = function.span.start as usize;
+    let to = (function.span.end as usize).min(text.len());
+    let mut body = text.get(from..to).unwrap_or_default().to_owned();
+    // A closure's name is the string before it: `it("refuses a link", () => …)`.
+    if function.name.starts_with('<') {
+        let start = text[..from].rfind(['\n', ';']).map_or(0, |at| at + 1);
+        body = text.get(start..to).unwrap_or_default().to_owned();
+    }
+    let whole = text;
+    let at = function.span;
+    let has = |words: &[&str]| words.iter().any(|word| body.contains(word));
+    let file_has = |words: &[&str]| words.iter().any(|word| whole.contains(word));
+    let private = has(&[
+        "tmp_path",
+        "tmpdir",
+        "TempDir",
+        "tempdir",
+        "mkdtemp",
+        "MkdirTemp",
+        "TemporaryDirectory",
+        "Scratch",
+        "temp_dir_for",
+    ]) || file_has(&["beforeEach", "setUp", "SetUp"])
+        && file_has(&["mkdtemp", "tmp_path", "TemporaryDirectory"]);
+    let fixed =
+        has(&["\"/tmp/", "'/tmp/", "'/var/tmp", "\"/var/tmp"]) && !has(&["mkdtemp", "XXXXXX"]);
+    let frozen = file_has(&[
+        "freeze_time",
+        "time_machine",
+        "useFakeTimers",
+        "freezegun",
+        "setSystemTime",
+        "time::pause",
+        "fakeclock",
+        "fixed_clock",
+        "FakeClock",
+        "fake_now",
+    ]);
+    let _ = path;
+    Test {
+        at,
+        name: function.name.to_string(),
+        text: body,
+        shared_dir: fixed.then_some(at),
+        private_dir: (private && !fixed).then_some(at),
+        frozen_clock: frozen.then_some(at),
+    }
+}

@@ -1,0 +1,127 @@
+//! Which files are looked at; each is read through a root.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use handfast::{Mounts, RelPath, Root, RootOptions};
+use handfast_audit::{Input, Lang, MAX_FILE};
+use ignore::WalkBuilder;
+
+/// Tests of a named file are looked for in at most this many neighbours.
+const MAX_NEIGHBOURS: usize = 200;
+
+/// Collects a file with the tests around it, or all files of a directory.
+pub(super) fn collect(path: &Path, inputs: &mut Vec<Input>) -> Result<(), String> {
+    let options = || {
+        RootOptions::new()
+            .mounts(Mounts::Allow)
+            .read_limit(MAX_FILE as u64 + 1)
+    };
+    match Root::open_ambient_with(path, options()) {
+        Ok(root) => {
+            directory(&root, path, inputs);
+            Ok(())
+        }
+        Err(_) => {
+            let parent = path
+                .parent()
+                .filter(|parent| !parent.as_os_str().is_empty());
+            let parent = parent.unwrap_or_else(|| Path::new("."));
+            let name = path.file_name().ok_or("it has no name")?;
+            let root =
+                Root::open_ambient_with(parent, options()).map_err(|error| error.detail())?;
+            let rel = RelPath::parse(name.as_bytes()).map_err(|error| error.detail())?;
+            let bytes = root.read(&rel).map_err(|error| error.detail())?;
+            inputs.push(Input {
+                path: shown(path),
+                bytes,
+                is_named: true,
+                is_context: false,
+            });
+            neighbours(&root, parent, path, inputs);
+            Ok(())
+        }
+    }
+}
+
+fn directory(root: &Root, base: &Path, inputs: &mut Vec<Input>) {
+    let mut names = Vec::new();
+    for entry in WalkBuilder::new(base)
+        .hidden(true)
+        .follow_links(false)
+        .sort_by_file_name(Ord::cmp)
+        .build()
+    {
+        let Ok(entry) = entry else { continue };
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        let shown = shown(entry.path());
+        if is_file && Lang::of_path(&shown).is_some() {
+            names.push((entry.path().to_owned(), shown));
+        }
+    }
+    for (path, shown) in names {
+        let Ok(rel) = path.strip_prefix(base) else {
+            continue;
+        };
+        let Ok(rel) = RelPath::parse(rel.as_os_str().as_bytes()) else {
+            continue;
+        };
+        // What cannot be read any more is told as an empty binary: skipped, with a reason.
+        let bytes = root.read(&rel).unwrap_or_else(|_| vec![0]);
+        inputs.push(Input {
+            path: shown,
+            bytes,
+            is_named: false,
+            is_context: false,
+        });
+    }
+}
+
+/// Siblings and tests near a named file: only looked things up in.
+fn neighbours(root: &Root, parent: &Path, named: &Path, inputs: &mut Vec<Input>) {
+    let Some(lang) = Lang::of_path(&shown(named)) else {
+        return;
+    };
+    let mut found = Vec::new();
+    for entry in WalkBuilder::new(parent)
+        .max_depth(Some(2))
+        .follow_links(false)
+        .sort_by_file_name(Ord::cmp)
+        .build()
+    {
+        let Ok(entry) = entry else { continue };
+        if found.len() >= MAX_NEIGHBOURS {
+            break;
+        }
+        let path = entry.path();
+        let same = Lang::of_path(&shown(path)).is_some_and(|other| other.family() == lang.family());
+        if entry.file_type().is_some_and(|kind| kind.is_file())
+            && same
+            && path.file_name() != named.file_name()
+        {
+            found.push(path.to_owned());
+        }
+    }
+    for path in found {
+        let Ok(rel) = path.strip_prefix(parent) else {
+            continue;
+        };
+        let Ok(rel) = RelPath::parse(rel.as_os_str().as_bytes()) else {
+            continue;
+        };
+        if let Ok(bytes) = root.read(&rel) {
+            inputs.push(Input {
+                path: shown(&path),
+                bytes,
+                is_named: false,
+                is_context: true,
+            });
+        }
+    }
+}
+
+/// Relative to where we are, with `/`, escaped.
+fn shown(path: &Path) -> String {
+    let text = handfast::escape(path.as_os_str().as_bytes());
+    text.strip_prefix("./").unwrap_or(&text).to_owned()
+}

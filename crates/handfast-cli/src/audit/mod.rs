@@ -1,0 +1,251 @@
+//! `handfast audit`: which guards are there, which are missing.
+
+mod explain;
+mod files;
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use handfast::{Effect, ErrorKind};
+use handfast_audit::{Depth, Input, Knowledge, Options, Outcome, Verdict, audit, render};
+
+use self::explain::ExplainArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+const HELP: &str = "\
+Exit codes:
+  0  clean, not applicable, or concerns below --fail-on
+  1  the verdict is BLOCK, or CONCERNS with --fail-on concerns
+  2  wrong usage
+  3  nothing could be read";
+
+/// Audit code that turns external text into paths, item by item
+///
+/// Every item of the checklist is answered with an anchor, a reason why it does not apply, or a
+/// finding. Files are parsed and never run. `-` reads one text from standard input.
+#[derive(Debug, Args)]
+#[command(after_help = HELP, args_conflicts_with_subcommands = true)]
+pub(crate) struct AuditArgs {
+    /// Files and directories to look at
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+
+    /// Name of the trusted root in the code: a constant, a field, a parameter
+    #[arg(long, value_name = "NAME")]
+    root: Vec<String>,
+
+    /// Name of a field or parameter that comes from outside
+    #[arg(long, value_name = "FIELD", num_args = 1..)]
+    input: Vec<String>,
+
+    /// What the code does to files, if it cannot be seen
+    #[arg(long, value_name = "KIND")]
+    operation: Option<Operation>,
+
+    /// How much is shown
+    #[arg(long, default_value = "standard")]
+    depth: DepthArg,
+
+    /// Form of the report
+    #[arg(long, default_value = "text")]
+    format: Format,
+
+    /// What makes the exit code 1
+    #[arg(long, default_value = "block")]
+    fail_on: FailOn,
+
+    /// Name under which standard input is looked at
+    #[arg(long, value_name = "NAME")]
+    stdin_filename: Option<String>,
+
+    /// Date against which acceptances are measured, instead of today
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    today: Option<String>,
+
+    /// How many threads; 0 for as many as there are processors
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    threads: usize,
+
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Explain(ExplainArgs),
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Sarif,
+    Markdown,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DepthArg {
+    Quick,
+    Standard,
+    Exhaustive,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum FailOn {
+    Block,
+    Concerns,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Operation {
+    Read,
+    Create,
+    Mutate,
+    Delete,
+    Mixed,
+}
+
+impl AuditArgs {
+    pub(crate) fn run(&self, out: &mut Output) -> Exit {
+        if let Some(Command::Explain(args)) = &self.command {
+            return args.run(out);
+        }
+        let inputs = match self.inputs() {
+            Ok(inputs) => inputs,
+            Err(failure) => {
+                out.failure(&failure);
+                return failure.exit;
+            }
+        };
+        let knowledge = match Knowledge::new(&[]) {
+            Ok(knowledge) => knowledge,
+            Err(error) => {
+                let failure = failure("the knowledge base", &error.to_string(), Exit::Usage);
+                out.failure(&failure);
+                return failure.exit;
+            }
+        };
+        let outcome = audit(inputs, &knowledge, &self.options());
+        let exit = self.exit_of(&outcome);
+        let format = if out.is_json() {
+            Format::Json
+        } else {
+            self.format
+        };
+        let text = match format {
+            Format::Text => render::text(&outcome),
+            Format::Json => render::json(&outcome),
+            Format::Sarif => render::sarif(&outcome),
+            Format::Markdown => render::markdown(&outcome),
+        };
+        out.data(text.as_bytes());
+        if format == Format::Text {
+            for one in &outcome.skipped {
+                out.note(&format!("skipped: {}: {}", one.file, one.reason));
+            }
+            if outcome.reports.is_empty() && outcome.insufficient.is_empty() {
+                out.note(&format!(
+                    "no externally influenced path operation in {} files",
+                    outcome.files
+                ));
+            }
+        }
+        exit
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            roots: self.root.clone(),
+            inputs: self.input.clone(),
+            operation: self.operation.map(|operation| {
+                operation
+                    .to_possible_value()
+                    .map_or_else(String::new, |value| value.get_name().to_owned())
+            }),
+            depth: match self.depth {
+                DepthArg::Quick => Depth::Quick,
+                DepthArg::Standard => Depth::Standard,
+                DepthArg::Exhaustive => Depth::Exhaustive,
+            },
+            threads: self.threads,
+            today: self.today.clone().unwrap_or_else(today),
+            ..Options::default()
+        }
+    }
+
+    fn inputs(&self) -> Result<Vec<Input>, Box<Failure>> {
+        let mut inputs = Vec::new();
+        for path in &self.paths {
+            if path.as_os_str() == "-" {
+                let mut bytes = Vec::new();
+                let limit = handfast_audit::MAX_FILE as u64 + 1;
+                if let Err(error) = std::io::stdin().lock().take(limit).read_to_end(&mut bytes) {
+                    return Err(Box::new(failure(
+                        "standard input",
+                        &error.to_string(),
+                        Exit::CannotTell,
+                    )));
+                }
+                let path = self
+                    .stdin_filename
+                    .clone()
+                    .unwrap_or_else(|| "stdin.txt".to_owned());
+                inputs.push(Input {
+                    path,
+                    bytes,
+                    is_named: true,
+                    is_context: false,
+                });
+                continue;
+            }
+            files::collect(path, &mut inputs).map_err(|detail| {
+                Box::new(failure(
+                    &handfast::escape(OsString::from(path).as_encoded_bytes()),
+                    &detail,
+                    Exit::CannotTell,
+                ))
+            })?;
+        }
+        Ok(inputs)
+    }
+
+    fn exit_of(&self, outcome: &Outcome) -> Exit {
+        if outcome.files == 0 && !outcome.skipped.is_empty() {
+            return Exit::CannotTell;
+        }
+        match outcome.verdict {
+            Verdict::Block => Exit::No,
+            Verdict::Concerns if self.fail_on == FailOn::Concerns => Exit::No,
+            _ => Exit::Yes,
+        }
+    }
+}
+
+fn failure(what: &str, detail: &str, exit: Exit) -> Failure {
+    Failure {
+        kind: ErrorKind::Invalid,
+        verb: "audit",
+        sentence: format!("cannot audit `{what}`"),
+        path: what.to_owned(),
+        destination: None,
+        detail: detail.to_owned(),
+        effect: Effect::None,
+        exit,
+        hints: Vec::new(),
+    }
+}
+
+/// The one place where the clock is asked: acceptances expire.
+fn today() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seconds = now.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(0));
+    let text = crate::time::rfc3339(handfast::Timestamp {
+        seconds,
+        nanoseconds: 0,
+    });
+    text.chars().take(10).collect()
+}
