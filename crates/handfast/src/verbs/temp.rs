@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::open_dir_place;
 use super::remove_tree::Removal;
 use super::write::{WriteOptions, Written, publish_new, verify_published};
-use crate::error::{Error, ErrorKind, Fault};
+use crate::error::{Effect, Error, ErrorKind, Fault};
 use crate::identity::Identity;
 use crate::path::{Name, RelPath};
 use crate::resolve::{self, Last, Place};
@@ -237,9 +237,12 @@ impl<D: AsFd> StagingDir<D> {
     /// Gives the directory its mode, if one is asked for, and renames it into place; the name must
     /// be free.
     pub(super) fn publish_new(&mut self, place: &Place, mode: Option<u32>) -> Result<(), Fault> {
-        // From here on it is nobody's to clean up. First the mark, which needs a writable
-        // directory, then the mode.
-        StagingName::unmark(self.fd())?;
+        // The mark goes last, so that whatever fails before leaves what `recover` knows as ours;
+        // only where the directory will not be writable any more does it go first.
+        let stays_writable = mode.is_none_or(|mode| mode & 0o200 != 0);
+        if !stays_writable {
+            StagingName::unmark(self.fd())?;
+        }
         if let Some(mode) = mode {
             sys::chmod_open(self.fd(), mode)?;
         }
@@ -268,6 +271,9 @@ impl<D: AsFd> StagingDir<D> {
             }
         })?;
         self.published = true;
+        if stays_writable {
+            StagingName::unmark(self.fd()).map_err(|fault| fault.with_effect(Effect::Visible))?;
+        }
         verify_published(place, &self.identity)
     }
 }
