@@ -59,7 +59,7 @@ pub(super) fn judge(
 ) -> Option<String> {
     let root = top.join("root");
     look(scenario, top, answer, power_lost)
-        .or_else(|| stray(scenario, &root, answer))
+        .or_else(|| stray(&root))
         .or_else(|| look(scenario, top, answer, power_lost).map(|why| format!("recovered: {why}")))
 }
 
@@ -92,17 +92,10 @@ fn look(scenario: &Scenario, top: &Path, answer: Answer, power_lost: bool) -> Op
 }
 
 /// Recovers, and looks for what nobody cleans up.
-fn stray(scenario: &Scenario, root: &Path, answer: Answer) -> Option<String> {
+fn stray(root: &Path) -> Option<String> {
     let recovered = Root::open_ambient(root).and_then(|root| root.recover(&RelPath::root()));
-    let found = match recovered {
-        Ok(found) => found,
-        Err(error) => return Some(format!("it cannot be recovered: {error}")),
-    };
-    // A tree that is about to be published has given up its mark: nobody can prove any more whose
-    // it is, so it is kept and reported.
-    let is_kept = found.iter().any(|found| found.outcome.name() == "kept");
-    if is_kept && answer == Answer::Died && scenario.name == "copy-tree" {
-        return None;
+    if let Err(error) = recovered {
+        return Some(format!("it cannot be recovered: {error}"));
     }
     let mut left = Vec::new();
     leftovers(root, &mut left);
