@@ -13,6 +13,7 @@ use crate::log::LogArgs;
 use crate::output::{Form, Output};
 use crate::session::SessionArgs;
 use crate::siege::SiegeArgs;
+use crate::tour::TourArgs;
 
 /// Give untrusted paths access to files beneath one directory, and to nothing else
 #[derive(Debug, Parser)]
@@ -39,6 +40,7 @@ enum Command {
     Session(SessionArgs),
     Siege(SiegeArgs),
     Log(LogArgs),
+    Tour(TourArgs),
 }
 
 /// Parses the command line, runs the command, prints, and says how it went.
@@ -56,6 +58,7 @@ pub(crate) fn run() -> Exit {
         Command::Session(args) => args.run(&mut out),
         Command::Siege(args) => args.run(&mut out),
         Command::Log(args) => args.run(&mut out),
+        Command::Tour(args) => args.run(&mut out),
     };
     out.finish(verdict)
 }

@@ -30,6 +30,8 @@ mod session;
 mod siege;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod time;
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+mod tour;
 #[cfg(not(all(target_os = "linux", not(handfast_unsupported))))]
 mod unsupported;
 

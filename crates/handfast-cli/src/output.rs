@@ -60,6 +60,11 @@ impl Output {
         io::stdout().is_terminal()
     }
 
+    /// Whether colours are wanted there: on a terminal, unless NO_COLOR is set.
+    pub(crate) fn is_coloured() -> bool {
+        Self::is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    }
+
     /// Prints data as it is.
     pub(crate) fn data(&mut self, bytes: &[u8]) {
         self.send(|sink| sink.write_all(bytes));

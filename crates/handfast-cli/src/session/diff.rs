@@ -100,7 +100,7 @@ impl Answer for Diff {
             out.note("nothing was changed");
         }
         let terminal = Output::is_terminal();
-        let paint = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let paint = Output::is_coloured();
         for (change, text) in &self.changes {
             let colour = match change.kind {
                 DiffKind::Added => "32",

@@ -27,6 +27,7 @@ mod settled_links;
 mod shapes;
 mod siege;
 mod support;
+mod tour;
 mod usage;
 mod versions;
 mod words;

@@ -1,0 +1,140 @@
+//! `handfast tour`: one minute in a temporary directory, narrated.
+//!
+//! The race is run here, with the library; everything else is this command itself, run as a person
+//! would run it, so what the tour shows is what the commands print. Each chapter says what has to
+//! come true, and the tour fails where it does not.
+
+mod audit;
+mod race;
+mod stage;
+mod story;
+mod teller;
+
+use clap::Args;
+use handfast::{Effect, ErrorKind};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::json::Object;
+use crate::output::{Output, list};
+use stage::Stage;
+use teller::Teller;
+
+const HELP: &str = "\
+Exit codes:
+  0  everything came true
+  1  something did not: please report it, with the output
+  3  this machine could not show it: no temporary directory, or the naive writer was never caught";
+
+/// See in one minute what goes wrong with checked paths, and what Handfast does about it
+///
+/// In a temporary directory that is removed at the end: a careful-looking writer loses a race and
+/// writes outside, Handfast does not; a stale agent is stopped; an overlay is reviewed and
+/// committed; the log tells the story and a changed copy is caught; the auditor finds the naive
+/// code. Needs no network and no privileges.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct TourArgs {
+    /// Make no pauses for reading, and fewer attempts
+    #[arg(long)]
+    fast: bool,
+}
+
+/// One thing the tour shows.
+struct Chapter {
+    name: &'static str,
+    show: fn(&Stage, &mut Teller<'_>) -> Result<(), Surprise>,
+}
+
+const CHAPTERS: [Chapter; 5] = [
+    Chapter {
+        name: "race",
+        show: race::show,
+    },
+    Chapter {
+        name: "stale",
+        show: story::stale,
+    },
+    Chapter {
+        name: "overlay",
+        show: story::overlay,
+    },
+    Chapter {
+        name: "log",
+        show: story::log,
+    },
+    Chapter {
+        name: "audit",
+        show: audit::show,
+    },
+];
+
+/// Why a chapter did not come true.
+#[derive(Debug)]
+enum Surprise {
+    /// It came out otherwise than it must.
+    Wrong(String),
+    /// It could not be shown on this machine.
+    Cannot(String),
+}
+
+impl From<std::io::Error> for Surprise {
+    fn from(error: std::io::Error) -> Self {
+        Self::Cannot(error.to_string())
+    }
+}
+
+impl From<handfast::Error> for Surprise {
+    fn from(error: handfast::Error) -> Self {
+        Self::Cannot(error.to_string())
+    }
+}
+
+impl TourArgs {
+    pub(crate) fn run(&self, out: &mut Output) -> Exit {
+        let stage = match Stage::set(self.fast) {
+            Ok(stage) => stage,
+            Err(error) => return fail(&Surprise::Cannot(error.to_string()), "stage", out),
+        };
+        let mut told = Vec::new();
+        for (at, chapter) in CHAPTERS.iter().enumerate() {
+            let mut teller = Teller::new(out, at + 1, CHAPTERS.len(), self.fast);
+            if let Err(surprise) = (chapter.show)(&stage, &mut teller) {
+                return fail(&surprise, chapter.name, out);
+            }
+            told.push(chapter.name);
+        }
+        if out.is_json() {
+            let chapters = told
+                .iter()
+                .map(|name| Object::new().with("name", *name).with("ok", true));
+            out.object(true, Object::new().with("chapters", list(chapters)));
+        } else {
+            teller::last_words(out);
+        }
+        Exit::Yes
+    }
+}
+
+fn fail(surprise: &Surprise, chapter: &'static str, out: &mut Output) -> Exit {
+    let (exit, detail) = match surprise {
+        Surprise::Wrong(what) => (Exit::No, what),
+        Surprise::Cannot(what) => (Exit::CannotTell, what),
+    };
+    out.failure(&Failure {
+        kind: if exit == Exit::No {
+            ErrorKind::Io
+        } else {
+            ErrorKind::Unsupported
+        },
+        verb: "tour",
+        sentence: format!("the tour stopped in the chapter `{chapter}`"),
+        path: String::new(),
+        destination: None,
+        detail: detail.clone(),
+        effect: Effect::None,
+        exit,
+        hints: Vec::new(),
+    });
+    exit
+}
