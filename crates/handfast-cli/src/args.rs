@@ -5,11 +5,13 @@ use clap::{Parser, Subcommand};
 use handfast::{Effect, ErrorKind};
 
 use crate::audit::AuditArgs;
+use crate::completions::CompletionsArgs;
 use crate::doctor::DoctorArgs;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::fs::FsArgs;
 use crate::log::LogArgs;
+use crate::manual::ManualArgs;
 use crate::output::{Form, Output};
 use crate::session::SessionArgs;
 use crate::siege::SiegeArgs;
@@ -41,6 +43,8 @@ enum Command {
     Siege(SiegeArgs),
     Log(LogArgs),
     Tour(TourArgs),
+    Completions(CompletionsArgs),
+    Manual(ManualArgs),
 }
 
 /// Parses the command line, runs the command, prints, and says how it went.
@@ -59,6 +63,8 @@ pub(crate) fn run() -> Exit {
         Command::Siege(args) => args.run(&mut out),
         Command::Log(args) => args.run(&mut out),
         Command::Tour(args) => args.run(&mut out),
+        Command::Completions(args) => args.run(&mut out),
+        Command::Manual(args) => args.run(&mut out),
     };
     out.finish(verdict)
 }

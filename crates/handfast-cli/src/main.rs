@@ -12,6 +12,8 @@ mod args;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod audit;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+mod completions;
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod doctor;
 mod exit;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
@@ -22,6 +24,8 @@ mod fs;
 mod json;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod log;
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+mod manual;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod output;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
