@@ -17,10 +17,17 @@ use crate::session::SessionArgs;
 use crate::siege::SiegeArgs;
 use crate::tour::TourArgs;
 
+const HELP: &str = exit::help!(
+    "  handfast tour                             one minute, narrated
+  handfast fs --root uploads ls             files beneath one directory
+  handfast session new try --base project   an overlay to review
+  handfast audit src                        code that builds paths"
+);
+
 /// Give untrusted paths access to files beneath one directory, and to nothing else
 #[derive(Debug, Parser)]
 #[command(name = "handfast", version, arg_required_else_help = true)]
-#[command(propagate_version = false, after_help = exit::HELP)]
+#[command(propagate_version = false, after_help = HELP)]
 pub(crate) struct Cli {
     /// Print one JSON object on standard output, in success and in failure
     #[arg(long, global = true)]

@@ -25,11 +25,24 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// For the end of `--help`.
-#[cfg(unix)]
-pub(crate) const HELP: &str = "\
-Exit codes:
-  0  yes: it was done, or every guarantee is given
-  1  no: refused or failed, or something escapes
-  2  wrong usage, or a root that cannot be opened
-  3  this system cannot do or enforce what was asked";
+/// The end of `--help`: examples, where there are any, and the codes.
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+macro_rules! help {
+    ($($example:literal),*) => {
+        concat!(
+            $("Examples:\n", $example, "\n\n",)*
+            "Exit codes:\n",
+            "  0  yes: it was done, or every guarantee is given\n",
+            "  1  no: refused or failed, or something escapes\n",
+            "  2  wrong usage, or a root that cannot be opened\n",
+            "  3  this system cannot do or enforce what was asked"
+        )
+    };
+}
+
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+pub(crate) use help;
+
+/// For commands that need no examples.
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+pub(crate) const HELP: &str = help!();

@@ -21,6 +21,12 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(100);
 
 const HELP: &str = "\
+Examples:
+  handfast siege
+  handfast siege --rounds 200 --only directory-swap
+  handfast siege --root /mnt/data --markdown > siege.md
+  handfast siege --faults
+
 Exit codes:
   0  yes: nothing got out, and every naive control was beaten
   1  no: something got out, failed without reason, or too much was refused

@@ -28,7 +28,7 @@ use scratch::Scratch;
 /// temporary directory if that lies on the root's filesystem, otherwise in the root where that is
 /// writable.
 #[derive(Debug, Args)]
-#[command(after_help = crate::exit::HELP)]
+#[command(after_help = crate::exit::help!("  handfast doctor\n  handfast doctor --root /srv/data --json"))]
 pub(crate) struct DoctorArgs {
     /// Look at this directory and its filesystem
     #[arg(long, value_name = "DIR", default_value = ".")]

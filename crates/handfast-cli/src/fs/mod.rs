@@ -37,12 +37,20 @@ use answer::Answered;
 use open_root::RootArgs;
 pub(crate) use open_root::open_failure;
 
+const HELP: &str = crate::exit::help!(
+    "  handfast fs --root uploads ls
+  handfast fs --root uploads write report.pdf < report.pdf
+  handfast fs --root uploads --links beneath read current/report.pdf
+  handfast fs --root uploads --json stat report.pdf
+  handfast fs --session review read /src/main.rs"
+);
+
 /// Do one thing to files beneath a root, or in a session
 ///
 /// Paths are relative to the root, without `..`; in a session they are absolute. A path that ends
 /// in `/` must name a directory.
 #[derive(Debug, Args)]
-#[command(after_help = crate::exit::HELP)]
+#[command(after_help = HELP)]
 pub(crate) struct FsArgs {
     #[command(flatten)]
     root: RootArgs,

@@ -24,7 +24,7 @@ const HELP: &str = "\
 Exit codes:
   0  everything came true
   1  something did not: please report it, with the output
-  3  this machine could not show it: no temporary directory, or the naive writer was never caught";
+  3  it cannot be shown here: no temporary directory, or nobody lost the race";
 
 /// See in one minute what goes wrong with checked paths, and what Handfast does about it
 ///
