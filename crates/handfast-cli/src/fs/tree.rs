@@ -29,7 +29,8 @@ pub(crate) struct TreeArgs {
     #[arg(long, short = '0')]
     pub(crate) null: bool,
 
-    /// The directory; `.` is the root itself
+    /// The directory [default: the root itself]
+    #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: OsString,
 }
 

@@ -149,8 +149,8 @@ fn run(session: &Session, verb: &Verb, out: &mut Output) -> Answered {
                 format!("appended to `{}`", escape(asked.path.as_bytes())),
             )
         }
-        Verb::Ls(args) => list(session, &one("list", &args.path), args.null),
-        Verb::Tree(args) => tree(session, &one("list", &args.path), args.null),
+        Verb::Ls(args) => list(session, &one("list", top(&args.path)), args.null),
+        Verb::Tree(args) => tree(session, &one("list", top(&args.path)), args.null),
         Verb::Stat(args) => stat(session, &one("look at", &args.path), args.no_follow),
         Verb::Mkdir(args) => {
             let asked = one("make the directory", &args.path);
@@ -392,4 +392,9 @@ impl Answer for Listing {
         }
         Ok(())
     }
+}
+
+/// What `.` means where paths are absolute.
+fn top(path: &OsStr) -> &OsStr {
+    if path == "." { OsStr::new("/") } else { path }
 }
