@@ -5,7 +5,7 @@ mod names;
 mod read;
 mod write;
 
-use handfast_session::Session;
+use handfast_session::{Mode, Session};
 use monty_types::{MontyObject, OsFunctionCall};
 
 use crate::error::CallError;
@@ -20,6 +20,10 @@ pub(crate) fn act(
     call: OsFunctionCall,
     at: Target<'_>,
 ) -> Result<MontyObject, CallError> {
+    if at.below.is_empty() && is_for_a_file(&call) && at.mount.mode != Mode::ReadOnly {
+        let kind = std::io::ErrorKind::IsADirectory;
+        return Err(CallError::failed(kind, "Is a directory", at.asked));
+    }
     match call {
         OsFunctionCall::Exists(_) => Ok(look::exists(session, at)),
         OsFunctionCall::IsFile(_) => Ok(look::is_file(session, at)),
@@ -44,4 +48,13 @@ pub(crate) fn act(
             at.asked,
         )),
     }
+}
+
+/// Whether the call can only mean a file; a mount is none.
+fn is_for_a_file(call: &OsFunctionCall) -> bool {
+    use OsFunctionCall::{AppendBytes, AppendText, Open, WriteBytes, WriteText};
+    matches!(
+        call,
+        WriteText(_) | WriteBytes(_) | AppendText(_) | AppendBytes(_) | Open(_)
+    )
 }

@@ -79,10 +79,12 @@ pub(crate) fn rename(
     }
     let renamed = session.rename(from.path, to.path, RenameMode::Replace);
     renamed.map_err(|error| {
-        // Monty names the end that is missing in an overlay, and the old name otherwise.
+        // Monty names the end that is missing in an overlay, what is not empty anywhere, and the
+        // old name otherwise.
         let overlay = matches!(from.mount.mode, Mode::Overlay | Mode::Memory);
         let source_is_there = || session.symlink_metadata(from.path).is_ok();
         match error.kind() {
+            ErrorKind::NotEmpty => to.said(&error),
             ErrorKind::NotFound if overlay && source_is_there() => to.said(&error),
             _ => from.said(&error),
         }

@@ -81,8 +81,10 @@ fn run(code: &str, name: &str, mode: Mode) -> Result<(), Box<dyn Error>> {
     };
     let files = MontyFiles::new(Arc::new(session));
     let inputs = vec!["root".to_owned()];
-    let program = MontyRun::new(code.to_owned(), name, inputs, CompileOptions::default())
+    let mut program = MontyRun::new(code.to_owned(), name, inputs, CompileOptions::default())
         .map_err(|error| error.summary())?;
+    // A program that goes back to where it was must have been somewhere.
+    program.set_cwd("/mnt");
     let root = vec![MontyObject::path("/mnt")];
     let mut progress = program
         .start(root, ResourceTracker::default(), PrintWriter::Disabled)
