@@ -1,6 +1,8 @@
 //! kill -9 at random moments, with writers at work: what was answered is there afterwards.
 //!
-//! `HANDFAST_KILL_ROUNDS=1000` makes as many rounds; 25 otherwise.
+//! `HANDFAST_KILL_ROUNDS=1000` makes as many rounds; 25 otherwise. Every [`ROUNDS_A_LOG`] rounds a
+//! new log is begun: a log is verified whole, and one that grows for a thousand rounds at `ordered`
+//! is verified for hours.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -24,6 +26,8 @@ use support::*;
 const DIR: &str = "HANDFAST_KILL_DIR";
 const ROUND: &str = "HANDFAST_KILL_ROUND";
 const THREADS: u64 = 4;
+/// How often one log is killed and continued.
+const ROUNDS_A_LOG: u64 = 50;
 
 /// Not a test by itself: the process that is killed. It says every event that was answered, after
 /// it was answered, in one write.
@@ -113,11 +117,16 @@ fn round(dir: &Path, number: u64, chance: &mut Chance) -> BTreeSet<u64> {
 fn rounds(level: Level) {
     let count = std::env::var("HANDFAST_KILL_ROUNDS");
     let count: u64 = count.map_or(25, |count| count.parse().unwrap());
-    let scratch = Scratch::new();
+    let mut scratch = Scratch::new();
     create(&scratch.log(), level);
     let mut chance = Chance(0x9e37_79b9_7f4a_7c15 ^ u64::from(std::process::id()));
     let (mut answered, mut recovered, mut next) = (0, 0, 0);
     for number in 0..count {
+        if number > 0 && number % ROUNDS_A_LOG == 0 {
+            scratch = Scratch::new();
+            create(&scratch.log(), level);
+            next = 0;
+        }
         let said = round(&scratch.log(), number, &mut chance);
         assert!(!said.is_empty());
         answered += said.len();
@@ -143,7 +152,7 @@ fn rounds(level: Level) {
         let ledger = open(&scratch.log());
         assert!(ledger.size() >= size, "round {number}");
         ledger.close().unwrap();
-        if number % 10 == 0 || number + 1 == count {
+        if number % 10 == 0 || (number + 1) % ROUNDS_A_LOG == 0 || number + 1 == count {
             let report = check(&scratch.log());
             assert_eq!(report.verdict(), Verdict::Good, "round {number} {report:?}");
         }

@@ -63,6 +63,8 @@ impl fmt::Display for Mode {
 #[derive(Clone, Debug)]
 pub struct MountSpec {
     pub(crate) host: PathBuf,
+    /// The directory itself, where the caller holds it already.
+    pub(crate) held: Option<Root>,
     pub(crate) at: VirtualPath,
     pub(crate) mode: Mode,
     pub(crate) protect: Protect,
@@ -79,6 +81,7 @@ impl MountSpec {
     pub fn new(host: impl Into<PathBuf>, at: VirtualPath) -> Self {
         Self {
             host: host.into(),
+            held: None,
             at,
             mode: Mode::Overlay,
             protect: Protect::new(),
@@ -87,6 +90,15 @@ impl MountSpec {
             allow_network_fs: false,
             quota: Quota::new(),
         }
+    }
+
+    /// A directory that is open already, whatever its name leads to by now; otherwise as
+    /// [`MountSpec::new`]. Not for a session with a home, which must find it again by name.
+    #[must_use]
+    pub fn of_root(dir: &Root, at: VirtualPath) -> Self {
+        let mut spec = Self::new(PathBuf::new(), at);
+        spec.held = Some(dir.clone());
+        spec
     }
 
     /// Sets the mode.

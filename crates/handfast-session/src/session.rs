@@ -292,7 +292,10 @@ fn open_base(spec: &MountSpec, private: &[Root]) -> Result<Root, Error> {
             ),
         )
     };
-    let base = Root::open_ambient_with(&spec.host, options.clone()).map_err(explain)?;
+    let base = match &spec.held {
+        Some(dir) => again(dir, options.clone())?,
+        None => Root::open_ambient_with(&spec.host, options.clone()).map_err(explain)?,
+    };
     refuse_network(spec, base.enforcement().filesystem)?;
     let mut denied = options;
     let mut any = false;
@@ -317,11 +320,15 @@ fn open_base(spec: &MountSpec, private: &[Root]) -> Result<Root, Error> {
     if !any {
         return Ok(base);
     }
-    // The same directory, by descriptor: a second lookup could lead elsewhere.
+    again(&base, denied)
+}
+
+/// The same directory with other options, by descriptor: a second lookup could lead elsewhere.
+fn again(dir: &Root, options: RootOptions) -> Result<Root, Error> {
     let flags =
         rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
-    let fd = rustix::fs::openat(&base, c".", flags, rustix::fs::Mode::empty())?;
-    Ok(Root::from_fd(fd, denied)?)
+    let fd = rustix::fs::openat(dir, c".", flags, rustix::fs::Mode::empty())?;
+    Ok(Root::from_fd(fd, options)?)
 }
 
 impl fmt::Debug for Session {

@@ -84,6 +84,15 @@ impl Catalogue {
         }
         let mut spec = spec.clone();
         for mount in &mut spec.mounts {
+            if mount.held.is_some() {
+                return Err(Error::new(
+                    ErrorKind::Invalid,
+                    format!(
+                        "a session that lasts needs a path for `{}`, not an open directory",
+                        mount.at
+                    ),
+                ));
+            }
             mount.host = std::path::absolute(&mount.host)?;
         }
         let mut home = self.sessions.temp_dir(&RelPath::root())?;

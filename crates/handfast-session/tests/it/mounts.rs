@@ -189,3 +189,21 @@ fn every_decision_is_told_before_it_takes_effect() {
         assert_eq!(told, expected, "{mode}");
     }
 }
+
+#[test]
+fn a_directory_that_is_open_is_mounted_whatever_its_name_leads_to() {
+    let scratch = Scratch::new();
+    scratch.file("data/a", "ours");
+    let dir = handfast::Root::open_ambient(scratch.at("data")).unwrap();
+    std::fs::rename(scratch.at("data"), scratch.at("moved")).unwrap();
+    scratch.link(scratch.top.join("outside"), "data");
+    let mount = MountSpec::of_root(&dir, v("/")).mode(Mode::ReadWrite);
+    let session = Session::new(&SessionSpec::new().mount(mount.clone())).unwrap();
+    session.write("/a", "still ours").unwrap();
+    assert_eq!(scratch.read("moved/a"), "still ours");
+    let same = two(mount.clone(), rw(scratch.at("moved"), "/again"));
+    assert_eq!(kind(same), ErrorKind::Invalid);
+    let lasting = SessionSpec::new().mount(mount.mode(Mode::Overlay));
+    let made = scratch.catalogue().create("s", &lasting);
+    assert_eq!(kind(made), ErrorKind::Invalid);
+}
