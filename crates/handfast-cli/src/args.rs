@@ -10,6 +10,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::fs::FsArgs;
 use crate::log::LogArgs;
+use crate::mcp::McpArgs;
 use crate::output::{Form, Output};
 use crate::session::SessionArgs;
 use crate::siege::SiegeArgs;
@@ -39,6 +40,7 @@ enum Command {
     Session(SessionArgs),
     Siege(SiegeArgs),
     Log(LogArgs),
+    Mcp(McpArgs),
 }
 
 /// Parses the command line, runs the command, prints, and says how it went.
@@ -56,6 +58,7 @@ pub(crate) fn run() -> Exit {
         Command::Session(args) => args.run(&mut out),
         Command::Siege(args) => args.run(&mut out),
         Command::Log(args) => args.run(&mut out),
+        Command::Mcp(args) => args.run(&mut out),
     };
     out.finish(verdict)
 }

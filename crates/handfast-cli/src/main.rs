@@ -23,6 +23,8 @@ mod json;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod log;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+mod mcp;
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod output;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod session;
