@@ -233,11 +233,11 @@ fn an_absolute_link_into_the_directory_itself_is_taken_from_its_top() {
         let base = scratch.base();
         let own = |rest: &str| format!("{}{rest}", base.display());
         scratch
-            .link(&own("/d/f"), "deep/to-file")
-            .link(&own("/d/"), "deep/to-dir")
-            .link(&own(""), "deep/to-top")
-            .link(&own("/../outside/secret"), "deep/climbs")
-            .link(&own("-beside/f"), "deep/beside");
+            .link(own("/d/f"), "deep/to-file")
+            .link(own("/d/"), "deep/to-dir")
+            .link(own(""), "deep/to-top")
+            .link(own("/../outside/secret"), "deep/climbs")
+            .link(own("-beside/f"), "deep/beside");
         let session = scratch.session(mode);
         for path in ["/deep/to-file", "/deep/to-dir/f", "/deep/to-top/d/f"] {
             assert_eq!(session.read(path).unwrap(), b"inside", "{mode} {path}");
