@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::fs::FsArgs;
 use crate::log::LogArgs;
 use crate::manual::ManualArgs;
+use crate::mcp::McpArgs;
 use crate::output::{Form, Output};
 use crate::session::SessionArgs;
 use crate::siege::SiegeArgs;
@@ -52,6 +53,7 @@ enum Command {
     Tour(TourArgs),
     Completions(CompletionsArgs),
     Manual(ManualArgs),
+    Mcp(McpArgs),
 }
 
 /// Parses the command line, runs the command, prints, and says how it went.
@@ -72,6 +74,7 @@ pub(crate) fn run() -> Exit {
         Command::Tour(args) => args.run(&mut out),
         Command::Completions(args) => args.run(&mut out),
         Command::Manual(args) => args.run(&mut out),
+        Command::Mcp(args) => args.run(&mut out),
     };
     out.finish(verdict)
 }

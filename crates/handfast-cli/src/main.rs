@@ -27,6 +27,8 @@ mod log;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod manual;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+mod mcp;
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod output;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod session;

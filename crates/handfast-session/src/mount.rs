@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use handfast::{
@@ -101,6 +101,18 @@ impl MountSpec {
         spec
     }
 
+    /// The directory of the host.
+    #[must_use]
+    pub fn host(&self) -> &Path {
+        &self.host
+    }
+
+    /// Where the session sees it.
+    #[must_use]
+    pub fn at(&self) -> &VirtualPath {
+        &self.at
+    }
+
     /// Sets the mode.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
@@ -149,6 +161,8 @@ pub(crate) struct Mount {
     /// Its place in the session's specification.
     pub(crate) number: u32,
     pub(crate) at: VirtualPath,
+    /// What the host calls the directory; only ever compared with the text of links.
+    host: PathBuf,
     pub(crate) mode: Mode,
     pub(crate) rules: Rules,
     pub(crate) links: Links,
@@ -174,6 +188,7 @@ impl Mount {
         Ok(Self {
             number,
             at: spec.at.clone(),
+            host: spec.host.clone(),
             mode: spec.mode,
             rules: Rules::compile(&spec.protect)?,
             links: spec.links,
@@ -183,6 +198,21 @@ impl Mount {
             quota: spec.quota,
             identities: OnceLock::new(),
         })
+    }
+
+    /// What an absolute link target says below this mount, if it begins with the host's name of
+    /// the directory. Only the text is compared: what is left is walked like any other target.
+    pub(crate) fn below_host<'t>(&self, target: &'t [u8]) -> Option<&'t [u8]> {
+        use std::os::unix::ffi::OsStrExt;
+        let mut host = self.host.as_os_str().as_bytes();
+        while let Some(shorter) = host.strip_suffix(b"/") {
+            host = shorter;
+        }
+        match target.strip_prefix(host)? {
+            [] => Some(b"."),
+            [b'/', rest @ ..] => Some(rest),
+            _ => None,
+        }
     }
 
     /// The rule that forbids an access to a path below this mount.

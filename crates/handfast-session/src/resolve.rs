@@ -71,9 +71,12 @@ pub(crate) fn settle<'a>(
             through_link: false,
         };
         decide(&link, access, Shape::MaybeDir)?;
-        let target = place.mount.layer.read_link(&link.path)?;
+        let text = place.mount.layer.read_link(&link.path)?;
+        let mut target = text.as_slice();
         if target.first() == Some(&b'/') {
-            return Err(escape());
+            // An absolute target in the mount's own directory is taken from its top.
+            target = place.mount.below_host(target).ok_or_else(escape)?;
+            at.clear();
         }
         if pending.is_empty() {
             through_link = true;

@@ -22,7 +22,7 @@ use crate::fs::answer;
 use crate::output::Output;
 
 pub(crate) use inside::InSession;
-use place::StateArgs;
+pub(crate) use place::StateArgs;
 pub(crate) use told::misused;
 
 /// Keep an agent's changes apart until somebody has looked at them

@@ -18,7 +18,7 @@ pub(crate) struct StateArgs {
 
 impl StateArgs {
     /// The directory: as asked, or where the user's programs keep their state.
-    fn dir(&self) -> Option<PathBuf> {
+    pub(crate) fn dir(&self) -> Option<PathBuf> {
         if let Some(dir) = &self.state {
             return Some(dir.into());
         }

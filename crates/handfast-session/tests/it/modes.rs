@@ -226,6 +226,29 @@ fn links_are_followed_inside_and_never_out() {
 }
 
 #[test]
+fn an_absolute_link_into_the_directory_itself_is_taken_from_its_top() {
+    for mode in [Mode::ReadOnly, Mode::ReadWrite, Mode::Overlay, Mode::Memory] {
+        let scratch = Scratch::new();
+        scratch.file("d/f", "inside").dir("deep");
+        let base = scratch.base();
+        let own = |rest: &str| format!("{}{rest}", base.display());
+        scratch
+            .link(own("/d/f"), "deep/to-file")
+            .link(own("/d/"), "deep/to-dir")
+            .link(own(""), "deep/to-top")
+            .link(own("/../outside/secret"), "deep/climbs")
+            .link(own("-beside/f"), "deep/beside");
+        let session = scratch.session(mode);
+        for path in ["/deep/to-file", "/deep/to-dir/f", "/deep/to-top/d/f"] {
+            assert_eq!(session.read(path).unwrap(), b"inside", "{mode} {path}");
+        }
+        for path in ["/deep/climbs", "/deep/beside"] {
+            assert_eq!(kind(session.read(path)), ErrorKind::Escape, "{mode} {path}");
+        }
+    }
+}
+
+#[test]
 fn quotas_count_growth_before_it_happens() {
     for mode in WRITABLE {
         let scratch = Scratch::new();

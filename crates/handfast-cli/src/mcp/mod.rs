@@ -1,0 +1,185 @@
+//! `handfast mcp DIR…`: the MCP filesystem server.
+
+mod size;
+
+use std::ffi::OsString;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use handfast::{Effect, ErrorKind, Links};
+use handfast_mcp::{LogChoice, Options, Server, Source, StartError, Started};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::session::StateArgs;
+
+/// Serve directories to an MCP client, as the reference filesystem server does
+///
+/// Speaks on standard input and output until the input ends, or with `--http` on a loopback
+/// address. Once the directories are pinned, the kernel is told to refuse everything else.
+#[derive(Debug, Args)]
+#[command(after_help = crate::exit::HELP)]
+pub(crate) struct McpArgs {
+    /// The directories that clients may reach
+    #[arg(value_name = "DIR", required_unless_present_any = ["policy", "session"])]
+    dirs: Vec<PathBuf>,
+
+    /// Change nothing, and offer no tool that would
+    #[arg(long)]
+    read_only: bool,
+
+    /// Deny what a pattern matches, as in gitignore without `!`
+    #[arg(long, value_name = "GLOB")]
+    deny: Vec<String>,
+
+    /// Protect what a preset names: `workspace`
+    #[arg(long, value_name = "PRESET")]
+    protect: Option<String>,
+
+    /// What happens at symbolic links: followed while they stay inside, or refused
+    #[arg(long, value_name = "RULE", default_value = "beneath")]
+    links: LinkRule,
+
+    /// Take directories, modes and rules from a policy file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dirs", "links"])]
+    policy: Option<PathBuf>,
+
+    /// Let files grow by so much in all, such as 100MiB
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    quota: Option<u64>,
+
+    /// Keep changes in the overlay of this session, which is made if it is missing
+    #[arg(long, value_name = "NAME", conflicts_with = "overlay")]
+    session: Option<String>,
+
+    /// Keep changes in the overlay of a new session with a name of its own
+    #[arg(long)]
+    overlay: bool,
+
+    /// Log nothing; otherwise every call is in a log below the state directory
+    #[arg(long)]
+    no_log: bool,
+
+    /// The most that one answer holds of files [default: 8MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    read_limit: Option<u64>,
+
+    /// Listen on this loopback address instead, such as 127.0.0.1:8321
+    #[arg(long, value_name = "ADDR")]
+    http: Option<SocketAddr>,
+
+    #[command(flatten)]
+    state: StateArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LinkRule {
+    Beneath,
+    Refuse,
+}
+
+impl McpArgs {
+    pub(crate) fn run(&self, out: &mut Output) -> Exit {
+        let started = match Server::start(&self.options()) {
+            Ok(started) => started,
+            Err(error) => {
+                let failure = refused(&error);
+                out.failure(&failure);
+                return failure.exit;
+            }
+        };
+        let Started {
+            server,
+            warnings,
+            summary,
+            ..
+        } = started;
+        for warning in warnings {
+            out.note(&format!("warning: {warning}"));
+        }
+        out.note(&format!("handfast mcp: {summary}"));
+        let mut say = |line: &str| out.note(&format!("handfast mcp: {line}"));
+        let served = match self.http {
+            Some(address) => server.serve_http(address, &mut say),
+            None => server.serve_stdio(io::stdin(), io::stdout().lock(), &mut say),
+        };
+        match served {
+            Ok(()) => Exit::Yes,
+            Err(error) => {
+                let failure = broken(&error);
+                out.failure(&failure);
+                failure.exit
+            }
+        }
+    }
+
+    fn options(&self) -> Options {
+        let source = match (&self.policy, self.dirs.is_empty()) {
+            (Some(file), _) => Source::Policy(file.clone()),
+            (None, true) => Source::Session,
+            (None, false) => Source::Dirs(self.dirs.clone()),
+        };
+        let mut options = Options::new(source);
+        options.session = match self.overlay {
+            true => Some(String::new()),
+            false => self.session.clone(),
+        };
+        options.read_only = self.read_only;
+        options.deny.clone_from(&self.deny);
+        options.protect.clone_from(&self.protect);
+        options.links = match self.links {
+            LinkRule::Beneath => Links::Beneath,
+            LinkRule::Refuse => Links::Refuse,
+        };
+        options.quota = self.quota;
+        options.state = self.state.dir();
+        if self.no_log {
+            options.log = LogChoice::Off;
+        }
+        let home: Option<OsString> = std::env::var_os("HOME");
+        options.home = home.map(PathBuf::from).filter(|home| home.is_absolute());
+        if let Some(limit) = self.read_limit {
+            options.read_limit = limit;
+        }
+        options
+    }
+}
+
+fn failure(kind: ErrorKind, sentence: &str, detail: String, exit: Exit) -> Failure {
+    Failure {
+        kind,
+        verb: "mcp",
+        sentence: sentence.to_owned(),
+        path: String::new(),
+        destination: None,
+        detail,
+        effect: Effect::None,
+        exit,
+        hints: Vec::new(),
+    }
+}
+
+fn refused(error: &StartError) -> Failure {
+    let (kind, exit) = match error.is_usage {
+        true => (ErrorKind::Invalid, Exit::Usage),
+        false => (ErrorKind::Io, Exit::No),
+    };
+    let failure = failure(kind, "cannot start the server", error.text.clone(), exit);
+    failure.with_hints(error.hint.map(str::to_owned))
+}
+
+fn broken(error: &io::Error) -> Failure {
+    let exit = match error.kind() {
+        io::ErrorKind::InvalidInput => Exit::Usage,
+        _ => Exit::No,
+    };
+    failure(
+        ErrorKind::Io,
+        "cannot serve any longer",
+        error.to_string(),
+        exit,
+    )
+}

@@ -1,0 +1,203 @@
+//! What a tool answers, and how that is written.
+
+use std::collections::BTreeMap;
+
+use handfast::Version;
+use serde::Serialize;
+
+use crate::trouble::Trouble;
+
+/// What a tool found or did.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    body: Body,
+    /// Which version of a file this was about.
+    version: Option<Version>,
+    /// What the client should know besides: that something was cut, or fitted twice.
+    notes: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Body {
+    Text(String),
+    Media(Media),
+}
+
+/// A file that is not text.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub(crate) enum Media {
+    /// A picture.
+    Image {
+        data: String,
+        #[serde(rename = "mimeType")]
+        mime: &'static str,
+    },
+    /// Sound.
+    Audio {
+        data: String,
+        #[serde(rename = "mimeType")]
+        mime: &'static str,
+    },
+    /// Anything else.
+    Resource { resource: Resource },
+}
+
+/// A file as an embedded resource.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Resource {
+    pub(crate) uri: String,
+    #[serde(rename = "mimeType")]
+    pub(crate) mime: &'static str,
+    pub(crate) blob: String,
+}
+
+impl Answer {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self {
+            body: Body::Text(text.into()),
+            version: None,
+            notes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn media(media: Media) -> Self {
+        Self {
+            body: Body::Media(media),
+            version: None,
+            notes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn with_version(mut self, version: Option<Version>) -> Self {
+        self.version = version;
+        self
+    }
+
+    pub(crate) fn with_note(mut self, note: Option<String>) -> Self {
+        self.notes.extend(note);
+        self
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Block<'a> {
+    Text {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        text: &'a str,
+    },
+    Media(&'a Media),
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(&'a str),
+    Media([&'a Media; 1]),
+}
+
+#[derive(Serialize)]
+struct Structured<'a> {
+    content: Content<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Written<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result_type: Option<&'static str>,
+    content: Vec<Block<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_content: Option<Structured<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_error: Option<bool>,
+    #[serde(rename = "_meta", skip_serializing_if = "BTreeMap::is_empty")]
+    meta: BTreeMap<&'static str, String>,
+}
+
+fn text_block(text: &str) -> Block<'_> {
+    Block::Text { kind: "text", text }
+}
+
+/// Writes the result of a call as JSON; `result_type` for the era that wants one.
+pub(crate) fn write(
+    outcome: &Result<Answer, Trouble>,
+    result_type: Option<&'static str>,
+) -> serde_json::Result<Vec<u8>> {
+    let mut meta = BTreeMap::new();
+    let written = match outcome {
+        Ok(answer) => {
+            if let Some(version) = answer.version {
+                meta.insert("handfast/version", version.to_string());
+            }
+            let (block, content) = match &answer.body {
+                Body::Text(text) => (text_block(text), Content::Text(text)),
+                Body::Media(media) => (Block::Media(media), Content::Media([media])),
+            };
+            let mut blocks = vec![block];
+            blocks.extend(answer.notes.iter().map(|note| text_block(note)));
+            Written {
+                result_type,
+                content: blocks,
+                structured_content: Some(Structured { content }),
+                is_error: None,
+                meta,
+            }
+        }
+        Err(trouble) => {
+            if let Some(version) = &trouble.version {
+                meta.insert("handfast/version", version.to_string());
+            }
+            Written {
+                result_type,
+                content: vec![text_block(&trouble.text)],
+                structured_content: None,
+                is_error: Some(true),
+                meta,
+            }
+        }
+    };
+    serde_json::to_vec(&written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(outcome: Result<Answer, Trouble>, result_type: Option<&'static str>) -> String {
+        String::from_utf8(write(&outcome, result_type).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_envelope_is_the_reference_servers() {
+        assert_eq!(
+            shown(Ok(Answer::text("T")), None),
+            r#"{"content":[{"type":"text","text":"T"}],"structuredContent":{"content":"T"}}"#
+        );
+        let trouble = Trouble::new(handfast::ErrorKind::NotFound, "no");
+        assert_eq!(
+            shown(Err(trouble), Some("complete")),
+            r#"{"resultType":"complete","content":[{"type":"text","text":"no"}],"isError":true}"#
+        );
+        let media = Media::Image {
+            data: "iVBORw0KGgo=".to_owned(),
+            mime: "image/png",
+        };
+        let block = r#"{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}"#;
+        assert_eq!(
+            shown(Ok(Answer::media(media)), None),
+            format!(r#"{{"content":[{block}],"structuredContent":{{"content":[{block}]}}}}"#)
+        );
+    }
+
+    #[test]
+    fn notes_are_blocks_of_their_own() {
+        let answer = Answer::text("T").with_note(Some("cut".to_owned()));
+        assert_eq!(
+            shown(Ok(answer), None),
+            r#"{"content":[{"type":"text","text":"T"},{"type":"text","text":"cut"}],"structuredContent":{"content":"T"}}"#
+        );
+    }
+}

@@ -1,0 +1,173 @@
+//! One call of a tool: arguments, place, act, and the log.
+
+use handfast::{ErrorKind, Verb, Version};
+use handfast_session::{Error, Session, Wanted};
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::place::Place;
+use crate::schema::{self, Tool};
+use crate::server::Server;
+use crate::trouble::Trouble;
+use crate::view::View;
+use crate::{log, tools};
+
+/// A call whose arguments were checked against the table.
+pub(crate) struct Call<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) view: &'a View,
+    arguments: &'a Value,
+}
+
+/// What came of asking for a tool by name.
+pub(crate) enum Called {
+    Done(Box<Result<Answer, Trouble>>),
+    /// There is no such tool.
+    Unknown,
+}
+
+/// Calls a tool on behalf of a client. Whatever happens, the log has it before the answer leaves.
+pub(crate) fn call(
+    server: &Server,
+    view: &View,
+    client: &str,
+    name: &str,
+    arguments: &Value,
+) -> Called {
+    let logged = log::begin(client, name);
+    let found = schema::find(name);
+    let outcome = match found {
+        None => Err(Trouble::new(ErrorKind::Invalid, "there is no such tool")),
+        Some(tool) => run(server, view, tool, arguments),
+    };
+    let outcome = match server.log() {
+        Some(log) => logged.finish(log, server, outcome, asked(arguments)),
+        None => outcome,
+    };
+    match found {
+        None => Called::Unknown,
+        Some(_) => Called::Done(Box::new(outcome)),
+    }
+}
+
+/// The first path of a call, for the log.
+fn asked(arguments: &Value) -> &str {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    text("path").or_else(|| text("source")).unwrap_or_default()
+}
+
+fn run(server: &Server, view: &View, tool: &Tool, arguments: &Value) -> Result<Answer, Trouble> {
+    let faults = tool.faults(arguments);
+    if !faults.is_empty() {
+        let text = format!(
+            "Input validation error: Invalid arguments for tool {}: {}",
+            tool.name,
+            faults.join("\n")
+        );
+        return Err(Trouble::new(ErrorKind::Invalid, text));
+    }
+    if tool.changes() && server.is_read_only() {
+        let text = "Access denied - this server is read-only; nothing was changed";
+        return Err(Trouble::new(ErrorKind::Denied, text));
+    }
+    tools::run(
+        tool.name,
+        &Call {
+            server,
+            view,
+            arguments,
+        },
+    )
+}
+
+impl Call<'_> {
+    pub(crate) fn session(&self) -> &Session {
+        self.server.session()
+    }
+
+    /// A text argument; the table saw to it that required ones are there.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.optional_text(name).unwrap_or_default()
+    }
+
+    pub(crate) fn optional_text(&self, name: &str) -> Option<&str> {
+        self.arguments.get(name).and_then(Value::as_str)
+    }
+
+    /// A number; 0 counts as absent.
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
+        let number = self.arguments.get(name).and_then(Value::as_f64);
+        number.filter(|number| *number != 0.0)
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.arguments.get(name).and_then(Value::as_bool) == Some(true)
+    }
+
+    pub(crate) fn texts(&self, name: &str) -> Vec<&str> {
+        let items = self.arguments.get(name).and_then(Value::as_array);
+        let items = items.map(Vec::as_slice).unwrap_or_default();
+        items.iter().filter_map(Value::as_str).collect()
+    }
+
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
+        self.arguments.get(name)
+    }
+
+    /// The place that a path argument means.
+    pub(crate) fn place(&self, argument: &str) -> Result<Place, Trouble> {
+        self.place_of(self.text(argument))
+    }
+
+    /// The place that a path means: in the session, under the name that is there.
+    pub(crate) fn place_of(&self, text: &str) -> Result<Place, Trouble> {
+        let place = Place::parse(text, self.view, self.server.home())?;
+        let place = tools::equivalent::settle(self, place)?;
+        if self.view.narrowed {
+            let real = self.resolved(&place)?;
+            if !self.view.holds(&real) {
+                let text = format!(
+                    "Access denied - symlink target outside allowed directories: {} not in {}",
+                    place.shown,
+                    self.view.texts().join(", ")
+                );
+                return Err(Trouble::new(ErrorKind::Escape, text));
+            }
+        }
+        Ok(place)
+    }
+
+    /// The path in the session after links, for answers that name it. It may be old news by the
+    /// time it is read: nothing is looked up by it.
+    pub(crate) fn resolved(&self, place: &Place) -> Result<Vec<u8>, Trouble> {
+        let said = self
+            .session()
+            .explain(&place.path, Wanted(Verb::Metadata))
+            .map_err(|error| self.trouble(&error, "realpath", place))?;
+        let Some(path) = said.decided_on else {
+            return Ok(place.path.clone());
+        };
+        let mut bytes = vec![b'/'];
+        bytes.extend_from_slice(path.as_rel().as_bytes());
+        Ok(bytes)
+    }
+
+    /// The version that the caller expects, if it does.
+    pub(crate) fn expected_version(&self) -> Result<Option<Version>, Trouble> {
+        let parse = |text: &str| {
+            text.parse().map_err(|_| {
+                let text = "Input validation error: expectedVersion is not a version that this server gave; leave it out, or read the file again";
+                Trouble::new(ErrorKind::Invalid, text)
+            })
+        };
+        self.optional_text("expectedVersion").map(parse).transpose()
+    }
+
+    pub(crate) fn trouble(&self, error: &Error, call: &str, place: &Place) -> Trouble {
+        let mut trouble = Trouble::of(error, call, place, self.view);
+        if error.kind() == ErrorKind::Stale {
+            trouble.version = self.session().version(&place.path).ok().map(Box::new);
+        }
+        trouble
+    }
+}

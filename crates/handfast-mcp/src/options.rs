@@ -1,0 +1,73 @@
+//! What the operator grants.
+
+use std::path::PathBuf;
+
+use handfast::Links;
+
+/// Where the directories come from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Source {
+    /// Directories of the host, as they were typed.
+    Dirs(Vec<PathBuf>),
+    /// The roots of a policy file.
+    Policy(PathBuf),
+    /// A session that exists already.
+    Session,
+}
+
+/// Whether calls are logged.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LogChoice {
+    /// Every call, in a log below the state directory.
+    #[default]
+    On,
+    /// Nothing.
+    Off,
+}
+
+/// What the operator grants, and how the server behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The directories.
+    pub source: Source,
+    /// The name of the session whose overlay takes the changes; `Some("")` makes a new name.
+    pub session: Option<String>,
+    /// Nothing is changed.
+    pub read_only: bool,
+    /// Patterns that deny, as in gitignore without `!`.
+    pub deny: Vec<String>,
+    /// A preset of protected patterns.
+    pub protect: Option<String>,
+    /// What happens at symbolic links.
+    pub links: Links,
+    /// How many bytes the files may grow in all.
+    pub quota: Option<u64>,
+    /// Where sessions and logs are kept; needed for either.
+    pub state: Option<PathBuf>,
+    /// Whether calls are logged.
+    pub log: LogChoice,
+    /// What `~` stands for in paths.
+    pub home: Option<PathBuf>,
+    /// The most that one answer holds of files, in bytes.
+    pub read_limit: u64,
+}
+
+impl Options {
+    /// Read-write access to directories, logged, links followed while they stay beneath.
+    #[must_use]
+    pub fn new(source: Source) -> Self {
+        Self {
+            source,
+            session: None,
+            read_only: false,
+            deny: Vec::new(),
+            protect: None,
+            links: Links::Beneath,
+            quota: None,
+            state: None,
+            log: LogChoice::On,
+            home: None,
+            read_limit: 8 << 20,
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Which era a request belongs to: with a handshake, or stateless.
+
+use serde_json::{Value, json};
+
+use super::message::{Fault, Request, code};
+
+/// The revision without a handshake.
+pub(crate) const STATELESS: &str = "2026-07-28";
+
+/// The revisions with one, newest first.
+pub(crate) const HANDSHAKE: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
+
+/// How a request is to be answered.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Era {
+    /// As the connection says.
+    Handshake,
+    /// Everything is in the request: also who asks, if they say so.
+    Stateless { client: Option<String> },
+}
+
+/// All revisions, for those who ask.
+pub(crate) fn supported() -> Vec<&'static str> {
+    let mut all = vec![STATELESS];
+    all.extend(HANDSHAKE);
+    all
+}
+
+/// The era of a request, by its `_meta`.
+pub(crate) fn of(request: &Request) -> Result<Era, Fault> {
+    let meta = request.params.get("_meta");
+    let version = meta.and_then(|meta| meta.get(VERSION_KEY));
+    let Some(version) = version else {
+        return Ok(Era::Handshake);
+    };
+    let invalid = |why: &str| Fault::new(request.id.clone(), code::INVALID_PARAMS, why);
+    let Value::String(version) = version else {
+        return Err(invalid(
+            "Invalid params: the protocol version in `_meta` must be a text",
+        ));
+    };
+    if version != STATELESS {
+        // A client of the first era may repeat its version in every request.
+        if HANDSHAKE.contains(&version.as_str()) {
+            return Ok(Era::Handshake);
+        }
+        let mut fault = Fault::new(
+            request.id.clone(),
+            code::UNSUPPORTED_VERSION,
+            "Unsupported protocol version",
+        );
+        fault.data = Some(json!({"supported": supported(), "requested": version}));
+        return Err(fault);
+    }
+    match meta.and_then(|meta| meta.get(CAPABILITIES_KEY)) {
+        Some(Value::Object(_)) => {}
+        _ => {
+            return Err(invalid(&format!(
+                "Invalid params: `_meta` lacks `{CAPABILITIES_KEY}`"
+            )));
+        }
+    }
+    let client = meta.and_then(|meta| meta.get(CLIENT_KEY));
+    Ok(Era::Stateless {
+        client: client.and_then(name_of),
+    })
+}
+
+/// Name and version of a client, as it states them.
+pub(crate) fn name_of(info: &Value) -> Option<String> {
+    let text = |key: &str| info.get(key).and_then(Value::as_str);
+    let name = text("name")?;
+    Some(match text("version") {
+        Some(version) => format!("{name} {version}"),
+        None => name.to_owned(),
+    })
+}
+
+impl Era {
+    /// What results of this era begin with.
+    pub(crate) fn result_type(&self) -> Option<&'static str> {
+        match self {
+            Self::Handshake => None,
+            Self::Stateless { .. } => Some("complete"),
+        }
+    }
+}

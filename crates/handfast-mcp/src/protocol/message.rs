@@ -1,0 +1,158 @@
+//! From bytes to a message.
+
+use serde_json::Value;
+
+/// The codes of JSON-RPC, and those of MCP.
+pub(crate) mod code {
+    pub(crate) const PARSE: i32 = -32700;
+    pub(crate) const INVALID_REQUEST: i32 = -32600;
+    pub(crate) const UNKNOWN_METHOD: i32 = -32601;
+    pub(crate) const INVALID_PARAMS: i32 = -32602;
+    pub(crate) const INTERNAL: i32 = -32603;
+    pub(crate) const HEADER_MISMATCH: i32 = -32020;
+    pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
+}
+
+/// A request that wants an answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    /// A text or a number.
+    pub(crate) id: Value,
+    pub(crate) method: String,
+    pub(crate) params: Value,
+}
+
+/// One message.
+#[derive(Clone, Debug)]
+pub(crate) enum Message {
+    Request(Request),
+    /// Wants no answer.
+    Notification {
+        method: String,
+    },
+    /// The client's answer to a request of ours.
+    Response {
+        id: Value,
+        result: Value,
+    },
+}
+
+/// Why something is not a message, or not one that can be answered as asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    pub(crate) id: Value,
+    pub(crate) code: i32,
+    pub(crate) text: String,
+    pub(crate) data: Option<Value>,
+}
+
+impl Fault {
+    pub(crate) fn new(id: Value, code: i32, text: impl Into<String>) -> Self {
+        Self {
+            id,
+            code,
+            text: text.into(),
+            data: None,
+        }
+    }
+}
+
+/// Reads one message.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Message, Fault> {
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| {
+        // The column tells where; the text itself may be anything.
+        let text = format!("Parse error: not JSON at column {}", error.column());
+        Fault::new(Value::Null, code::PARSE, text)
+    })?;
+    let invalid = |id: Value, why: &str| {
+        let text = format!("Invalid Request: {why}");
+        Err(Fault::new(id, code::INVALID_REQUEST, text))
+    };
+    let Value::Object(mut message) = value else {
+        return invalid(Value::Null, "one object is expected; batches are not taken");
+    };
+    let id = message.remove("id");
+    let known = match &id {
+        Some(id @ (Value::String(_) | Value::Number(_))) => id.clone(),
+        _ => Value::Null,
+    };
+    if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return invalid(known, "`jsonrpc` must be \"2.0\"");
+    }
+    let method = match message.remove("method") {
+        Some(Value::String(method)) => method,
+        Some(_) => return invalid(known, "`method` must be a text"),
+        None => {
+            let result = message.remove("result").unwrap_or(Value::Null);
+            return match known {
+                Value::Null => invalid(known, "there is no `method`"),
+                id if message.contains_key("error") || !result.is_null() => {
+                    Ok(Message::Response { id, result })
+                }
+                id => invalid(id, "there is no `method`"),
+            };
+        }
+    };
+    let params = message
+        .remove("params")
+        .unwrap_or_else(|| Value::Object(Default::default()));
+    match (id, known) {
+        (None, _) => Ok(Message::Notification { method }),
+        (Some(_), Value::Null) => invalid(Value::Null, "`id` must be a text or a number"),
+        (Some(_), id) if !params.is_object() => invalid(id, "`params` must be an object"),
+        (Some(_), id) => Ok(Message::Request(Request { id, method, params })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> (Value, i32) {
+        let fault = parse(text.as_bytes()).unwrap_err();
+        (fault.id, fault.code)
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_with_the_id_if_there_is_one() {
+        assert_eq!(fault("{"), (Value::Null, code::PARSE));
+        assert_eq!(fault("\u{7f}"), (Value::Null, code::PARSE));
+        assert_eq!(fault("[]"), (Value::Null, code::INVALID_REQUEST));
+        assert_eq!(fault(r#"{"id":1,"method":"ping"}"#).0, Value::from(1));
+        assert_eq!(
+            fault(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#).0,
+            Value::Null
+        );
+        assert_eq!(
+            fault(r#"{"jsonrpc":"2.0","id":"a","method":1}"#).0,
+            Value::from("a")
+        );
+        assert_eq!(fault(r#"{"jsonrpc":"2.0","id":"a"}"#).0, Value::from("a"));
+        assert_eq!(
+            fault(r#"{"jsonrpc":"2.0","id":1,"method":"x","params":[]}"#).0,
+            Value::from(1)
+        );
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(fault(&deep).1, code::PARSE);
+    }
+
+    #[test]
+    fn the_three_kinds() {
+        let kind = |text: &str| parse(text.as_bytes()).unwrap();
+        assert!(matches!(
+            kind(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#),
+            Message::Request(Request {
+                params: Value::Object(_),
+                ..
+            })
+        ));
+        assert!(matches!(
+            kind(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#),
+            Message::Notification { .. }
+        ));
+        assert!(matches!(
+            kind(r#"{"jsonrpc":"2.0","id":"r","error":{"code":1,"message":""}}"#),
+            Message::Response { .. }
+        ));
+    }
+}

@@ -1,0 +1,10 @@
+//! JSON-RPC and the two eras of MCP, over whatever carries the messages.
+
+mod dispatch;
+mod era;
+mod message;
+mod reply;
+
+pub(crate) use dispatch::{Peer, answer, ask_roots};
+pub(crate) use message::{Fault, Message, Request, code, parse};
+pub(crate) use reply::error as error_reply;

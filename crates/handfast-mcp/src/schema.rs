@@ -1,0 +1,429 @@
+//! The tools in one table: names, arguments, hints. What a client is told and what a call is
+//! checked against come from here.
+//!
+//! Names, titles, arguments and hints are the reference server's; the descriptions are our own
+//! words. `search_content`, `expectedVersion` and `offset` are additions.
+
+mod json;
+
+pub(crate) use json::list;
+
+use serde_json::Value;
+
+/// What an argument may be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    Text,
+    Number,
+    /// With the default false.
+    Flag,
+    /// Texts; at least one.
+    SomeTexts,
+    /// Texts; the default is none.
+    AnyTexts,
+    /// `name` or `size`, the default is `name`.
+    SortBy,
+    /// Pairs of `oldText` and `newText`.
+    Edits,
+}
+
+/// One argument.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Argument {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) required: bool,
+    pub(crate) about: Option<&'static str>,
+}
+
+/// What a tool does to files.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Hints {
+    Reads,
+    Writes { idempotent: bool, destructive: bool },
+}
+
+/// One tool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) arguments: &'static [Argument],
+    pub(crate) hints: Hints,
+    /// The answer is media, not text.
+    pub(crate) media: bool,
+}
+
+const fn required(name: &'static str, kind: Kind) -> Argument {
+    Argument {
+        name,
+        kind,
+        required: true,
+        about: None,
+    }
+}
+
+const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Argument {
+    Argument {
+        name,
+        kind,
+        required: false,
+        about: Some(about),
+    }
+}
+
+const fn described(argument: Argument, about: &'static str) -> Argument {
+    Argument {
+        about: Some(about),
+        ..argument
+    }
+}
+
+const PATH: Argument = required("path", Kind::Text);
+const TAIL: Argument = optional("tail", Kind::Number, "Give only the last N lines");
+const HEAD: Argument = optional("head", Kind::Number, "Give only the first N lines");
+const OFFSET: Argument = optional(
+    "offset",
+    Kind::Number,
+    "Begin at this byte; a read that was cut says where to go on",
+);
+const EXPECTED: Argument = optional(
+    "expectedVersion",
+    Kind::Text,
+    "Do it only if the file is still this version: `handfast/version` in the `_meta` of the answer that showed it",
+);
+const EXCLUDE: Argument = Argument {
+    name: "excludePatterns",
+    kind: Kind::AnyTexts,
+    required: false,
+    about: None,
+};
+
+const READS: Hints = Hints::Reads;
+
+const fn writes(idempotent: bool, destructive: bool) -> Hints {
+    Hints::Writes {
+        idempotent,
+        destructive,
+    }
+}
+
+const fn tool(
+    name: &'static str,
+    title: &'static str,
+    about: &'static str,
+    arguments: &'static [Argument],
+    hints: Hints,
+) -> Tool {
+    Tool {
+        name,
+        title,
+        about,
+        arguments,
+        hints,
+        media: false,
+    }
+}
+
+/// Every tool, in the order in which they are listed.
+pub(crate) const TOOLS: &[Tool] = &[
+    tool(
+        "read_file",
+        "Read File (Deprecated)",
+        "The old name of read_text_file. Use that one.",
+        &[PATH, TAIL, HEAD, OFFSET],
+        READS,
+    ),
+    tool(
+        "read_text_file",
+        "Read Text File",
+        "Give a file as text: all of it, or with head or tail only its first or last lines. \
+         Bytes that are not UTF-8 are shown as replacement characters. \
+         Works inside the allowed directories only.",
+        &[PATH, TAIL, HEAD, OFFSET],
+        READS,
+    ),
+    Tool {
+        media: true,
+        ..tool(
+            "read_media_file",
+            "Read Media File",
+            "Give a file in base64 with its MIME type: pictures and sound as such, everything else \
+             as an embedded resource. Works inside the allowed directories only.",
+            &[PATH],
+            READS,
+        )
+    },
+    tool(
+        "read_multiple_files",
+        "Read Multiple Files",
+        "Give several files as text in one answer, each under its path. A file that cannot be read \
+         is named with the reason; the others are given all the same. \
+         Works inside the allowed directories only.",
+        &[described(
+            required("paths", Kind::SomeTexts),
+            "The files to read, each inside an allowed directory",
+        )],
+        READS,
+    ),
+    tool(
+        "write_file",
+        "Write File",
+        "Create a file, or replace all of its content in one step. Missing directories are not \
+         made. Works inside the allowed directories only.",
+        &[PATH, required("content", Kind::Text), EXPECTED],
+        writes(true, true),
+    ),
+    tool(
+        "edit_file",
+        "Edit File",
+        "Replace passages of a text file and show what changed as a diff. Each passage must be in \
+         the file; blanks at the ends of lines may differ. If one is not found, nothing is changed. \
+         Works inside the allowed directories only.",
+        &[
+            PATH,
+            required("edits", Kind::Edits),
+            optional("dryRun", Kind::Flag, "Only show the diff, change nothing"),
+            EXPECTED,
+        ],
+        writes(false, true),
+    ),
+    tool(
+        "create_directory",
+        "Create Directory",
+        "Make a directory and the missing ones above it. One that is there already is fine. \
+         Works inside the allowed directories only.",
+        &[PATH],
+        writes(true, false),
+    ),
+    tool(
+        "list_directory",
+        "List Directory",
+        "List what a directory holds, one [DIR] or [FILE] a line. \
+         Works inside the allowed directories only.",
+        &[PATH],
+        READS,
+    ),
+    tool(
+        "list_directory_with_sizes",
+        "List Directory with Sizes",
+        "List what a directory holds, with sizes and totals. \
+         Works inside the allowed directories only.",
+        &[
+            PATH,
+            optional(
+                "sortBy",
+                Kind::SortBy,
+                "Order by name, or by size with the largest first",
+            ),
+        ],
+        READS,
+    ),
+    tool(
+        "directory_tree",
+        "Directory Tree",
+        "Give a directory with everything below it as JSON: name, type, and for directories their \
+         children. Works inside the allowed directories only.",
+        &[PATH, EXCLUDE],
+        READS,
+    ),
+    tool(
+        "move_file",
+        "Move File",
+        "Move or rename a file or a directory. Nothing is replaced: a destination that exists is \
+         an error. Works inside the allowed directories only.",
+        &[
+            required("source", Kind::Text),
+            required("destination", Kind::Text),
+            EXPECTED,
+        ],
+        writes(false, true),
+    ),
+    tool(
+        "search_files",
+        "Search Files",
+        "Find files and directories below a directory whose relative path fits a glob pattern, such \
+         as *.md for the top or **/*.md for all levels. Gives full paths. \
+         Works inside the allowed directories only.",
+        &[PATH, required("pattern", Kind::Text), EXCLUDE],
+        READS,
+    ),
+    tool(
+        "get_file_info",
+        "Get File Info",
+        "Tell size, times, type and permissions of a file or directory, without its content. \
+         Works inside the allowed directories only.",
+        &[PATH],
+        READS,
+    ),
+    tool(
+        "list_allowed_directories",
+        "List Allowed Directories",
+        "Tell which directories can be reached. Everything below them can be too.",
+        &[],
+        READS,
+    ),
+    tool(
+        "search_content",
+        "Search Content",
+        "Find lines that fit a regular expression in the files below a directory, as \
+         path:line:text. Skips binary files and what ignore files name. \
+         Works inside the allowed directories only.",
+        &[
+            PATH,
+            described(
+                required("pattern", Kind::Text),
+                "A regular expression; (?i) at its beginning ignores case",
+            ),
+            optional(
+                "include",
+                Kind::Text,
+                "Look only at files whose relative path fits this glob",
+            ),
+            EXCLUDE,
+            optional(
+                "maxResults",
+                Kind::Number,
+                "Stop after this many lines; 200 otherwise",
+            ),
+        ],
+        READS,
+    ),
+];
+
+/// The tool of a name.
+pub(crate) fn find(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+impl Tool {
+    /// Whether it changes files.
+    pub(crate) fn changes(&self) -> bool {
+        self.hints != Hints::Reads
+    }
+
+    /// What is wrong with the arguments of a call, one sentence each.
+    pub(crate) fn faults(&self, arguments: &Value) -> Vec<String> {
+        let Value::Object(given) = arguments else {
+            return vec![expected("", "object", Some(arguments))];
+        };
+        let mut faults = Vec::new();
+        for argument in self.arguments {
+            argument.check(given.get(argument.name), &mut faults);
+        }
+        faults
+    }
+}
+
+impl Argument {
+    fn check(&self, value: Option<&Value>, faults: &mut Vec<String>) {
+        if value.is_none() && !self.required {
+            return;
+        }
+        let mut expect = |kind: &str| faults.push(expected(self.name, kind, value));
+        match (self.kind, value) {
+            (Kind::Text, Some(Value::String(_)))
+            | (Kind::Number, Some(Value::Number(_)))
+            | (Kind::Flag, Some(Value::Bool(_))) => {}
+            (Kind::Text, _) => expect("string"),
+            (Kind::Number, _) => expect("number"),
+            (Kind::Flag, _) => expect("boolean"),
+            (Kind::SortBy, Some(Value::String(text))) if text == "name" || text == "size" => {}
+            (Kind::SortBy, _) => faults.push(format!(
+                "{}: Invalid option: expected one of \"name\"|\"size\"",
+                self.name
+            )),
+            (Kind::SomeTexts | Kind::AnyTexts, Some(Value::Array(items))) => {
+                if items.is_empty() && self.kind == Kind::SomeTexts {
+                    faults.push(format!(
+                        "{}: Too small: expected array to have >=1 items",
+                        self.name
+                    ));
+                }
+                for (index, item) in items
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, item)| !item.is_string())
+                {
+                    faults.push(expected(
+                        &format!("{}[{index}]", self.name),
+                        "string",
+                        Some(item),
+                    ));
+                }
+            }
+            (Kind::Edits, Some(Value::Array(items))) => {
+                for (index, item) in items.iter().enumerate() {
+                    let place = format!("{}[{index}]", self.name);
+                    let Value::Object(edit) = item else {
+                        faults.push(expected(&place, "object", Some(item)));
+                        continue;
+                    };
+                    for name in ["oldText", "newText"] {
+                        let value = edit.get(name);
+                        if !value.is_some_and(Value::is_string) {
+                            faults.push(expected(&format!("{place}.{name}"), "string", value));
+                        }
+                    }
+                }
+            }
+            (Kind::SomeTexts | Kind::AnyTexts | Kind::Edits, _) => expect("array"),
+        }
+    }
+}
+
+fn expected(place: &str, kind: &str, value: Option<&Value>) -> String {
+    let received = match value {
+        None => "undefined",
+        Some(Value::Null) => "null",
+        Some(Value::Bool(_)) => "boolean",
+        Some(Value::Number(_)) => "number",
+        Some(Value::String(_)) => "string",
+        Some(Value::Array(_)) => "array",
+        Some(Value::Object(_)) => "object",
+    };
+    let colon = if place.is_empty() { "" } else { ": " };
+    format!("{place}{colon}Invalid input: expected {kind}, received {received}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn faults_name_the_place() {
+        let write = find("write_file").unwrap();
+        assert_eq!(
+            write.faults(&json!({"content": 1})),
+            [
+                "path: Invalid input: expected string, received undefined",
+                "content: Invalid input: expected string, received number",
+            ]
+        );
+        let edit = find("edit_file").unwrap();
+        assert_eq!(
+            edit.faults(&json!({"path": "a", "edits": [{"oldText": "x"}, null], "dryRun": null})),
+            [
+                "edits[0].newText: Invalid input: expected string, received undefined",
+                "edits[1]: Invalid input: expected object, received null",
+                "dryRun: Invalid input: expected boolean, received null",
+            ]
+        );
+        let many = find("read_multiple_files").unwrap();
+        assert_eq!(
+            many.faults(&json!({"paths": []})),
+            ["paths: Too small: expected array to have >=1 items"]
+        );
+        assert_eq!(
+            many.faults(&json!([])),
+            ["Invalid input: expected object, received array"]
+        );
+        assert!(
+            write
+                .faults(&json!({"path": "a", "content": "", "more": 1}))
+                .is_empty()
+        );
+    }
+}

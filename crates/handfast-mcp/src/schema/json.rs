@@ -1,0 +1,164 @@
+//! The table as JSON, in the order in which the reference server writes it.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::{Value, json};
+
+use super::{Argument, Hints, Kind, TOOLS, Tool};
+
+const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// The array of tools; without those that change files if nothing may be changed.
+pub(crate) fn list(read_only: bool) -> String {
+    let tools: Vec<Listed> = TOOLS
+        .iter()
+        .filter(|tool| !(read_only && tool.changes()))
+        .map(Listed)
+        .collect();
+    serde_json::to_string(&tools).unwrap_or_else(|_| "[]".to_owned())
+}
+
+struct Listed(&'static Tool);
+
+impl Serialize for Listed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let tool = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", tool.name)?;
+        map.serialize_entry("title", tool.title)?;
+        map.serialize_entry("description", tool.about)?;
+        map.serialize_entry("inputSchema", &Input(tool.arguments))?;
+        map.serialize_entry("annotations", &hints(tool.hints))?;
+        map.serialize_entry("outputSchema", &Output(tool.media))?;
+        map.end()
+    }
+}
+
+struct Input(&'static [Argument]);
+
+impl Serialize for Input {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("$schema", DRAFT)?;
+        map.serialize_entry("type", "object")?;
+        map.serialize_entry("properties", &Properties(self.0))?;
+        let required: Vec<&str> = self
+            .0
+            .iter()
+            .filter(|argument| argument.required)
+            .map(|argument| argument.name)
+            .collect();
+        if !required.is_empty() {
+            map.serialize_entry("required", &required)?;
+        }
+        map.end()
+    }
+}
+
+struct Properties(&'static [Argument]);
+
+impl Serialize for Properties {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(
+            self.0
+                .iter()
+                .map(|argument| (argument.name, property(argument))),
+        )
+    }
+}
+
+fn property(argument: &Argument) -> Value {
+    let mut schema = match argument.kind {
+        Kind::Text => json!({"type": "string"}),
+        Kind::Number => json!({"type": "number"}),
+        Kind::Flag => json!({"type": "boolean", "default": false}),
+        Kind::SomeTexts => json!({"type": "array", "items": {"type": "string"}, "minItems": 1}),
+        Kind::AnyTexts => json!({"type": "array", "items": {"type": "string"}, "default": []}),
+        Kind::SortBy => json!({"type": "string", "enum": ["name", "size"], "default": "name"}),
+        Kind::Edits => json!({
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "oldText": {"type": "string", "description": "The passage to replace"},
+                    "newText": {"type": "string", "description": "What to put in its place"},
+                },
+                "required": ["oldText", "newText"],
+            },
+        }),
+    };
+    if let (Some(about), Some(map)) = (argument.about, schema.as_object_mut()) {
+        map.insert("description".to_owned(), Value::from(about));
+    }
+    schema
+}
+
+fn hints(hints: Hints) -> Value {
+    match hints {
+        Hints::Reads => json!({"readOnlyHint": true, "openWorldHint": false}),
+        Hints::Writes {
+            idempotent,
+            destructive,
+        } => json!({
+            "readOnlyHint": false,
+            "idempotentHint": idempotent,
+            "destructiveHint": destructive,
+            "openWorldHint": false,
+        }),
+    }
+}
+
+/// The schema of structured answers: a text, or media blocks.
+struct Output(bool);
+
+impl Serialize for Output {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let content = match self.0 {
+            false => json!({"type": "string"}),
+            true => media(),
+        };
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("$schema", DRAFT)?;
+        map.serialize_entry("type", "object")?;
+        map.serialize_entry("properties", &json!({ "content": content }))?;
+        map.serialize_entry("required", &["content"])?;
+        map.serialize_entry("additionalProperties", &false)?;
+        map.end()
+    }
+}
+
+fn media() -> Value {
+    json!({
+        "type": "array",
+        "items": {"anyOf": [
+            {
+                "type": "object",
+                "properties": {
+                    "type": {"type": "string", "enum": ["image", "audio"]},
+                    "data": {"type": "string"},
+                    "mimeType": {"type": "string"},
+                },
+                "required": ["type", "data", "mimeType"],
+                "additionalProperties": false,
+            },
+            {
+                "type": "object",
+                "properties": {
+                    "type": {"type": "string", "const": "resource"},
+                    "resource": {
+                        "type": "object",
+                        "properties": {
+                            "uri": {"type": "string"},
+                            "mimeType": {"type": "string"},
+                            "blob": {"type": "string"},
+                        },
+                        "required": ["uri", "blob"],
+                        "additionalProperties": false,
+                    },
+                },
+                "required": ["type", "resource"],
+                "additionalProperties": false,
+            },
+        ]},
+    })
+}

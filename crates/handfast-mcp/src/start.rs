@@ -1,0 +1,430 @@
+//! From the operator's options to a server behind its wall.
+//!
+//! In this order: pin the directories, open the session, raise the wall, and only then the first
+//! thread and the first byte of input.
+
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use handfast::harden::{Hardening, Wall};
+use handfast::{ErrorKind, RelPath, Root};
+use handfast_session::{
+    Catalogue, Mode, MountSpec, Policy, Protect, Quota, Session, SessionOptions, SessionSpec,
+    VirtualPath,
+};
+
+use crate::dirs::{self, Granted};
+use crate::log::Log;
+use crate::options::{LogChoice, Options, Source};
+use crate::server::{Server, Started};
+use crate::view::{Allowed, View};
+
+/// Why a server did not start.
+#[derive(Debug)]
+pub struct StartError {
+    /// What the operator asked for makes no sense, as opposed to what could not be done.
+    pub is_usage: bool,
+    /// In words.
+    pub text: String,
+    /// What to do about it.
+    pub hint: Option<&'static str>,
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+fn usage(text: impl Into<String>) -> StartError {
+    StartError {
+        is_usage: true,
+        text: text.into(),
+        hint: None,
+    }
+}
+
+fn failed(what: &str, error: &handfast_session::Error) -> StartError {
+    StartError {
+        is_usage: error.kind() == ErrorKind::Invalid,
+        text: format!("{what}: {}", error.detail()),
+        hint: None,
+    }
+}
+
+/// What the session is made of, before it is opened.
+struct Plan {
+    spec: SessionSpec,
+    /// Directories to grant behind the wall.
+    roots: Vec<Root>,
+    view: View,
+    warnings: Vec<String>,
+}
+
+/// State of ours on disk.
+struct State {
+    dir: PathBuf,
+    catalogue: Catalogue,
+    root: Root,
+}
+
+/// Starts a server; nothing has been read from anybody when this returns.
+pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
+    let wants_state = options.log == LogChoice::On || options.session.is_some();
+    let state = match wants_state {
+        true => Some(open_state(options)?),
+        false => None,
+    };
+    let name = session_name(options);
+    let existing = existing_session(options, state.as_ref(), name.as_deref())?;
+    let plan = match (&options.source, existing) {
+        (_, Some(spec)) => from_spec(spec, Vec::new())?,
+        (Source::Dirs(dirs), None) => from_dirs(options, dirs)?,
+        (Source::Policy(file), None) => from_policy(options, file)?,
+        (Source::Session, None) => {
+            let name = name.unwrap_or_default();
+            return Err(usage(format!(
+                "there is no session `{name}`; name a directory to make it"
+            )));
+        }
+    };
+    // The recorder must exist before the session; its thread starts behind the wall.
+    let recorder = Arc::new(crate::log::Later::default());
+    let mut session_options = SessionOptions::new().read_limit(options.read_limit);
+    if options.log == LogChoice::On {
+        session_options = session_options.recorder(Arc::clone(&recorder) as _);
+    }
+    let session = open_session(&plan, state.as_ref(), name.as_deref(), session_options)?;
+    check_pinned(&plan, &session)?;
+    let logs = match (&state, options.log) {
+        (Some(state), LogChoice::On) => Some(make_logs(state)?),
+        _ => None,
+    };
+    let mut wall = Hardening::new();
+    for root in &plan.roots {
+        wall = wall.root(root);
+    }
+    if let Some(state) = &state {
+        wall = wall.root(&state.root);
+    }
+    let wall = wall.harden_process().map_err(|error| StartError {
+        is_usage: false,
+        text: format!("the second wall cannot be raised: {}", error.detail()),
+        hint: None,
+    })?;
+    let log = match &logs {
+        Some(dir) => {
+            let log = Log::open(dir).map_err(|error| StartError {
+                is_usage: false,
+                text: format!("the log's thread cannot be started: {error}"),
+                hint: Some("`--no-log` does without"),
+            })?;
+            let log = Arc::new(log);
+            recorder.set(Arc::clone(&log));
+            Some(log)
+        }
+        None => None,
+    };
+    let identity = plan.roots.first().map(Root::identity);
+    let read_only = options.read_only;
+    let summary = summary(&plan, wall, logs.as_deref(), name.as_deref(), read_only);
+    Ok(Started {
+        server: Server::new(
+            session,
+            plan.view,
+            log,
+            identity.ok_or_else(|| usage("there is no directory"))?,
+            options,
+        ),
+        wall,
+        warnings: plan.warnings,
+        summary,
+    })
+}
+
+fn open_state(options: &Options) -> Result<State, StartError> {
+    let Some(dir) = &options.state else {
+        return Err(StartError {
+            hint: Some("give `--state DIR`, or `--no-log`"),
+            ..usage(
+                "neither XDG_STATE_HOME nor HOME is set, so there is no place for logs and sessions",
+            )
+        });
+    };
+    let told = |error: &handfast_session::Error| StartError {
+        hint: Some("give another with `--state DIR`, or do without logs with `--no-log`"),
+        ..failed("the state directory cannot be used", error)
+    };
+    let dir = std::path::absolute(dir).map_err(|error| usage(error.to_string()))?;
+    let catalogue = Catalogue::open_ambient(&dir).map_err(|error| told(&error))?;
+    let root = Root::open_ambient(&dir).map_err(|error| told(&error.into()))?;
+    Ok(State {
+        dir,
+        catalogue,
+        root,
+    })
+}
+
+/// The session's name: as given, or one that nobody uses.
+fn session_name(options: &Options) -> Option<String> {
+    match options.session.as_deref() {
+        Some("") => {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            let seconds = now.map_or(0, |now| now.as_secs());
+            Some(format!("mcp-{seconds}-{}", std::process::id()))
+        }
+        other => other.map(str::to_owned),
+    }
+}
+
+fn existing_session(
+    options: &Options,
+    state: Option<&State>,
+    name: Option<&str>,
+) -> Result<Option<SessionSpec>, StartError> {
+    let (Some(state), Some(name)) = (state, name) else {
+        return Ok(None);
+    };
+    let spec = match state.catalogue.spec(name) {
+        Ok(spec) => spec,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed("the session cannot be opened", &error)),
+    };
+    let given = options.quota.is_some()
+        || options.protect.is_some()
+        || !options.deny.is_empty()
+        || matches!(options.source, Source::Policy(_));
+    if given {
+        return Err(StartError {
+            hint: Some(
+                "leave out `--deny`, `--protect`, `--quota` and `--policy`, or take a new name",
+            ),
+            ..usage(format!(
+                "the session `{name}` exists, with rules of its own"
+            ))
+        });
+    }
+    if let Source::Dirs(dirs) = &options.source {
+        for dir in dirs {
+            let granted = dirs::pin(dir, options.home.as_deref()).map_err(usage)?;
+            let known = spec
+                .mounts()
+                .iter()
+                .any(|mount| mount.host() == granted.real);
+            if !known {
+                return Err(StartError {
+                    hint: Some("leave out the directory, or take a new name"),
+                    ..usage(format!(
+                        "the session `{name}` exists, and does not hold `{}`",
+                        handfast::escape(dir.as_os_str().as_bytes())
+                    ))
+                });
+            }
+        }
+    }
+    Ok(Some(spec))
+}
+
+fn from_dirs(options: &Options, dirs: &[PathBuf]) -> Result<Plan, StartError> {
+    let mut warnings = Vec::new();
+    let mut granted: Vec<Granted> = Vec::new();
+    for dir in dirs {
+        match dirs::pin(dir, options.home.as_deref()) {
+            Ok(one) => granted.push(one),
+            Err(why) => {
+                let shown = handfast::escape(dir.as_os_str().as_bytes());
+                warnings.push(format!("`{shown}` is left out: {why}"));
+            }
+        }
+    }
+    if granted.is_empty() {
+        let why = warnings.join("; ");
+        return Err(StartError {
+            is_usage: false,
+            text: format!("none of the directories can be used: {why}"),
+            hint: None,
+        });
+    }
+    let mode = match (options.session.is_some(), options.read_only) {
+        (_, true) => Mode::ReadOnly,
+        (true, false) => Mode::Overlay,
+        (false, false) => Mode::ReadWrite,
+    };
+    let mut protect = match &options.protect {
+        Some(preset) => Protect::preset(preset).map_err(|error| failed("`--protect`", &error))?,
+        None => Protect::new(),
+    };
+    protect.deny.extend(options.deny.iter().cloned());
+    let mut spec = SessionSpec::new();
+    if let Some(bytes) = options.quota {
+        spec = spec.quota(Quota {
+            bytes: Some(bytes),
+            ..Quota::new()
+        });
+    }
+    let mut roots = Vec::new();
+    for one in dirs::outermost(&granted) {
+        let at = VirtualPath::parse(one.real.as_os_str().as_bytes())
+            .map_err(|error| failed("a directory's path", &error))?;
+        let mount = MountSpec::new(&one.real, at)
+            .mode(mode)
+            .links(options.links)
+            .allow_network_fs(true)
+            .protect(protect.clone());
+        spec = spec.mount(mount);
+        roots.push(one.root.clone());
+    }
+    let mut view = View::default();
+    for one in &granted {
+        let place = one.real.as_os_str().as_bytes().to_vec();
+        for spelled in [&one.spelled, &one.real] {
+            let spelled = spelled.as_os_str().as_bytes().to_vec();
+            if !view.allowed.iter().any(|known| known.spelled == spelled) {
+                let place = place.clone();
+                view.allowed.push(Allowed { spelled, place });
+            }
+        }
+    }
+    Ok(Plan {
+        spec,
+        roots,
+        view,
+        warnings,
+    })
+}
+
+fn from_policy(options: &Options, file: &Path) -> Result<Plan, StartError> {
+    if options.quota.is_some() || options.protect.is_some() || !options.deny.is_empty() {
+        return Err(usage(
+            "`--policy` says everything; `--deny`, `--protect` and `--quota` go without it",
+        ));
+    }
+    let policy = Policy::read_ambient(file).map_err(|error| failed("the policy", &error))?;
+    let mut spec = policy.session();
+    if options.read_only {
+        let quota = policy.quota;
+        let mounts = spec.mounts().to_vec();
+        spec = mounts
+            .into_iter()
+            .fold(SessionSpec::new().quota(quota), |spec, mount| {
+                spec.mount(mount.mode(Mode::ReadOnly))
+            });
+    }
+    from_spec(spec, Vec::new())
+}
+
+/// Mounts that somebody else described: what clients see are the mount points.
+fn from_spec(spec: SessionSpec, warnings: Vec<String>) -> Result<Plan, StartError> {
+    let mut roots = Vec::new();
+    let mut view = View::default();
+    for mount in spec.mounts() {
+        let root = Root::open_ambient(mount.host()).map_err(|error| {
+            let text = format!("the directory for `{}`: {}", mount.at(), error.detail());
+            usage(text)
+        })?;
+        roots.push(root);
+        let mut path = vec![b'/'];
+        path.extend_from_slice(mount.at().as_rel().as_bytes());
+        view.allowed.push(Allowed {
+            spelled: path.clone(),
+            place: path,
+        });
+    }
+    Ok(Plan {
+        spec,
+        roots,
+        view,
+        warnings,
+    })
+}
+
+fn open_session(
+    plan: &Plan,
+    state: Option<&State>,
+    name: Option<&str>,
+    options: SessionOptions,
+) -> Result<Session, StartError> {
+    let (Some(state), Some(name)) = (state, name) else {
+        let options = match state {
+            Some(state) => options.private(&state.root),
+            None => options,
+        };
+        return Session::with_options(&plan.spec, options).map_err(|error| StartError {
+            hint: Some("an overlay needs `--session NAME`"),
+            ..failed("the session cannot be opened", &error)
+        });
+    };
+    match state.catalogue.create(name, &plan.spec) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::Exists => {}
+        Err(error) => return Err(failed("the session cannot be made", &error)),
+    }
+    let opened = state.catalogue.open_with(name, options);
+    opened.map_err(|error| failed("the session cannot be opened", &error))
+}
+
+/// The session opened its directories by name; they must be the ones that were pinned.
+fn check_pinned(plan: &Plan, session: &Session) -> Result<(), StartError> {
+    for (mount, root) in plan.spec.mounts().iter().zip(&plan.roots) {
+        let mut path = vec![b'/'];
+        path.extend_from_slice(mount.at().as_rel().as_bytes());
+        let found = session.metadata(&path);
+        let found = found.map_err(|error| failed("a directory cannot be looked at", &error))?;
+        let (one, other) = (found.identity, root.identity());
+        if (one.device, one.inode) != (other.device, other.inode) {
+            return Err(StartError {
+                is_usage: false,
+                text: format!("the directory for `{}` was replaced meanwhile", mount.at()),
+                hint: Some("start again"),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn make_logs(state: &State) -> Result<PathBuf, StartError> {
+    let told = |error: handfast::Error| StartError {
+        is_usage: false,
+        text: format!("the directory for logs cannot be made: {}", error.detail()),
+        hint: Some("`--no-log` does without"),
+    };
+    let path = RelPath::parse("logs").map_err(told)?;
+    match state.root.create_dir_with(&path, 0o700) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::Exists => {}
+        Err(error) => return Err(told(error)),
+    }
+    Ok(state.dir.join("logs"))
+}
+
+/// One line for people: what is granted, and what stands around it.
+fn summary(
+    plan: &Plan,
+    wall: Wall,
+    logs: Option<&Path>,
+    session: Option<&str>,
+    read_only: bool,
+) -> String {
+    let what = match (session, read_only) {
+        (_, true) => "read-only".to_owned(),
+        (Some(name), false) => {
+            format!("overlay of session `{name}` (see `handfast session diff {name}`)")
+        }
+        (None, false) => "read-write".to_owned(),
+    };
+    let wall = match wall {
+        Wall::Full => "second wall: Landlock, full",
+        Wall::Partial => "second wall: Landlock, partial",
+        Wall::None => "no second wall: this kernel has no Landlock",
+    };
+    let log = match logs {
+        Some(dir) => format!("log below {}", handfast::escape(dir.as_os_str().as_bytes())),
+        None => "no log".to_owned(),
+    };
+    let dirs = plan.view.texts().join(", ");
+    format!("{dirs}; {what}; {wall}; {log}")
+}

@@ -1,0 +1,132 @@
+//! The first and the last lines of a file, without reading all of it.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+/// What was read, and whether a limit stopped it.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) cut: bool,
+}
+
+/// The first lines, without the newline that ends the last of them. A fraction counts as a line.
+pub(crate) fn head(mut file: impl Read, count: f64, limit: usize) -> io::Result<Part> {
+    let mut bytes = Vec::new();
+    let mut seen = 0.0;
+    let mut buffer = vec![0; 16 * 1024];
+    while seen < count {
+        let got = file.read(&mut buffer)?;
+        if got == 0 {
+            // A file's last newline ends its last line.
+            if bytes.last() == Some(&b'\n') {
+                bytes.pop();
+            }
+            break;
+        }
+        for byte in &buffer[..got] {
+            if *byte == b'\n' {
+                seen += 1.0;
+                if seen >= count {
+                    return Ok(Part { bytes, cut: false });
+                }
+            }
+            bytes.push(*byte);
+            if bytes.len() > limit {
+                bytes.truncate(limit);
+                return Ok(Part { bytes, cut: true });
+            }
+        }
+    }
+    Ok(Part { bytes, cut: false })
+}
+
+/// The last pieces between newlines: after a final newline the last piece is empty.
+pub(crate) fn tail(mut file: impl Read + Seek, count: f64, limit: usize) -> io::Result<Part> {
+    const CHUNK: u64 = 16 * 1024;
+    let count = count.trunc();
+    let mut bytes = Part {
+        bytes: Vec::new(),
+        cut: false,
+    };
+    if count < 1.0 {
+        return Ok(bytes);
+    }
+    let mut position = file.seek(SeekFrom::End(0))?;
+    let mut chunks: Vec<Vec<u8>> = Vec::new();
+    let mut seen = 0.0;
+    let mut held = 0;
+    'reading: while position > 0 {
+        let size = position.min(CHUNK);
+        position -= size;
+        file.seek(SeekFrom::Start(position))?;
+        let mut chunk = Vec::new();
+        (&mut file).take(size).read_to_end(&mut chunk)?;
+        for at in (0..chunk.len()).rev() {
+            let over = held + (chunk.len() - at) > limit;
+            if chunk[at] == b'\n' {
+                seen += 1.0;
+            }
+            if over || seen >= count {
+                bytes.cut = over && seen < count;
+                chunks.push(chunk.split_off(at + 1));
+                break 'reading;
+            }
+        }
+        held += chunk.len();
+        chunks.push(chunk);
+    }
+    for chunk in chunks.iter().rev() {
+        bytes.bytes.extend_from_slice(chunk);
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    const FIVE: &str = "one\ntwo\nthree\nfour\nfive\n";
+
+    fn first(text: &str, count: f64) -> String {
+        String::from_utf8(head(text.as_bytes(), count, 1 << 20).unwrap().bytes).unwrap()
+    }
+
+    fn last(text: &str, count: f64) -> String {
+        let part = tail(Cursor::new(text), count, 1 << 20).unwrap();
+        String::from_utf8(part.bytes).unwrap()
+    }
+
+    #[test]
+    fn first_lines() {
+        assert_eq!(first(FIVE, 2.0), "one\ntwo");
+        assert_eq!(first(FIVE, 2.5), "one\ntwo\nthree");
+        assert_eq!(first(FIVE, 100.0), "one\ntwo\nthree\nfour\nfive");
+        assert_eq!(first("a\n\n", 100.0), "a\n");
+        assert_eq!(first(FIVE, -1.0), "");
+        assert_eq!(first("", 3.0), "");
+        assert_eq!(first("no end", 1.0), "no end");
+    }
+
+    #[test]
+    fn last_lines() {
+        assert_eq!(last(FIVE, 1.0), "");
+        assert_eq!(last(FIVE, 2.0), "five\n");
+        assert_eq!(last("a\nb", 1.0), "b");
+        assert_eq!(last(FIVE, 100.0), FIVE);
+        assert_eq!(last(FIVE, -3.0), "");
+        assert_eq!(last(FIVE, 2.9), "five\n");
+        let long = "x\n".repeat(40_000);
+        assert_eq!(last(&long, 30_001.0), "x\n".repeat(30_000));
+    }
+
+    #[test]
+    fn limits_cut_and_say_so() {
+        let part = head(FIVE.as_bytes(), 4.0, 5).unwrap();
+        assert_eq!((part.bytes.as_slice(), part.cut), (&b"one\nt"[..], true));
+        let part = tail(Cursor::new(FIVE), 4.0, 5).unwrap();
+        assert_eq!((part.bytes.as_slice(), part.cut), (&b"five\n"[..], true));
+        let part = tail(Cursor::new(FIVE), 2.0, 5).unwrap();
+        assert_eq!((part.bytes.as_slice(), part.cut), (&b"five\n"[..], false));
+    }
+}

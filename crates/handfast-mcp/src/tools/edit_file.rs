@@ -1,0 +1,87 @@
+//! `edit_file`: passages replaced, and the diff.
+//!
+//! The file is replaced only if it is still the one that was read: an edit never undoes what
+//! somebody else wrote meanwhile.
+
+use handfast::ErrorKind;
+use serde_json::Value;
+
+use super::{content, versions};
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::text::edit::{self, Edit};
+use crate::text::{diff, lossless, names};
+use crate::trouble::Trouble;
+
+pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+    let expected = call.expected_version()?;
+    let place = call.place("path")?;
+    let shown = names::shown(&call.resolved(&place)?).into_owned();
+    let session = call.session();
+    let (bytes, version) =
+        session
+            .read_versioned(&place.path)
+            .map_err(|error| match error.kind() {
+                ErrorKind::Limit => Trouble::new(
+                    ErrorKind::Limit,
+                    format!(
+                        "EFBIG: the file is too large to be edited in one piece, open '{}'",
+                        place.shown
+                    ),
+                ),
+                _ => content::unreadable(call, &error, &place),
+            })?;
+    if let Some(expected) = &expected
+        && let Some(why) = versions::difference(expected, &version, &bytes)
+    {
+        return Err(versions::stale(why, &place, Some(version)));
+    }
+    let text = lossless::to_text(bytes).ok_or_else(|| {
+        let why = "the file is not UTF-8 and holds private characters; it cannot be edited as text";
+        Trouble::new(
+            ErrorKind::Invalid,
+            format!("EINVAL: {why}, open '{}'", place.shown),
+        )
+    })?;
+    let edited = edit::apply(&text, &edits(call)).map_err(|passage| {
+        let text = format!("Could not find exact match for edit:\n{passage}");
+        Trouble::new(ErrorKind::Invalid, text)
+    })?;
+    // What stands for bytes that are not text is nothing to show.
+    let readable = |text: &str| String::from_utf8_lossy(&lossless::to_bytes(text)).into_owned();
+    let diff = diff::fenced(&shown, &readable(&edited.before), &readable(&edited.after));
+    let mut answer = Answer::text(diff);
+    for (number, places) in &edited.ambiguous {
+        let places = if *places >= 100 {
+            "100 or more".to_owned()
+        } else {
+            places.to_string()
+        };
+        answer = answer.with_note(Some(format!(
+            "[Edit {number} fits {places} places; the first was taken. Give more of the lines around it to choose another.]"
+        )));
+    }
+    if call.flag("dryRun") {
+        return Ok(answer.with_version(Some(version)));
+    }
+    let written = session
+        .write_if(&place.path, &version, lossless::to_bytes(&edited.content))
+        .map_err(|error| versions::unwritable(call, &error, &place))?;
+    Ok(answer.with_version(versions::of_written(&written)))
+}
+
+fn edits(call: &Call<'_>) -> Vec<Edit> {
+    let items = call.value("edits").and_then(Value::as_array);
+    let items = items.map(Vec::as_slice).unwrap_or_default();
+    let text = |item: &Value, name: &str| {
+        let text = item.get(name).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    items
+        .iter()
+        .map(|item| Edit {
+            old: text(item, "oldText"),
+            new: text(item, "newText"),
+        })
+        .collect()
+}

@@ -1,0 +1,48 @@
+//! The tools: one file each.
+
+mod content;
+mod create_directory;
+mod directory_tree;
+mod edit_file;
+pub(crate) mod equivalent;
+mod get_file_info;
+mod list_allowed_directories;
+mod list_directory;
+mod list_directory_with_sizes;
+mod move_file;
+mod read_media_file;
+mod read_multiple_files;
+mod read_text_file;
+mod search_content;
+mod search_files;
+mod versions;
+mod walk;
+mod write_file;
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::trouble::Trouble;
+
+/// Runs the tool of a name that the table holds.
+pub(crate) fn run(name: &str, call: &Call<'_>) -> Result<Answer, Trouble> {
+    match name {
+        "read_file" | "read_text_file" => read_text_file::run(call),
+        "read_media_file" => read_media_file::run(call),
+        "read_multiple_files" => read_multiple_files::run(call),
+        "write_file" => write_file::run(call),
+        "edit_file" => edit_file::run(call),
+        "create_directory" => create_directory::run(call),
+        "list_directory" => list_directory::run(call),
+        "list_directory_with_sizes" => list_directory_with_sizes::run(call),
+        "directory_tree" => directory_tree::run(call),
+        "move_file" => move_file::run(call),
+        "search_files" => search_files::run(call),
+        "search_content" => search_content::run(call),
+        "get_file_info" => get_file_info::run(call),
+        "list_allowed_directories" => Ok(list_allowed_directories::run(call)),
+        other => Err(Trouble::new(
+            handfast::ErrorKind::Unsupported,
+            format!("{other} is listed and not built in"),
+        )),
+    }
+}

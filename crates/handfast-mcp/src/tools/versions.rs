@@ -1,0 +1,61 @@
+//! Versions of files: which one was expected, and what differs.
+
+use handfast::{ErrorKind, Version, Written};
+use handfast_session::Error;
+use sha2::{Digest, Sha256};
+
+use crate::call::Call;
+use crate::place::Place;
+use crate::trouble::Trouble;
+
+/// What differs between the version that was expected and the one that was read with its content;
+/// `None` if nothing.
+pub(super) fn difference(
+    expected: &Version,
+    now: &Version,
+    content: &[u8],
+) -> Option<&'static str> {
+    let (one, other) = (expected.to_string(), now.to_string());
+    let parts = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
+    let (one, other) = (parts(&one), parts(&other));
+    // The text form: which object (three parts), how long and when written, when changed.
+    let differs = |range: std::ops::Range<usize>| one.get(range.clone()) != other.get(range);
+    if differs(1..4) {
+        return Some("another file stands under the name");
+    }
+    if differs(4..6) {
+        return Some("the content was changed");
+    }
+    if differs(6..7) {
+        return Some("the file's metadata was changed");
+    }
+    let digest = expected.digest()?;
+    let found: [u8; 32] = Sha256::digest(content).into();
+    (digest != found).then_some("the content was changed")
+}
+
+/// The answer to somebody who expected another version.
+pub(super) fn stale(why: &str, place: &Place, now: Option<Version>) -> Trouble {
+    Trouble {
+        kind: ErrorKind::Stale,
+        text: format!(
+            "Stale - {why}: {} is not the version that was expected. Read it again, then decide.",
+            place.shown
+        ),
+        version: now.map(Box::new),
+    }
+}
+
+/// Which version was written.
+pub(super) fn of_written(written: &Written) -> Option<Version> {
+    written.version().ok()
+}
+
+/// Why a file was not written.
+pub(super) fn unwritable(call: &Call<'_>, error: &Error, place: &Place) -> Trouble {
+    let verb = match error.kind() {
+        ErrorKind::NotADirectory => "realpath",
+        _ => "open",
+    };
+    call.trouble(error, verb, place)
+}

@@ -1,0 +1,146 @@
+//! The head of a request.
+
+use std::io::Read;
+use std::net::TcpStream;
+
+use serde_json::Value;
+
+use super::Reply;
+use crate::protocol::{Fault, Request, code};
+
+/// A longer head is no head.
+const MAX_HEAD: usize = 16 * 1024;
+
+/// What a request says before its body.
+#[derive(Debug, Default)]
+pub(super) struct Head {
+    pub(super) method: String,
+    /// Without what follows a `?`.
+    pub(super) path: String,
+    pub(super) host: Option<String>,
+    pub(super) origin: Option<String>,
+    pub(super) authorization: Option<String>,
+    pub(super) session: Option<String>,
+    pub(super) version: Option<String>,
+    pub(super) mcp_method: Option<String>,
+    pub(super) mcp_name: Option<String>,
+    pub(super) is_json: bool,
+    pub(super) has_length: bool,
+    pub(super) length: usize,
+    pub(super) expects_continue: bool,
+    pub(super) closes: bool,
+}
+
+impl Head {
+    /// Reads the next head; what follows it stays in the buffer. `None` if the client is done.
+    pub(super) fn read(
+        stream: &mut TcpStream,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Option<Self>, Reply> {
+        let bad = || Reply::plain(400, "Bad Request");
+        loop {
+            let mut headers = [httparse::EMPTY_HEADER; 64];
+            let mut request = httparse::Request::new(&mut headers);
+            match request.parse(buffer).map_err(|_| bad())? {
+                httparse::Status::Complete(length) => {
+                    let head = Self::of(&request).ok_or_else(bad)?;
+                    buffer.drain(..length);
+                    return Ok(Some(head));
+                }
+                httparse::Status::Partial if buffer.len() > MAX_HEAD => {
+                    return Err(Reply::plain(431, "Request Header Fields Too Large"));
+                }
+                httparse::Status::Partial => {}
+            }
+            let mut chunk = [0; 4096];
+            match stream.read(&mut chunk) {
+                Ok(0) | Err(_) => return Ok(None),
+                Ok(got) => buffer.extend_from_slice(&chunk[..got]),
+            }
+        }
+    }
+
+    /// `None` if it contradicts itself.
+    fn of(request: &httparse::Request<'_, '_>) -> Option<Self> {
+        let path = request.path?.split('?').next()?.to_owned();
+        let mut head = Self {
+            method: request.method?.to_owned(),
+            path,
+            closes: request.version == Some(0),
+            ..Self::default()
+        };
+        for header in request.headers.iter() {
+            let value = std::str::from_utf8(header.value).ok()?.trim();
+            let once = |field: &mut Option<String>| match field {
+                // Twice, and nobody knows which is meant.
+                Some(_) => None,
+                None => {
+                    *field = Some(value.to_owned());
+                    Some(())
+                }
+            };
+            match header.name.to_ascii_lowercase().as_str() {
+                "host" => once(&mut head.host)?,
+                "origin" => once(&mut head.origin)?,
+                "authorization" => once(&mut head.authorization)?,
+                "mcp-session-id" => once(&mut head.session)?,
+                "mcp-protocol-version" => once(&mut head.version)?,
+                "mcp-method" => once(&mut head.mcp_method)?,
+                "mcp-name" => once(&mut head.mcp_name)?,
+                "content-type" => {
+                    let kind = value.split(';').next().unwrap_or_default().trim();
+                    head.is_json = kind.eq_ignore_ascii_case("application/json");
+                }
+                "content-length" if head.has_length => return None,
+                "content-length" => {
+                    // Digits only: a sign or a blank is how requests are smuggled.
+                    let digits = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
+                    head.length = digits.then(|| value.parse().ok()).flatten()?;
+                    head.has_length = true;
+                }
+                "transfer-encoding" => return None,
+                "expect" => head.expects_continue = value.eq_ignore_ascii_case("100-continue"),
+                "connection" => head.closes |= value.eq_ignore_ascii_case("close"),
+                _ => {}
+            }
+        }
+        Some(head)
+    }
+
+    /// Whether the head speaks of the era without a handshake.
+    pub(super) fn is_stateless(&self) -> bool {
+        self.version.as_deref() == Some("2026-07-28")
+    }
+
+    /// Where head and body of a stateless request contradict each other.
+    pub(super) fn mismatch(&self, request: &Request) -> Option<Fault> {
+        let meta = request.params.get("_meta");
+        let version = meta.and_then(|meta| meta.get("io.modelcontextprotocol/protocolVersion"));
+        let version = version.and_then(Value::as_str);
+        let fault = |what: &str| {
+            let text = format!("Header mismatch: {what}");
+            Some(Fault::new(request.id.clone(), code::HEADER_MISMATCH, text))
+        };
+        if !self.is_stateless() && version != Some("2026-07-28") {
+            return None;
+        }
+        if version.is_none() {
+            let text = "Invalid params: `_meta` lacks `io.modelcontextprotocol/protocolVersion`";
+            return Some(Fault::new(request.id.clone(), code::INVALID_PARAMS, text));
+        }
+        if self.version.as_deref() != version {
+            return fault("MCP-Protocol-Version is not the one in `_meta`");
+        }
+        if self.mcp_method.as_deref() != Some(&request.method) {
+            return fault("Mcp-Method is not the method");
+        }
+        let name = request.params.get("name").and_then(Value::as_str);
+        if request.method == "tools/call"
+            && let Some(said) = &self.mcp_name
+            && Some(said.as_str()) != name
+        {
+            return fault("Mcp-Name is not the tool's name");
+        }
+        None
+    }
+}

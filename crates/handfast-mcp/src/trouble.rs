@@ -1,0 +1,104 @@
+//! Refusals and failures as a client reads them.
+//!
+//! They begin with the words that clients of the reference server know. They name the path that
+//! was asked for and never where a link leads.
+
+use handfast::{Effect, ErrorKind, Version};
+use handfast_session::{Error, Reason};
+
+use crate::place::Place;
+use crate::view::View;
+
+/// Why a call failed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Trouble {
+    pub(crate) kind: ErrorKind,
+    pub(crate) text: String,
+    /// Which version the file is now, where that is the trouble.
+    pub(crate) version: Option<Box<Version>>,
+}
+
+impl Trouble {
+    pub(crate) fn new(kind: ErrorKind, text: impl Into<String>) -> Self {
+        Self {
+            kind,
+            text: text.into(),
+            version: None,
+        }
+    }
+
+    /// What a session said about a place. `call` is the system call that the reference names.
+    pub(crate) fn of(error: &Error, call: &str, place: &Place, view: &View) -> Self {
+        let quoted = format!("'{}'", place.shown);
+        Self::about(error, call, &quoted, &place.shown, view)
+    }
+
+    /// What a session said about a source and a destination.
+    pub(crate) fn of_two(error: &Error, from: &Place, to: &Place, view: &View) -> Self {
+        let quoted = format!("'{}' -> '{}'", from.shown, to.shown);
+        let shown = format!("{} -> {}", from.shown, to.shown);
+        Self::about(error, "rename", &quoted, &shown, view)
+    }
+
+    fn about(error: &Error, call: &str, quoted: &str, shown: &str, view: &View) -> Self {
+        let detail = error.detail();
+        let denied = |why: &str| format!("Access denied - {why}: {shown}");
+        let mut text = match error.kind() {
+            ErrorKind::NotFound => format!("ENOENT: no such file or directory, {call} {quoted}"),
+            ErrorKind::IsADirectory if call == "read" => {
+                "EISDIR: illegal operation on a directory, read".to_owned()
+            }
+            ErrorKind::IsADirectory => {
+                format!("EISDIR: illegal operation on a directory, {call} {quoted}")
+            }
+            ErrorKind::NotADirectory => format!("ENOTDIR: not a directory, {call} {quoted}"),
+            ErrorKind::Exists => format!("EEXIST: file already exists, {call} {quoted}"),
+            ErrorKind::NotEmpty => format!("ENOTEMPTY: directory not empty, {call} {quoted}"),
+            ErrorKind::TooLong => format!("ENAMETOOLONG: name too long, realpath {quoted}"),
+            ErrorKind::Escape => format!(
+                "Access denied - symlink target outside allowed directories: {shown} not in {}",
+                view.texts().join(", ")
+            ),
+            ErrorKind::Link if detail.contains("loop") => {
+                format!("ELOOP: too many symbolic links encountered, realpath {quoted}")
+            }
+            ErrorKind::Link if detail.contains("leads to nothing") => {
+                denied("a symbolic link leads to nothing, and nothing is created through it")
+            }
+            ErrorKind::Link => denied("symbolic links are not followed here"),
+            ErrorKind::HardLink => denied("the file has other names (hard links)"),
+            ErrorKind::Kind => denied("not a regular file or directory"),
+            ErrorKind::Mount if error.reason() == Some(Reason::TwoMounts) => format!(
+                "EXDEV: cross-device link not permitted, {call} {quoted}: the two lie in different allowed directories; write it anew instead"
+            ),
+            ErrorKind::Mount => denied("another filesystem is mounted there"),
+            ErrorKind::Denied => match error.reason() {
+                Some(Reason::ReadOnlyMount) => denied("the directory is read-only"),
+                Some(Reason::Protected) => match error.rule() {
+                    Some(rule) => denied(&format!("protected by {rule}")),
+                    None => denied(detail),
+                },
+                Some(_) => denied(detail),
+                None => format!("EACCES: permission denied, {call} {quoted}"),
+            },
+            ErrorKind::Quota => format!("ENOSPC: no space left, {call} {quoted}: {detail}"),
+            ErrorKind::Stale => format!(
+                "Stale - {detail}: {shown} is not the version that was expected. Read it again, then decide."
+            ),
+            ErrorKind::Raced => {
+                format!("EAGAIN: the path kept changing, {call} {quoted}. Try again.")
+            }
+            ErrorKind::Busy => format!("EBUSY: {detail}, {call} {quoted}. Try again."),
+            ErrorKind::Limit => format!("EFBIG: {detail}, {call} {quoted}"),
+            ErrorKind::Invalid => format!("EINVAL: invalid argument, {call} {quoted}"),
+            ErrorKind::Unsupported => format!("ENOTSUP: {detail}, {call} {quoted}"),
+            ErrorKind::Io => format!("EIO: {detail}, {call} {quoted}"),
+        };
+        match error.effect() {
+            Effect::None => {}
+            Effect::Visible => text.push_str(" (the change is visible)"),
+            Effect::Unknown => text.push_str(" (whether anything changed is unknown)"),
+        }
+        Self::new(error.kind(), text)
+    }
+}
