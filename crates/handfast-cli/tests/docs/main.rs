@@ -10,6 +10,7 @@
     reason = "reads the project's own files"
 )]
 
+mod arrows;
 mod commands;
 mod licences;
 mod links;
