@@ -107,7 +107,14 @@ impl Broker {
             let whole = absolute(&join(top, &here));
             match self.looking.symlink_metadata(&whole) {
                 Ok(status) if status.kind == FileKind::Symlink => {
-                    let target = self.looking.read_link(&whole)?;
+                    let target = match self.looking.read_link(&whole) {
+                        Ok(target) => target,
+                        // Somebody put something else there: judge and try the path again.
+                        Err(error) if error.kind() == ErrorKind::Kind => {
+                            return Ok(Some(path.clone()));
+                        }
+                        Err(error) => return Err(error.into()),
+                    };
                     let mut next = splice(&inside, &target)?;
                     for name in &names[index + 1..] {
                         next = next.join(*name);

@@ -122,6 +122,12 @@ impl Rulebook {
         })
     }
 
+    /// Whether the socket must be open to other users.
+    #[must_use]
+    pub fn is_for_others(&self) -> bool {
+        self.serves_others()
+    }
+
     /// Whether processes of a user other than the broker's may be served.
     pub(crate) fn serves_others(&self) -> bool {
         self.allow.iter().any(|rule| {

@@ -183,6 +183,18 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         private.push(dir);
     }
 
+    // The socket's directory is ours too, unless roots lie in it.
+    let socket_dir = listener.local_addr().ok();
+    let socket_dir =
+        socket_dir.and_then(|address| Some(address.as_pathname()?.parent()?.to_owned()));
+    if let Some(dir) = socket_dir.and_then(|dir| Root::open_ambient(dir).ok()) {
+        let own = dir.identity();
+        let same = |id: &Identity| (id.device, id.inode) == (own.device, own.inode);
+        if !above.iter().flatten().any(same) {
+            private.push(dir);
+        }
+    }
+
     let wall = match options.fence {
         Fence::Process => hardening.harden_process(),
         Fence::Thread => hardening.harden_thread(),

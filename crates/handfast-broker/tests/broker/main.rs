@@ -14,6 +14,7 @@ mod holders;
 mod leases;
 mod log;
 mod policy;
+mod python;
 mod restart;
 mod roles;
 mod siege;

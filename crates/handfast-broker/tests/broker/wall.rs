@@ -50,7 +50,12 @@ fn its_own_state_is_not_served() {
     let mut client = stage.client();
     let id = stage.lease(&mut client).lease_id;
     client.open(&id, "outside.txt").unwrap();
-    for path in ["state/leases.db", "state/log/checkpoint", "state/log.keys"] {
+    for path in [
+        "state/leases.db",
+        "state/log/checkpoint",
+        "state/log.keys",
+        "sock/broker.sock",
+    ] {
         let refused = client.open(&id, path).unwrap_err();
         let kind = refused.fault().unwrap().kind();
         assert_eq!(kind, Some(handfast::ErrorKind::Denied), "{path}: {refused}");
