@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use handfast_broker::{Acquire, Code};
@@ -76,7 +77,9 @@ fn what_is_answered_survives_kill_9_at_any_moment() {
     let mut client = stage.client();
     let id = stage.lease(&mut client).lease_id;
     for round in 0..5_u32 {
+        let written = AtomicU32::new(0);
         let acknowledged = std::thread::scope(|scope| {
+            let written = &written;
             let (writer_stage, id) = (&stage, &id);
             let socket = writer_stage.socket();
             let writer = scope.spawn(move || {
@@ -85,13 +88,18 @@ fn what_is_answered_survives_kill_9_at_any_moment() {
                 for number in 0_u32.. {
                     let text = format!("{round}.{number}");
                     match client.write(id, "counter", text.as_bytes(), None) {
-                        Ok(_) => last = Some(number),
+                        Ok(_) => {
+                            last = Some(number);
+                            written.store(number, Ordering::Relaxed);
+                        }
                         Err(_) => break,
                     }
                 }
                 last
             });
-            std::thread::sleep(Duration::from_millis(60 + u64::from(round) * 17));
+            // In the middle of its work, however fast the machine is.
+            crate::stage::until("writing", || written.load(Ordering::Relaxed) > 3 * round);
+            std::thread::sleep(Duration::from_micros(u64::from(round) * 777));
             let pid = rustix::process::Pid::from_child(writer_stage.broker.as_ref().unwrap());
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
             writer.join().unwrap()
