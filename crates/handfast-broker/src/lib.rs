@@ -38,6 +38,8 @@ mod identity;
 mod lease;
 mod limits;
 mod log;
+#[doc(hidden)]
+pub mod measure;
 mod ops;
 mod path;
 mod reaper;
