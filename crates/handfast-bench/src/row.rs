@@ -168,6 +168,8 @@ type Build = Box<dyn Fn(&Site) -> Result<Work, Failure>>;
 pub enum Group {
     /// The main one.
     Work,
+    /// Work that is done through a service: its cost, not its calls.
+    Service,
     /// What happens with more and more files: so many here.
     Files(usize),
     /// What happens with more and more threads: so many here.

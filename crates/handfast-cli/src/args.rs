@@ -10,10 +10,12 @@ use crate::doctor::DoctorArgs;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::fs::FsArgs;
+use crate::lease::LeaseArgs;
 use crate::log::LogArgs;
 use crate::manual::ManualArgs;
 use crate::mcp::McpArgs;
 use crate::output::{Form, Output};
+use crate::serve::ServeArgs;
 use crate::session::SessionArgs;
 use crate::siege::SiegeArgs;
 use crate::tour::TourArgs;
@@ -47,6 +49,8 @@ enum Command {
     Audit(AuditArgs),
     Doctor(DoctorArgs),
     Fs(FsArgs),
+    Lease(LeaseArgs),
+    Serve(ServeArgs),
     Session(SessionArgs),
     Siege(SiegeArgs),
     Log(LogArgs),
@@ -68,6 +72,8 @@ pub(crate) fn run() -> Exit {
         Command::Audit(args) => args.run(&mut out),
         Command::Doctor(args) => args.run(&mut out),
         Command::Fs(args) => args.run(&mut out),
+        Command::Lease(args) => args.run(&mut out),
+        Command::Serve(args) => args.run(&mut out),
         Command::Session(args) => args.run(&mut out),
         Command::Siege(args) => args.run(&mut out),
         Command::Log(args) => args.run(&mut out),

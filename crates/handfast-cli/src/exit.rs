@@ -10,18 +10,26 @@ use std::process::ExitCode;
 )]
 pub(crate) enum Exit {
     /// Yes: it was done, or all is well.
-    Yes = 0,
+    Yes,
     /// No: the verb was refused or failed, or something escapes.
-    No = 1,
+    No,
     /// The command line or the configuration is wrong; nothing was tried.
-    Usage = 2,
+    Usage,
     /// Cannot tell, or this system cannot enforce what was asked.
-    CannotTell = 3,
+    CannotTell,
+    /// What a program that was run said.
+    Child(u8),
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(match exit {
+            Exit::Yes => 0,
+            Exit::No => 1,
+            Exit::Usage => 2,
+            Exit::CannotTell => 3,
+            Exit::Child(code) => code,
+        })
     }
 }
 

@@ -23,6 +23,8 @@ mod fs;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod json;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+mod lease;
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod log;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod manual;
@@ -30,6 +32,8 @@ mod manual;
 mod mcp;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod output;
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+mod serve;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod session;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]

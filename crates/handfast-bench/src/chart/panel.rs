@@ -65,7 +65,7 @@ impl Panel {
         let rows = rows.filter(move |row| row.id.starts_with(prefix));
         rows.filter_map(|row| match row.group {
             Group::Files(size) | Group::Threads(size) => Some((size, row)),
-            Group::Work => None,
+            Group::Work | Group::Service => None,
         })
     }
 

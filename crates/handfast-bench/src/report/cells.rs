@@ -22,8 +22,9 @@ pub(super) const NEEDS: &str = "For one operation: the most heap in use at once,
 type Belongs = fn(Group) -> bool;
 
 /// The tables, in their order, and which rows they have.
-pub(super) const TABLES: [(&str, Belongs); 3] = [
+pub(super) const TABLES: [(&str, Belongs); 4] = [
     ("work", |group| group == Group::Work),
+    ("through the broker", |group| group == Group::Service),
     ("more and more files", |group| {
         matches!(group, Group::Files(_))
     }),

@@ -42,7 +42,7 @@ fn row(row: &Measured) -> Value {
     let cells = row.cells.iter().map(|cell| column(row, cell));
     let lacks = row.lacks.iter().map(lacking);
     let (files, threads) = match row.group {
-        Group::Work => (None, None),
+        Group::Work | Group::Service => (None, None),
         Group::Files(files) => (Some(files), None),
         Group::Threads(threads) => (None, Some(threads)),
     };

@@ -1,6 +1,7 @@
 //! The work: one file for each kind. It says what is done, makes what that needs, looks whether it
 //! was done, and holds the floor: the system calls by hand.
 
+mod broker;
 mod copy_tree;
 mod create_dir_all;
 mod create_write;
@@ -44,6 +45,7 @@ pub fn all(scale: &Scale) -> Vec<Row> {
     rows.extend(walk::rows());
     rows.push(remove_tree::row());
     rows.push(copy_tree::row());
+    rows.extend(broker::rows());
     rows.extend(growth::rows(scale));
     rows.extend(threads::rows(scale));
     rows

@@ -31,7 +31,7 @@ pub(super) struct FilterArgs {
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 
-    /// Show what was done under this lease
+    /// Show what was done under this lease, given by id or handle
     #[arg(long, value_name = "ID")]
     lease: Option<String>,
 
@@ -55,7 +55,11 @@ impl FilterArgs {
             handle: self.handle.clone(),
             pid: self.pid,
             agent: self.agent.clone(),
-            lease: self.lease.clone(),
+            // The log holds handles; who has the id may ask by it.
+            lease: self.lease.as_ref().map(|text| {
+                handfast_broker::LeaseHandle::of_either(text)
+                    .map_or_else(|| text.clone(), |handle| handle.as_str().to_owned())
+            }),
             verb: self.verb.clone(),
             denied: self.denied,
             since: self.since.clone(),

@@ -97,7 +97,7 @@ const fn word(exit: Exit) -> &'static str {
     match exit {
         Exit::Yes => "good",
         Exit::No => "tampered",
-        Exit::Usage | Exit::CannotTell => "cannot tell",
+        Exit::Usage | Exit::CannotTell | Exit::Child(_) => "cannot tell",
     }
 }
 

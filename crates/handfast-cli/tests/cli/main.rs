@@ -16,6 +16,7 @@
 mod audit;
 mod bad_input;
 mod doctor;
+mod lease;
 mod log;
 mod manual;
 mod mounts;

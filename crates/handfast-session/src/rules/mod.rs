@@ -1,5 +1,6 @@
 //! Protected patterns: what may be neither read nor changed, and what may not be changed.
 
+mod cover;
 mod glob;
 mod matcher;
 mod pattern;
@@ -11,6 +12,7 @@ use std::fmt;
 use handfast::{RelPath, escape};
 
 use crate::error::Error;
+pub use cover::Patterns;
 pub(crate) use matcher::Protection;
 use matcher::{Found, Matcher};
 use pattern::Pattern;

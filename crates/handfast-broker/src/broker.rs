@@ -1,0 +1,87 @@
+//! The broker's state: everything that connections share.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use handfast::{Identity, Verb};
+use handfast_session::Session;
+
+use crate::drafts::Drafts;
+use crate::fault::{Code, Fault};
+use crate::identity::ExeReader;
+use crate::lease::{Lease, LeaseTable};
+use crate::limits::Limits;
+use crate::log::Scribe;
+use crate::reaper::Reaper;
+use crate::rulebook::Rulebook;
+use crate::store::LeaseStore;
+
+/// What connections share.
+pub(crate) struct Broker {
+    pub(crate) rulebook: Rulebook,
+    /// What verbs are done with; tells the log.
+    pub(crate) session: Session,
+    /// What links are read with: the same roots and rules, and no log.
+    pub(crate) looking: Session,
+    pub(crate) table: LeaseTable,
+    pub(crate) store: Arc<dyn LeaseStore>,
+    pub(crate) scribe: Scribe,
+    pub(crate) drafts: Drafts,
+    pub(crate) reaper: Reaper,
+    pub(crate) exe: ExeReader,
+    pub(crate) limits: Limits,
+    pub(crate) boot_id: String,
+    pub(crate) tally: Tally,
+    pub(crate) boundary: crate::boundary::Boundary,
+    /// The directories above each root, by identity: what may not be granted to who is confined.
+    pub(crate) above: Vec<Vec<Identity>>,
+    /// Every message must come from the process that connected.
+    pub(crate) check_sender: bool,
+}
+
+/// Counts since the broker was started.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) calls: AtomicU64,
+    pub(crate) denied: AtomicU64,
+    pub(crate) opened: AtomicU64,
+    pub(crate) committed: AtomicU64,
+    pub(crate) acquired: AtomicU64,
+    pub(crate) ended: AtomicU64,
+    pub(crate) connections: AtomicU64,
+}
+
+impl Tally {
+    pub(crate) fn add(count: &AtomicU64) {
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Broker {
+    /// Says no to a verb that no lease may be used for.
+    pub(crate) fn not_granted(lease: &Lease, verb: Verb) -> Fault {
+        let verbs = handfast::escape(lease.record.verbs.join(",").as_bytes());
+        Fault::denied(format!(
+            "the lease does not grant {}; it grants {verbs}",
+            verb.name()
+        ))
+    }
+
+    /// A client that presents no lease, or somebody else's. Both look alike.
+    pub(crate) fn no_such_lease() -> Fault {
+        Fault::new(
+            Code::NoSuchLease,
+            "there is no such lease for this process; acquire one",
+        )
+    }
+}
+
+impl fmt::Debug for Broker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Broker")
+            .field("rulebook", &self.rulebook)
+            .field("leases", &self.table.len())
+            .finish_non_exhaustive()
+    }
+}

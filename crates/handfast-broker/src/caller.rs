@@ -1,0 +1,201 @@
+//! One connection's side of a call: who asks, and where its events go.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use handfast::{RelPath, Verb};
+use handfast_ledger::LedgerRecorder;
+
+use crate::broker::{Broker, Tally};
+use crate::clock;
+use crate::fault::Fault;
+use crate::identity::Peer;
+use crate::lease::{Lease, LeaseHandle, LeaseId};
+use crate::path::Asked;
+
+/// As many refused requests for leases are told one by one; the rest is counted.
+const TOLD_REFUSALS: u64 = 100;
+
+/// A connection's identity.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    pub(crate) number: u64,
+    pub(crate) peer: Arc<Peer>,
+    /// The recorder of the lease that was used last; most connections use one.
+    last: Option<(LeaseHandle, Arc<LedgerRecorder>)>,
+    /// For what is refused without a lease.
+    plain: Option<Arc<LedgerRecorder>>,
+    refused: u64,
+}
+
+/// A lease that the caller may use, and where its events go.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    pub(crate) lease: Arc<Lease>,
+    pub(crate) recorder: Arc<LedgerRecorder>,
+}
+
+impl Caller {
+    pub(crate) fn new(peer: Arc<Peer>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            peer,
+            last: None,
+            plain: None,
+            refused: 0,
+        }
+    }
+
+    /// The lease behind an id, if the caller is whom it was given to.
+    ///
+    /// # Errors
+    /// `NoSuchLease`, or how it ended for who presents the id of one that has.
+    pub(crate) fn present(&mut self, broker: &Broker, id: &str) -> Result<Claim, Fault> {
+        let Some(id) = LeaseId::parse(id) else {
+            return Err(Broker::no_such_lease());
+        };
+        let handle = id.handle();
+        let Some(lease) = broker.table.get(&handle) else {
+            let over = broker.table.how_ended(&handle);
+            return Err(over.map_or_else(Broker::no_such_lease, crate::lease::over));
+        };
+        if !lease.admits(&self.peer) {
+            return Err(Broker::no_such_lease());
+        }
+        let recorder = match &self.last {
+            Some((known, recorder)) if *known == handle => Arc::clone(recorder),
+            _ => {
+                let named = Some((&handle, Some(lease.fence())));
+                let recorder = broker.scribe.recorder(&self.peer, named)?;
+                self.last = Some((handle, Arc::clone(&recorder)));
+                recorder
+            }
+        };
+        Ok(Claim { lease, recorder })
+    }
+
+    /// As [`Caller::present`]; a refusal goes to the log.
+    pub(crate) fn claim(
+        &mut self,
+        broker: &Broker,
+        id: &str,
+        verb: Verb,
+        asked: &Asked,
+    ) -> Result<Claim, Fault> {
+        self.present(broker, id).map_err(|fault| {
+            let handle = LeaseHandle::of_either(id);
+            self.note_refusal(broker, handle.as_ref(), verb, asked.rel(), fault)
+        })
+    }
+
+    /// Notes a refusal before it is answered. What cannot be noted is answered as such.
+    fn note_refusal(
+        &mut self,
+        broker: &Broker,
+        handle: Option<&LeaseHandle>,
+        verb: Verb,
+        path: &RelPath,
+        fault: Fault,
+    ) -> Fault {
+        Tally::add(&broker.tally.denied);
+        let recorder = match (handle, &self.plain) {
+            (None, Some(recorder)) => Ok(Arc::clone(recorder)),
+            (None, None) => broker.scribe.recorder(&self.peer, None),
+            (Some(handle), _) => match &self.last {
+                Some((known, recorder)) if known == handle => Ok(Arc::clone(recorder)),
+                _ => {
+                    let made = broker.scribe.recorder(&self.peer, Some((handle, None)));
+                    // Kept, so that somebody who tries again and again is counted.
+                    if let Ok(recorder) = &made {
+                        self.last = Some((handle.clone(), Arc::clone(recorder)));
+                    }
+                    made
+                }
+            },
+        };
+        let recorder = match recorder {
+            Ok(recorder) => recorder,
+            Err(fault) => return fault,
+        };
+        if handle.is_none() {
+            self.plain = Some(Arc::clone(&recorder));
+        }
+        match broker.scribe.refusal(&recorder, verb, path, &fault) {
+            Ok(()) => fault,
+            Err(worse) => worse,
+        }
+    }
+
+    /// Notes that a lease was refused.
+    pub(crate) fn note_refused_lease(&mut self, broker: &Broker, fault: Fault) -> Fault {
+        self.refused += 1;
+        if self.refused > TOLD_REFUSALS {
+            return self.note_refusal(broker, None, Verb::Resolve, &RelPath::root(), fault);
+        }
+        Tally::add(&broker.tally.denied);
+        match broker.scribe.refused_lease(&self.peer, &fault) {
+            Ok(()) => fault,
+            Err(worse) => worse,
+        }
+    }
+}
+
+impl Claim {
+    /// Whether the lease, those above it and the policy let this be done, and notes it if not.
+    pub(crate) fn judge(
+        &self,
+        broker: &Broker,
+        peer: &Peer,
+        verb: Verb,
+        path: &RelPath,
+    ) -> Result<(), Fault> {
+        let why = if !self.lease.grants(verb) {
+            Broker::not_granted(&self.lease, verb)
+        } else if !self.covers(verb, path) {
+            Fault::denied("the lease does not cover this path")
+        } else if !broker.rulebook.permits(peer, verb, path) {
+            Fault::denied("the policy does not let this user do this here")
+        } else {
+            return Ok(());
+        };
+        Err(self.refuse(broker, verb, path, why))
+    }
+
+    /// Directories on the way to something covered may be looked at, and no more.
+    fn covers(&self, verb: Verb, path: &RelPath) -> bool {
+        match verb {
+            Verb::ReadDir | Verb::Walk | Verb::Metadata => {
+                self.lease.covers(path) || self.lease.leads_to_covered(path)
+            }
+            _ => self.lease.covers(path),
+        }
+    }
+
+    /// Notes a refusal before it is answered.
+    pub(crate) fn refuse(
+        &self,
+        broker: &Broker,
+        verb: Verb,
+        path: &RelPath,
+        fault: Fault,
+    ) -> Fault {
+        Tally::add(&broker.tally.denied);
+        match broker.scribe.refusal(&self.recorder, verb, path, &fault) {
+            Ok(()) => fault,
+            Err(worse) => worse,
+        }
+    }
+
+    /// Keeps the lease from ending while something is done, and notes a refusal.
+    pub(crate) fn hold(
+        &self,
+        broker: &Broker,
+        verb: Verb,
+        path: &RelPath,
+    ) -> Result<crate::lease::Held<'_>, Fault> {
+        self.lease
+            .hold(clock::now_ns())
+            .map_err(|fault| self.refuse(broker, verb, path, fault))
+    }
+}

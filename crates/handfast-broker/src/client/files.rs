@@ -1,0 +1,316 @@
+//! Files under a lease.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::types::{Entry, Opened, Stat};
+use super::{Client, ClientError};
+use crate::wire::{Big, PathField, path_field};
+
+#[derive(Deserialize)]
+struct OpenAnswer {
+    fd: usize,
+    handle: String,
+    size: Big,
+    version: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct BeginAnswer {
+    fd: usize,
+    draft: String,
+}
+
+#[derive(Deserialize)]
+struct Standing {
+    version: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Entries {
+    entries: Vec<Entry>,
+    end: bool,
+}
+
+/// A file that is being written and that nobody else sees. Dropping it leaves it to the broker,
+/// which forgets it with the connection; [`Client::abort`] says so at once.
+#[derive(Debug)]
+pub struct Draft {
+    /// The private file. It cannot grow beyond what was asked for.
+    pub file: File,
+    name: String,
+    lease: String,
+}
+
+/// A path as a parameter.
+fn with_path(mut asked: Value, key: &str, path: &[u8]) -> Value {
+    let PathField { text, base64 } = path_field(path);
+    match (text, base64) {
+        (Some(text), _) => asked[key] = text.into(),
+        (_, base64) => asked[format!("{key}_b64")] = base64.into(),
+    }
+    asked
+}
+
+fn take(mut fds: Vec<OwnedFd>, index: usize) -> Result<File, ClientError> {
+    if index >= fds.len() {
+        let error = std::io::Error::other("the broker sent no descriptor");
+        return Err(error.into());
+    }
+    Ok(File::from(fds.swap_remove(index)))
+}
+
+impl Client {
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// How the lease ended; `Denied`; `Failed` with the kind of the failure.
+    pub fn open(&mut self, lease: &str, path: impl AsRef<[u8]>) -> Result<Opened, ClientError> {
+        let asked = with_path(json!({ "lease": lease }), "path", path.as_ref());
+        self.opened("Open", &asked)
+    }
+
+    /// As [`Client::open`], and says which version was opened.
+    ///
+    /// # Errors
+    /// As [`Client::open`].
+    pub fn open_versioned(
+        &mut self,
+        lease: &str,
+        path: impl AsRef<[u8]>,
+    ) -> Result<Opened, ClientError> {
+        let asked = json!({ "lease": lease, "version": true });
+        self.opened("Open", &with_path(asked, "path", path.as_ref()))
+    }
+
+    /// Opens a file for writing in place, where the policy hands such descriptors out.
+    ///
+    /// # Errors
+    /// As [`Client::open`].
+    pub fn open_direct(
+        &mut self,
+        lease: &str,
+        path: impl AsRef<[u8]>,
+    ) -> Result<Opened, ClientError> {
+        let asked = json!({ "lease": lease, "mode": "write" });
+        self.opened("Open", &with_path(asked, "path", path.as_ref()))
+    }
+
+    /// Opens a file again after a pause, only if it is the object and the version that was seen.
+    ///
+    /// # Errors
+    /// `Stale` with what differs.
+    pub fn resume(
+        &mut self,
+        lease: &str,
+        path: impl AsRef<[u8]>,
+        handle: &str,
+        version: &str,
+    ) -> Result<Opened, ClientError> {
+        let asked = json!({ "lease": lease, "handle": handle, "version": version });
+        self.opened("Resume", &with_path(asked, "path", path.as_ref()))
+    }
+
+    fn opened(&mut self, method: &str, asked: &Value) -> Result<Opened, ClientError> {
+        let (answer, fds): (OpenAnswer, _) = self.call_with(method, asked, &[])?;
+        Ok(Opened {
+            file: take(fds, answer.fd)?,
+            handle: answer.handle,
+            size: answer.size.0,
+            version: answer.version,
+        })
+    }
+
+    /// Begins a file of at most so many bytes, which will replace or create `path`; with a
+    /// version, only if that is still the file's.
+    ///
+    /// # Errors
+    /// As [`Client::open`]; `Quota`, `Limit`.
+    pub fn begin(
+        &mut self,
+        lease: &str,
+        path: impl AsRef<[u8]>,
+        max_size: u64,
+        version: Option<&str>,
+    ) -> Result<Draft, ClientError> {
+        let mut asked = json!({ "lease": lease, "max_size": max_size.to_string() });
+        if let Some(version) = version {
+            asked["version"] = version.into();
+        }
+        self.begun(lease, &with_path(asked, "path", path.as_ref()))
+    }
+
+    /// As [`Client::begin`], for a name that must be free.
+    ///
+    /// # Errors
+    /// As [`Client::begin`].
+    pub fn begin_new(
+        &mut self,
+        lease: &str,
+        path: impl AsRef<[u8]>,
+        max_size: u64,
+    ) -> Result<Draft, ClientError> {
+        let asked = json!({ "lease": lease, "max_size": max_size.to_string(), "new": true });
+        self.begun(lease, &with_path(asked, "path", path.as_ref()))
+    }
+
+    fn begun(&mut self, lease: &str, asked: &Value) -> Result<Draft, ClientError> {
+        let (answer, fds): (BeginAnswer, _) = self.call_with("Begin", asked, &[])?;
+        Ok(Draft {
+            file: take(fds, answer.fd)?,
+            name: answer.draft,
+            lease: lease.to_owned(),
+        })
+    }
+
+    /// Publishes the first `size` bytes of a draft; gives the new version.
+    ///
+    /// # Errors
+    /// `Stale` if the file is not the version that was named; how the lease ended. Nothing is
+    /// visible then.
+    pub fn commit(&mut self, draft: &Draft, size: u64) -> Result<Option<String>, ClientError> {
+        let asked = json!({ "lease": draft.lease, "draft": draft.name, "size": size.to_string() });
+        self.call("Commit", &asked)
+            .map(|done: Standing| done.version)
+    }
+
+    /// Drops a draft.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub fn abort(&mut self, draft: &Draft) -> Result<(), ClientError> {
+        let asked = json!({ "lease": draft.lease, "draft": draft.name });
+        self.call("Abort", &asked).map(|_: Value| ())
+    }
+
+    /// Begins, fills and commits in one.
+    ///
+    /// # Errors
+    /// As [`Client::begin`] and [`Client::commit`].
+    pub fn write(
+        &mut self,
+        lease: &str,
+        path: impl AsRef<[u8]>,
+        data: &[u8],
+        version: Option<&str>,
+    ) -> Result<Option<String>, ClientError> {
+        let draft = self.begin(lease, path, data.len() as u64, version)?;
+        draft.file.write_all_at(data, 0)?;
+        self.commit(&draft, data.len() as u64)
+    }
+
+    /// Adds to the end of a file.
+    ///
+    /// # Errors
+    /// As [`Client::open`].
+    pub fn append(
+        &mut self,
+        lease: &str,
+        path: impl AsRef<[u8]>,
+        data: &[u8],
+    ) -> Result<(), ClientError> {
+        let asked = json!({ "lease": lease, "data_b64": STANDARD.encode(data) });
+        self.call("Append", &with_path(asked, "path", path.as_ref()))
+            .map(|_: Value| ())
+    }
+
+    /// Makes a directory; with `parents`, those above it too.
+    ///
+    /// # Errors
+    /// As [`Client::open`].
+    pub fn mkdir(
+        &mut self,
+        lease: &str,
+        path: impl AsRef<[u8]>,
+        parents: bool,
+    ) -> Result<(), ClientError> {
+        let asked = json!({ "lease": lease, "parents": parents });
+        self.call("Mkdir", &with_path(asked, "path", path.as_ref()))
+            .map(|_: Value| ())
+    }
+
+    /// Renames; `mode` is `no-replace`, `replace` or `exchange`.
+    ///
+    /// # Errors
+    /// As [`Client::open`].
+    pub fn rename(
+        &mut self,
+        lease: &str,
+        from: impl AsRef<[u8]>,
+        to: impl AsRef<[u8]>,
+        mode: &str,
+    ) -> Result<(), ClientError> {
+        let asked = with_path(
+            json!({ "lease": lease, "mode": mode }),
+            "path",
+            from.as_ref(),
+        );
+        self.call("Rename", &with_path(asked, "to", to.as_ref()))
+            .map(|_: Value| ())
+    }
+
+    /// Removes; `kind` is `file`, `dir` or `tree`.
+    ///
+    /// # Errors
+    /// As [`Client::open`].
+    pub fn remove(
+        &mut self,
+        lease: &str,
+        path: impl AsRef<[u8]>,
+        kind: &str,
+    ) -> Result<(), ClientError> {
+        let asked = json!({ "lease": lease, "kind": kind });
+        self.call("Remove", &with_path(asked, "path", path.as_ref()))
+            .map(|_: Value| ())
+    }
+
+    /// Facts about what a path leads to.
+    ///
+    /// # Errors
+    /// As [`Client::open`].
+    pub fn stat(&mut self, lease: &str, path: impl AsRef<[u8]>) -> Result<Stat, ClientError> {
+        let asked = with_path(json!({ "lease": lease }), "path", path.as_ref());
+        self.call("Stat", &asked)
+    }
+
+    /// The entries of a directory that the lease shows, in byte order.
+    ///
+    /// # Errors
+    /// As [`Client::open`].
+    pub fn list_dir(
+        &mut self,
+        lease: &str,
+        path: impl AsRef<[u8]>,
+    ) -> Result<Vec<Entry>, ClientError> {
+        let mut found: Vec<Entry> = Vec::new();
+        loop {
+            let mut asked = with_path(json!({ "lease": lease }), "path", path.as_ref());
+            if let Some(last) = found.last() {
+                asked = with_path(asked, "after", &last.name());
+            }
+            let page: Entries = self.call("ListDir", &asked)?;
+            let end = page.end || page.entries.is_empty();
+            found.extend(page.entries);
+            if end {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// The entries of a tree that the lease shows; names are paths below its top.
+    ///
+    /// # Errors
+    /// As [`Client::open`].
+    pub fn walk(&mut self, lease: &str, path: impl AsRef<[u8]>) -> Result<Vec<Entry>, ClientError> {
+        let asked = with_path(json!({ "lease": lease }), "path", path.as_ref());
+        let mut found = Vec::new();
+        self.call_more("Walk", &asked, |page: Entries| found.extend(page.entries))?;
+        Ok(found)
+    }
+}

@@ -1,0 +1,110 @@
+//! Leases, in Vault's words.
+
+use std::os::fd::BorrowedFd;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::types::{Acquire, Acquired, LeaseInfo, Revoked};
+use super::{Client, ClientError};
+
+#[derive(Deserialize)]
+struct One {
+    lease: LeaseInfo,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    leases: Vec<LeaseInfo>,
+    end: bool,
+}
+
+impl Client {
+    /// What the broker says about itself.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub fn info(&mut self) -> Result<Value, ClientError> {
+        self.call("Info", &json!({}))
+    }
+
+    /// Asks for a lease.
+    ///
+    /// # Errors
+    /// `Denied` if the policy says no, `Limit`; otherwise as [`Client::call`].
+    pub fn acquire(&mut self, wanted: &Acquire) -> Result<Acquired, ClientError> {
+        self.call("Acquire", wanted)
+    }
+
+    /// Asks for a lease that another process of this user shall hold, named by its pidfd.
+    ///
+    /// # Errors
+    /// As [`Client::acquire`].
+    pub fn acquire_for(
+        &mut self,
+        wanted: &Acquire,
+        holder: BorrowedFd<'_>,
+    ) -> Result<Acquired, ClientError> {
+        let mut wanted = wanted.clone();
+        wanted.holder = Some(0);
+        let (acquired, _) = self.call_with("Acquire", &wanted, &[holder])?;
+        Ok(acquired)
+    }
+
+    /// Makes a lease longer: so many seconds from now, as far as it may be.
+    ///
+    /// # Errors
+    /// `LeaseExpired` once it has run out.
+    pub fn renew(&mut self, lease: &str, seconds: Option<u64>) -> Result<LeaseInfo, ClientError> {
+        let mut asked = json!({ "lease": lease });
+        if let Some(seconds) = seconds {
+            asked["increment"] = seconds.into();
+        }
+        self.call("Renew", &asked).map(|one: One| one.lease)
+    }
+
+    /// Shows a lease, by id or handle.
+    ///
+    /// # Errors
+    /// `NoSuchLease`, or how it ended.
+    pub fn lookup(&mut self, lease: &str) -> Result<LeaseInfo, ClientError> {
+        self.call("Lookup", &json!({ "lease": lease }))
+            .map(|one: One| one.lease)
+    }
+
+    /// All leases below a prefix that this user may see.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub fn list(&mut self, prefix: &str) -> Result<Vec<LeaseInfo>, ClientError> {
+        let mut found: Vec<LeaseInfo> = Vec::new();
+        loop {
+            let mut asked = json!({ "prefix": prefix });
+            if let Some(last) = found.last() {
+                asked["after"] = last.handle.as_str().into();
+            }
+            let page: Page = self.call("List", &asked)?;
+            let end = page.end || page.leases.is_empty();
+            found.extend(page.leases);
+            if end {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Ends a lease, by id or handle, and all below it.
+    ///
+    /// # Errors
+    /// `NoSuchLease`, or how it ended before.
+    pub fn revoke(&mut self, lease: &str) -> Result<Revoked, ClientError> {
+        self.call("Revoke", &json!({ "lease": lease }))
+    }
+
+    /// Ends all leases below a prefix.
+    ///
+    /// # Errors
+    /// `Denied` for what is not this user's.
+    pub fn revoke_prefix(&mut self, prefix: &str) -> Result<Revoked, ClientError> {
+        self.call("RevokePrefix", &json!({ "prefix": prefix }))
+    }
+}

@@ -1,0 +1,139 @@
+//! The client: blocking, one call at a time.
+
+mod error;
+mod files;
+mod leases;
+mod types;
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub use error::ClientError;
+pub use files::Draft;
+pub use types::{Acquire, Acquired, Entry, LeaseInfo, Opened, Outstanding, Revoked, Stat};
+
+use crate::fault::Fault;
+use crate::wire::{Call, Channel};
+
+/// How long an answer may take. A commit waits for the disk.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A connection to a broker.
+#[derive(Debug)]
+pub struct Client {
+    channel: Channel,
+}
+
+impl Client {
+    /// Connects to a broker's socket.
+    ///
+    /// # Errors
+    /// What the system says; `ConnectionRefused` if nobody listens.
+    pub fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::over(UnixStream::connect(path)?)
+    }
+
+    /// Uses a socket that is connected.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn over(socket: UnixStream) -> io::Result<Self> {
+        socket.set_read_timeout(Some(PATIENCE))?;
+        Ok(Self {
+            channel: Channel::new(socket, PATIENCE)?,
+        })
+    }
+
+    /// Calls any method of the broker; `method` is its name without the interface.
+    ///
+    /// # Errors
+    /// The broker's refusal, or trouble with the connection. After trouble the connection is of no
+    /// use any more.
+    pub fn call<P: Serialize, R: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        parameters: &P,
+    ) -> Result<R, ClientError> {
+        self.call_with(method, parameters, &[])
+            .map(|(answer, _)| answer)
+    }
+
+    /// As [`Client::call`], with descriptors in both directions.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub fn call_with<P: Serialize, R: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        parameters: &P,
+        fds: &[BorrowedFd<'_>],
+    ) -> Result<(R, Vec<OwnedFd>), ClientError> {
+        self.ask(method, parameters, false, fds)?;
+        let (value, fds, _) = self.answer()?;
+        Ok((serde_json::from_value(value)?, fds))
+    }
+
+    /// Calls a method that answers in parts.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub fn call_more<P: Serialize, R: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        parameters: &P,
+        mut each: impl FnMut(R),
+    ) -> Result<(), ClientError> {
+        self.ask(method, parameters, true, &[])?;
+        loop {
+            let (value, _, continues) = self.answer()?;
+            each(serde_json::from_value(value)?);
+            if !continues {
+                return Ok(());
+            }
+        }
+    }
+
+    fn ask<P: Serialize>(
+        &mut self,
+        method: &str,
+        parameters: &P,
+        more: bool,
+        fds: &[BorrowedFd<'_>],
+    ) -> Result<(), ClientError> {
+        let method = if method.contains('.') {
+            method.to_owned()
+        } else {
+            format!("io.handfast.Broker.{method}")
+        };
+        let call = Call {
+            method: &method,
+            parameters,
+            more,
+        };
+        let mut json = serde_json::to_vec(&call)?;
+        match self.channel.send(&mut json, fds) {
+            // Who was turned away at the door finds the reason waiting.
+            Err(crate::wire::Trouble::Closed) => Ok(()),
+            sent => Ok(sent.map_err(io::Error::from)?),
+        }
+    }
+
+    fn answer(&mut self) -> Result<(Value, Vec<OwnedFd>, bool), ClientError> {
+        let frame = self.channel.receive().map_err(io::Error::from)?;
+        let mut reply: Value = serde_json::from_slice(&frame.json)?;
+        let parameters = reply.get_mut("parameters").map(Value::take);
+        let parameters = parameters.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+        if let Some(name) = reply.get("error").and_then(Value::as_str) {
+            return Err(Fault::from_wire(name, &parameters).into());
+        }
+        let continues = reply.get("continues") == Some(&Value::Bool(true));
+        Ok((parameters, frame.fds, continues))
+    }
+}

@@ -1,0 +1,163 @@
+//! Files that were begun and not committed.
+//!
+//! A client writes into a memory file that cannot grow beyond what was reserved, and whose seals
+//! it cannot change. It is private until its content is copied into a fresh file that the client
+//! never held. Whoever keeps the descriptor afterwards writes into memory that nobody reads.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use handfast::Version;
+use rustix::fs::{MemfdFlags, SealFlags};
+
+use crate::fault::{Code, Fault};
+use crate::lease::{LeaseHandle, hex};
+use crate::limits::Limits;
+use crate::path::Asked;
+
+/// What must be true of the name when the draft is committed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Expect {
+    /// Nothing: it is replaced or created.
+    Anything,
+    /// It is free.
+    Free,
+    /// The file is still this version.
+    Version(Version),
+}
+
+/// One draft.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) lease: LeaseHandle,
+    pub(crate) connection: u64,
+    pub(crate) uid: u32,
+    /// The root it will go to.
+    pub(crate) root: usize,
+    pub(crate) asked: Asked,
+    pub(crate) expect: Expect,
+    pub(crate) max_size: u64,
+    pub(crate) file: OwnedFd,
+}
+
+/// All drafts.
+#[derive(Debug, Default)]
+pub(crate) struct Drafts {
+    inner: Mutex<HashMap<String, Draft>>,
+}
+
+impl Drafts {
+    fn hold(&self) -> MutexGuard<'_, HashMap<String, Draft>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a draft and gives it a name, if all of its kind together stay within the limits.
+    /// `room` says how much more the quota of its root allows.
+    pub(crate) fn begin(
+        &self,
+        draft: Draft,
+        limits: &Limits,
+        room: Option<u64>,
+    ) -> Result<String, Fault> {
+        let mut random = [0; 16];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
+            .map_err(|_| Fault::new(Code::Unavailable, "the system has no random bytes"))?;
+        let mut drafts = self.hold();
+        let sum = |wanted: &dyn Fn(&Draft) -> bool| -> u64 {
+            let found = drafts.values().filter(|other| wanted(other));
+            found.map(|other| other.max_size).sum()
+        };
+        let here = drafts
+            .values()
+            .filter(|other| other.connection == draft.connection);
+        if here.count() >= limits.drafts {
+            let why = "too many files were begun on this connection; commit or abort some";
+            return Err(Fault::new(Code::Limit, why));
+        }
+        if sum(&|other| other.uid == draft.uid) + draft.max_size > limits.draft_bytes_per_user {
+            let why = "the files that were begun are too large together; commit or abort some";
+            return Err(Fault::new(Code::Limit, why));
+        }
+        if let Some(room) = room
+            && sum(&|other| other.root == draft.root) + draft.max_size > room
+        {
+            let why = "the quota has no room for that, with what others have begun";
+            return Err(Fault::new(Code::Quota, why).of_kind(handfast::ErrorKind::Quota));
+        }
+        let name = hex(&random);
+        drafts.insert(name.clone(), draft);
+        Ok(name)
+    }
+
+    /// Takes a draft out, for who began it under the same lease on the same connection.
+    pub(crate) fn take(&self, name: &str, lease: &LeaseHandle, connection: u64) -> Option<Draft> {
+        let mut drafts = self.hold();
+        let draft = drafts.get(name)?;
+        if draft.connection != connection || draft.lease != *lease {
+            return None;
+        }
+        drafts.remove(name)
+    }
+
+    /// Drops what a connection began.
+    pub(crate) fn drop_connection(&self, connection: u64) {
+        self.hold()
+            .retain(|_, draft| draft.connection != connection);
+    }
+
+    /// Drops what was begun under a lease.
+    pub(crate) fn drop_lease(&self, lease: &LeaseHandle) {
+        self.hold().retain(|_, draft| draft.lease != *lease);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.hold().len()
+    }
+}
+
+/// A memory file of a fixed size.
+pub(crate) fn memory_file(size: u64) -> io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // Kernels before 6.3 do not know the flag that says "no program".
+    let file = rustix::fs::memfd_create("handfast-draft", flags | MemfdFlags::NOEXEC_SEAL)
+        .or_else(|_| rustix::fs::memfd_create("handfast-draft", flags))?;
+    rustix::fs::ftruncate(&file, size)?;
+    let seals = SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+    rustix::fs::fcntl_add_seals(&file, seals)?;
+    Ok(file)
+}
+
+/// The first bytes of a memory file, as they are now.
+pub(crate) fn read_exactly(file: &OwnedFd, size: u64) -> io::Result<Vec<u8>> {
+    let size = usize::try_from(size).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+    let mut data = vec![0; size];
+    let mut done = 0;
+    while done < size {
+        match rustix::io::pread(file, &mut data[done..], done as u64) {
+            Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+            Ok(count) => done += count,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draft_neither_grows_nor_shrinks_nor_loses_its_seals() {
+        let file = memory_file(4096).unwrap();
+        assert_eq!(rustix::io::pwrite(&file, b"abc", 4093).unwrap(), 3);
+        assert!(rustix::io::pwrite(&file, b"abc", 4096).is_err());
+        assert!(rustix::fs::ftruncate(&file, 8192).is_err());
+        assert!(rustix::fs::ftruncate(&file, 0).is_err());
+        assert!(rustix::fs::fcntl_add_seals(&file, SealFlags::WRITE).is_err());
+        assert_eq!(&read_exactly(&file, 4096).unwrap()[4093..], b"abc");
+        assert!(read_exactly(&file, 4097).is_err());
+    }
+}

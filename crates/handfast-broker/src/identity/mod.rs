@@ -1,0 +1,12 @@
+//! Who is at the other end, as the kernel knows it.
+
+mod exe;
+mod names;
+mod peer;
+mod process;
+
+pub use exe::{ExeReader, serve_witness, witness_socket_from_stdin};
+pub(crate) use names::{gid_of, uid_of};
+pub(crate) use peer::Peer;
+pub use process::ProcessRef;
+pub(crate) use process::{Process, boot_id};

@@ -1,0 +1,96 @@
+//! The process at the other end of a connection.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use handfast_ledger::event::{U64, Workload};
+
+use super::exe::ExeReader;
+use super::process::{Process, ProcessRef};
+use crate::sys;
+
+/// Who connected. Numbers come from the kernel with the connection; what has to be read elsewhere
+/// is thrown away if the process has ended meanwhile.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) groups: Vec<u32>,
+    /// Its number, for people; nothing is decided by it.
+    pub(crate) pid: u32,
+    /// Nothing where the kernel does not identify processes: no lease is bound to one then.
+    pub(crate) process: Option<Arc<Process>>,
+    pub(crate) cgroup: Option<u64>,
+    pub(crate) exe: Option<String>,
+}
+
+impl Peer {
+    /// Asks the kernel who connected.
+    ///
+    /// # Errors
+    /// If it does not say.
+    pub(crate) fn of(socket: BorrowedFd<'_>, exe: &ExeReader) -> io::Result<Self> {
+        let credentials = rustix::net::sockopt::socket_peercred(socket)?;
+        let process = sys::peer_pidfd(socket).and_then(Process::of).ok();
+        // A process that is gone has no control group and no program any more.
+        let alive = process.as_ref().filter(|process| process.is_alive());
+        let cgroup = alive.and_then(|process| process.info().ok()?.cgroup);
+        let exe = alive.and_then(|process| exe.read(process));
+        Ok(Self {
+            uid: credentials.uid.as_raw(),
+            gid: credentials.gid.as_raw(),
+            groups: sys::peer_groups(socket).unwrap_or_default(),
+            pid: u32::try_from(credentials.pid.as_raw_pid()).unwrap_or(0),
+            process: process.map(Arc::new),
+            cgroup,
+            exe,
+        })
+    }
+
+    /// Which process it is, where that is known.
+    pub(crate) fn process_ref(&self) -> Option<ProcessRef> {
+        self.process.as_ref().map(|process| process.id())
+    }
+
+    /// Whether a pidfd that came with a message is this process.
+    pub(crate) fn is_sender(&self, sender: BorrowedFd<'_>) -> bool {
+        let Some(process) = &self.process else {
+            return false;
+        };
+        match (
+            rustix::fs::fstat(sender),
+            rustix::fs::fstat(process.as_fd()),
+        ) {
+            (Ok(a), Ok(b)) => (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino),
+            _ => false,
+        }
+    }
+
+    /// The control group it is in now, which may be another than when it connected.
+    pub(crate) fn current_cgroup(&self) -> Option<u64> {
+        let process = self.process.as_ref()?;
+        let cgroup = process.info().ok()?.cgroup;
+        cgroup.filter(|_| process.is_alive())
+    }
+
+    /// As the log names it.
+    pub(crate) fn workload(&self) -> Workload<'static> {
+        Workload {
+            pid: Some(self.pid),
+            uid: Some(self.uid),
+            gid: Some(self.gid),
+            cgroup_id: self.cgroup.map(U64),
+            exe: self.exe.clone().map(Into::into),
+            auth: Some(if self.process.is_some() {
+                "peerpidfd".into()
+            } else {
+                "peercred".into()
+            }),
+            run_id: self
+                .process_ref()
+                .map(|id| format!("pidfs:{}", id.inode).into()),
+            ..Workload::default()
+        }
+    }
+}

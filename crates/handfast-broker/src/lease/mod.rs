@@ -1,0 +1,16 @@
+//! Leases: what was granted to whom, until when.
+
+mod id;
+mod live;
+mod outstanding;
+mod record;
+mod table;
+mod verbs;
+
+pub(crate) use id::hex;
+pub use id::{LeaseHandle, LeaseId};
+pub(crate) use live::{Held, Lease, over};
+pub(crate) use outstanding::{Given, GivenMode};
+pub use record::{Bound, Ended, LeaseRecord};
+pub(crate) use table::{LeaseTable, Room};
+pub use verbs::VerbSet;

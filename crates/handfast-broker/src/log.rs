@@ -1,0 +1,225 @@
+//! Every decision goes to the ledger, with the lease and who asked.
+//!
+//! The session's verbs tell one recorder. Which lease they are done under, and for whom, differs
+//! from call to call, so that recorder passes every event on to the one that the calling thread
+//! has named. A thread that has named none gets nothing done.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use handfast::{Backend, Decision, Event, Identity, RecordError, Recorder, RelPath, Verb};
+use handfast_ledger::event::{
+    DecisionField, Entry, EventKind, Lease as LeaseField, Record, Request, U64, Workload, rfc3339,
+};
+use handfast_ledger::{Context, Ledger, LedgerRecorder};
+
+use crate::clock;
+use crate::fault::{Code, Fault};
+use crate::identity::Peer;
+use crate::lease::{Lease, LeaseHandle};
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<LedgerRecorder>>> = const { RefCell::new(None) };
+}
+
+/// The session's recorder: passes events on to the one of the call.
+#[derive(Debug)]
+pub(crate) struct Switch;
+
+impl Recorder for Switch {
+    fn record(&self, event: &Event<'_>) -> Result<(), RecordError> {
+        CURRENT.with_borrow(|current| match current {
+            Some(recorder) => recorder.record(event),
+            None => Err(RecordError::Refused(
+                "nobody said on whose behalf".to_owned(),
+            )),
+        })
+    }
+}
+
+/// Does something with every event going to a recorder.
+pub(crate) fn recorded<T>(recorder: &Arc<LedgerRecorder>, act: impl FnOnce() -> T) -> T {
+    /// Back to nobody, also if the act panics.
+    struct Reset;
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            CURRENT.set(None);
+        }
+    }
+    CURRENT.set(Some(Arc::clone(recorder)));
+    let _reset = Reset;
+    act()
+}
+
+/// Writes the broker's own events.
+#[derive(Debug)]
+pub(crate) struct Scribe {
+    ledger: Arc<Ledger>,
+    policy_sha256: String,
+    /// For events about a path that belongs to no root.
+    root: Identity,
+    backend: Backend,
+}
+
+impl Scribe {
+    pub(crate) fn new(
+        ledger: Arc<Ledger>,
+        policy_sha256: String,
+        root: Identity,
+        backend: Backend,
+    ) -> Self {
+        Self {
+            ledger,
+            policy_sha256,
+            root,
+            backend,
+        }
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// A recorder for what a peer does under a lease.
+    pub(crate) fn recorder(
+        &self,
+        peer: &Peer,
+        lease: Option<(&LeaseHandle, Option<u64>)>,
+    ) -> Result<Arc<LedgerRecorder>, Fault> {
+        let mut context = Context::new()
+            .workload(peer.workload())
+            .policy_sha256(self.policy_sha256.as_str());
+        if let Some((handle, fence)) = lease {
+            context = context.lease(LeaseField {
+                id: handle.as_str().to_owned().into(),
+                fence: fence.map(U64),
+                ..LeaseField::default()
+            });
+        }
+        LedgerRecorder::new(Arc::clone(&self.ledger), context)
+            .map(Arc::new)
+            .map_err(unavailable)
+    }
+
+    /// Notes that the broker itself said no.
+    pub(crate) fn refusal(
+        &self,
+        recorder: &LedgerRecorder,
+        verb: Verb,
+        path: &RelPath,
+        fault: &Fault,
+    ) -> Result<(), Fault> {
+        let mut event = Event::begin(verb, path, self.root, self.backend);
+        event.decision = Decision::Refused {
+            kind: fault.log_kind(),
+            why: fault.why().to_owned(),
+        };
+        recorder
+            .record(&event)
+            .map_err(|error| Fault::new(Code::Unavailable, error.to_string()))
+    }
+
+    /// Notes something about a lease.
+    pub(crate) fn lease(
+        &self,
+        kind: EventKind,
+        lease: &Lease,
+        by: Option<&Peer>,
+        why: Option<&str>,
+    ) -> Result<(), Fault> {
+        let mut record = Record::about_log(kind);
+        record.wl = Some(by.map_or_else(
+            || Workload {
+                uid: Some(lease.record.uid),
+                ..Workload::default()
+            },
+            Peer::workload,
+        ));
+        record.lease = Some(LeaseField {
+            id: lease.record.handle.as_str().into(),
+            expires: Some(rfc3339(clock::wall_of(lease.expires_ns())).into()),
+            purpose: lease.record.purpose.as_deref().map(Into::into),
+            fence: Some(U64(lease.fence())),
+        });
+        record.decision = Some(DecisionField {
+            allow: true,
+            why: why.map(Into::into),
+            policy_sha256: Some(self.policy_sha256.as_str().into()),
+            ..DecisionField::default()
+        });
+        if kind == EventKind::LeaseAcquire {
+            record.req = Some(Request {
+                flags: Some(lease.record.verbs.join(",").into()),
+                ..Request::default()
+            });
+            record.entries = lease
+                .record
+                .paths
+                .iter()
+                .map(|pattern| Entry {
+                    path: Some(pattern.as_str().into()),
+                    kind: "pattern".into(),
+                    ..Entry::default()
+                })
+                .collect();
+        }
+        self.append(&record)
+    }
+
+    /// Notes what is still out when a lease ends.
+    pub(crate) fn outstanding(&self, lease: &Lease) -> Result<(), Fault> {
+        let out = lease.outstanding.lock();
+        let out = out.unwrap_or_else(std::sync::PoisonError::into_inner);
+        if out.count() == 0 {
+            return Ok(());
+        }
+        let mut record = Record::about_log(EventKind::FdOutstanding);
+        record.lease = Some(LeaseField {
+            id: lease.record.handle.as_str().into(),
+            ..LeaseField::default()
+        });
+        record.wl = Some(Workload {
+            uid: Some(lease.record.uid),
+            ..Workload::default()
+        });
+        record.decision = Some(DecisionField {
+            allow: true,
+            why: Some(format!("{} descriptors may still be open", out.count()).into()),
+            ..DecisionField::default()
+        });
+        record.entries = out
+            .iter()
+            .map(|given| {
+                let request = Request::of(&given.path);
+                Entry {
+                    path: request.path,
+                    path_b64: request.path_b64,
+                    kind: given.mode.name().into(),
+                }
+            })
+            .collect();
+        self.append(&record)
+    }
+
+    /// Notes that somebody was refused a lease.
+    pub(crate) fn refused_lease(&self, peer: &Peer, fault: &Fault) -> Result<(), Fault> {
+        let mut record = Record::about_log(EventKind::LeaseAcquire);
+        record.wl = Some(peer.workload());
+        record.decision = Some(DecisionField {
+            allow: false,
+            kind: Some(fault.log_kind().name().into()),
+            why: Some(fault.why().into()),
+            policy_sha256: Some(self.policy_sha256.as_str().into()),
+            ..DecisionField::default()
+        });
+        self.append(&record)
+    }
+
+    fn append(&self, record: &Record<'_>) -> Result<(), Fault> {
+        self.ledger.append(record).map(drop).map_err(unavailable)
+    }
+}
+
+fn unavailable(error: handfast_ledger::Error) -> Fault {
+    Fault::new(Code::Unavailable, format!("the log takes nothing: {error}"))
+}

@@ -1,0 +1,184 @@
+//! `Renew`, `Lookup`, `List`, `Revoke`, `RevokePrefix`.
+
+use std::sync::Arc;
+
+use handfast_ledger::event::EventKind;
+use serde::{Deserialize, Serialize};
+
+use super::answer::Answer;
+use super::view::{LeaseView, OutstandingView, outstanding_of};
+use crate::broker::Broker;
+use crate::caller::Caller;
+use crate::clock;
+use crate::fault::{Code, Fault};
+use crate::lease::{Ended, Lease, LeaseHandle, LeaseId, over};
+
+/// As many leases stand in one answer.
+const PAGE: usize = 200;
+/// As many outstanding descriptors stand in one answer.
+const MOST_OUT: usize = 500;
+
+/// A lease, by id or by handle.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Which {
+    lease: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Renew {
+    lease: String,
+    /// Seconds from now.
+    increment: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListLeases {
+    prefix: Option<String>,
+    /// The last handle of the page before.
+    after: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Prefix {
+    prefix: String,
+}
+
+#[derive(Debug, Serialize)]
+struct One<'a> {
+    lease: LeaseView<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Page<'a> {
+    leases: Vec<LeaseView<'a>>,
+    end: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Revoked {
+    ended: usize,
+    outstanding: Vec<OutstandingView>,
+}
+
+impl Broker {
+    pub(crate) fn renew(&self, caller: &mut Caller, asked: Renew) -> Result<Answer, Fault> {
+        let claim = caller.present(self, &asked.lease)?;
+        let lease = &claim.lease;
+        let now = clock::now_ns();
+        // Behind the gate, so that a lease that ends right now is not made longer.
+        let _held = lease.hold(now)?;
+        let seconds = asked.increment.unwrap_or(self.rulebook.terms.ttl.as_secs());
+        if seconds == 0 {
+            return Err(Fault::parameter("increment", "at least a second"));
+        }
+        let wanted = now.saturating_add(seconds.saturating_mul(1_000_000_000));
+        let expires = wanted.min(lease.record.limit_ns);
+        let wall = clock::wall_ns();
+        let fence = self
+            .store
+            .extend(&lease.record.handle, expires, wall)
+            .map_err(|error| Fault::new(Code::Unavailable, error.to_string()))?;
+        let sooner = expires < lease.own_expiry_ns();
+        lease.extend(expires, wall, fence);
+        if sooner {
+            self.reaper.expect(&lease.record.handle, expires);
+        }
+        let why = (expires < wanted).then_some("capped by max_ttl");
+        self.scribe
+            .lease(EventKind::LeaseRenew, lease, Some(&caller.peer), why)?;
+        Answer::of(&One {
+            lease: LeaseView::of(lease),
+        })
+    }
+
+    pub(crate) fn lookup(&self, caller: &Caller, asked: &Which) -> Result<Answer, Fault> {
+        let lease = self.own_lease(caller, &asked.lease)?;
+        Answer::of(&One {
+            lease: LeaseView::of(&lease),
+        })
+    }
+
+    pub(crate) fn list(&self, caller: &Caller, asked: &ListLeases) -> Result<Answer, Fault> {
+        let prefix = asked.prefix.as_deref().unwrap_or_default();
+        let mut found = self.table.below(prefix);
+        if !self.rulebook.is_keeper(&caller.peer) {
+            found.retain(|lease| lease.record.uid == caller.peer.uid);
+        }
+        if let Some(after) = &asked.after {
+            found.retain(|lease| lease.record.handle.as_str() > after.as_str());
+        }
+        let end = found.len() <= PAGE;
+        found.truncate(PAGE);
+        Answer::of(&Page {
+            leases: found.iter().map(|lease| LeaseView::of(lease)).collect(),
+            end,
+        })
+    }
+
+    pub(crate) fn revoke(&self, caller: &Caller, asked: &Which) -> Result<Answer, Fault> {
+        let lease = self.own_lease(caller, &asked.lease)?;
+        // Who presents the id gives the lease back; who knows its handle takes it away.
+        let how = match LeaseId::parse(&asked.lease) {
+            Some(_) if lease.admits(&caller.peer) => Ended::Released,
+            _ => Ended::Revoked,
+        };
+        self.answer_end(self.end(&lease, how, Some(&caller.peer))?)
+    }
+
+    pub(crate) fn revoke_prefix(&self, caller: &Caller, asked: &Prefix) -> Result<Answer, Fault> {
+        let own = format!("u{}", caller.peer.uid);
+        let prefix = asked.prefix.trim_end_matches('/');
+        let is_own = prefix == own || prefix.starts_with(&format!("{own}/"));
+        if !is_own && !self.rulebook.is_keeper(&caller.peer) {
+            let why = format!("only leases below `{own}/` are this user's to revoke");
+            return Err(Fault::denied(why));
+        }
+        let mut ended = Vec::new();
+        let mut trouble = None;
+        for lease in self.table.below(prefix) {
+            match self.end(&lease, Ended::Revoked, Some(&caller.peer)) {
+                Ok(more) => ended.extend(more),
+                // The others shall end all the same.
+                Err(fault) => trouble = Some(fault),
+            }
+        }
+        match trouble {
+            Some(fault) => Err(fault),
+            None => self.answer_end(ended),
+        }
+    }
+
+    fn answer_end(&self, ended: Vec<Arc<Lease>>) -> Result<Answer, Fault> {
+        let outstanding = ended.iter().flat_map(|lease| outstanding_of(lease));
+        Answer::of(&Revoked {
+            ended: ended.len(),
+            outstanding: outstanding.take(MOST_OUT).collect(),
+        })
+    }
+
+    /// A lease of the caller's user, by id or handle; any lease for who keeps the broker.
+    fn own_lease(&self, caller: &Caller, text: &str) -> Result<Arc<Lease>, Fault> {
+        let handle = LeaseHandle::of_either(text).ok_or_else(Self::no_such_lease)?;
+        let keeper = self.rulebook.is_keeper(&caller.peer);
+        let lease = match self.table.get(&handle) {
+            Some(lease) => lease,
+            None if keeper || LeaseId::parse(text).is_some() => {
+                let how = self.table.how_ended(&handle);
+                return Err(how.map_or_else(Self::no_such_lease, over));
+            }
+            None => return Err(Self::no_such_lease()),
+        };
+        if !keeper && lease.record.uid != caller.peer.uid {
+            return Err(Self::no_such_lease());
+        }
+        // Its time may be over though nobody has cleared it away yet.
+        if clock::now_ns() >= lease.expires_ns() {
+            return Err(over(Ended::Expired));
+        }
+        Ok(lease)
+    }
+}

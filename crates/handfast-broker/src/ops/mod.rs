@@ -1,0 +1,13 @@
+//! What can be asked of the broker: one file a group of methods.
+
+mod acquire;
+mod answer;
+mod leases;
+mod look;
+mod names;
+mod open;
+mod status;
+mod view;
+mod write;
+
+pub(crate) use answer::{Answer, parameters};

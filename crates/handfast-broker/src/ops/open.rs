@@ -1,0 +1,228 @@
+//! `Open` and `Resume`: a file is opened on behalf of the caller, and its descriptor handed over.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use handfast::{Metadata, RelPath, Verb, Version};
+use handfast_session::policy::Writes;
+use handfast_session::{Error as SessionError, OpenOptions, SessionFile};
+use serde::{Deserialize, Serialize};
+
+use super::answer::Answer;
+use crate::broker::{Broker, Tally};
+use crate::caller::{Caller, Claim};
+use crate::differs;
+use crate::fault::{Code, Fault};
+use crate::lease::{Given, GivenMode};
+use crate::path::{Asked, Last, absolute};
+use crate::wire::{Big, PathField};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Open {
+    lease: String,
+    path: Option<String>,
+    path_b64: Option<String>,
+    /// `read`, or `write` where the policy hands out descriptors that write in place.
+    mode: Option<String>,
+    /// Tell which version it is, for a later `Resume` or `Begin`.
+    version: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Resume {
+    lease: String,
+    path: Option<String>,
+    path_b64: Option<String>,
+    handle: String,
+    version: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Opened {
+    /// The descriptor's index in this message.
+    fd: u32,
+    /// Which object it is, whatever its name.
+    handle: String,
+    size: Big,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+}
+
+/// How often a file that changes while it is opened is opened again.
+const TRIES: u32 = 8;
+
+impl Broker {
+    pub(crate) fn open(&self, caller: &mut Caller, asked: Open) -> Result<Answer, Fault> {
+        let path = PathField::bytes(asked.path, asked.path_b64)
+            .map_err(|why| Fault::parameter("path", why))?;
+        let path = Asked::parse("path", &path)?;
+        let mode = match asked.mode.as_deref() {
+            None | Some("read") => GivenMode::Read,
+            Some("write") => GivenMode::Write,
+            Some(_) => return Err(Fault::parameter("mode", "read or write")),
+        };
+        let verb = match mode {
+            GivenMode::Read => Verb::Open,
+            GivenMode::Write => Verb::OpenWrite,
+        };
+        let claim = caller.claim(self, &asked.lease, verb, &path)?;
+        if mode == GivenMode::Write && self.rulebook.terms.writes != Writes::Direct {
+            let why =
+                "the policy takes writes by commit (`Begin`, `Commit`), not through descriptors";
+            return Err(claim.refuse(self, verb, path.rel(), Fault::denied(why)));
+        }
+        let held = claim.hold(self, verb, path.rel())?;
+        held.has_opens()
+            .map_err(|fault| claim.refuse(self, verb, path.rel(), fault))?;
+        let wants_version = asked.version == Some(true);
+        let (file, version) =
+            self.act_on(&claim, &caller.peer, verb, &path, Last::Follow, |at| {
+                self.open_at(at, mode, wants_version)
+            })?;
+        held.count_open(&*self.store)
+            .map_err(|fault| claim.refuse(self, verb, path.rel(), fault))?;
+        self.give(caller, &claim, &path, mode, file, version)
+    }
+
+    pub(crate) fn resume(&self, caller: &mut Caller, asked: Resume) -> Result<Answer, Fault> {
+        let path = PathField::bytes(asked.path, asked.path_b64)
+            .map_err(|why| Fault::parameter("path", why))?;
+        let path = Asked::parse("path", &path)?;
+        let seen: Version = asked
+            .version
+            .parse()
+            .map_err(|_| Fault::parameter("version", "not a version this broker gave"))?;
+        let claim = caller.claim(self, &asked.lease, Verb::Open, &path)?;
+        let held = claim.hold(self, Verb::Open, path.rel())?;
+        let stale = |fault: Fault| claim.refuse(self, Verb::Open, path.rel(), fault);
+        let opened = self.act_on(
+            &claim,
+            &caller.peer,
+            Verb::Open,
+            &path,
+            Last::Follow,
+            |at| self.open_versioned(at),
+        );
+        let (file, now) = match opened {
+            Err(fault) if fault.kind() == Some(handfast::ErrorKind::NotFound) => {
+                let fault = Fault::new(Code::Stale, "the object is gone").differing("gone");
+                return Err(stale(fault.of_kind(handfast::ErrorKind::Stale)));
+            }
+            opened => opened?,
+        };
+        if handle_of(file.metadata()) != asked.handle {
+            let fault = Fault::new(Code::Stale, "another object stands under the name");
+            return Err(stale(
+                fault
+                    .differing("object")
+                    .of_kind(handfast::ErrorKind::Stale),
+            ));
+        }
+        let content = differs::content(&seen, &now, file.as_fd()).map_err(|error| {
+            stale(Fault::new(
+                Code::Failed,
+                format!("the file cannot be compared: {error}"),
+            ))
+        })?;
+        if let Some(what) = differs::between(&seen, &now).or(content) {
+            let fault = Fault::new(Code::Stale, format!("it was changed since: {what}"));
+            return Err(stale(
+                fault.differing(what).of_kind(handfast::ErrorKind::Stale),
+            ));
+        }
+        held.count_open(&*self.store).map_err(stale)?;
+        self.give(caller, &claim, &path, GivenMode::Read, file, Some(now))
+    }
+
+    fn open_at(
+        &self,
+        at: &RelPath,
+        mode: GivenMode,
+        version: bool,
+    ) -> Result<(SessionFile, Option<Version>), SessionError> {
+        match mode {
+            GivenMode::Read if version => {
+                let (file, version) = self.open_versioned(at)?;
+                Ok((file, Some(version)))
+            }
+            GivenMode::Read => Ok((self.session.open(absolute(at))?, None)),
+            GivenMode::Write => {
+                let how = OpenOptions::new().write(true);
+                Ok((self.session.open_with(absolute(at), how)?, None))
+            }
+        }
+    }
+
+    /// Opens a file and says which version of it was opened: both are asked, until they agree.
+    fn open_versioned(&self, at: &RelPath) -> Result<(SessionFile, Version), SessionError> {
+        let whole = absolute(at);
+        let mut last = None;
+        for _ in 0..TRIES {
+            let file = self.session.open(&whole)?;
+            let version = self.looking.version(&whole)?;
+            if differs::is_of(&version, file.metadata()) {
+                return Ok((file, version));
+            }
+            last = Some((file, version));
+        }
+        // It keeps changing; what was opened last is a file all the same, and its version is old
+        // by the time anybody compares it.
+        match last {
+            Some(found) => Ok(found),
+            None => Err(std::io::Error::from(std::io::ErrorKind::Interrupted).into()),
+        }
+    }
+
+    /// Notes a descriptor as handed out, and hands it out.
+    fn give(
+        &self,
+        caller: &Caller,
+        claim: &Claim,
+        path: &Asked,
+        mode: GivenMode,
+        file: SessionFile,
+        version: Option<Version>,
+    ) -> Result<Answer, Fault> {
+        let handle = handle_of(file.metadata());
+        let size = file.metadata().len;
+        let fd: OwnedFd = match file.into_std() {
+            Ok(file) => file.into(),
+            // A bare descriptor would get round the quota.
+            Err(_) => {
+                let why = "a root with a quota takes writes by commit only";
+                return Err(claim.refuse(self, Verb::OpenWrite, path.rel(), Fault::denied(why)));
+            }
+        };
+        let out = claim.lease.outstanding.lock();
+        out.unwrap_or_else(std::sync::PoisonError::into_inner)
+            .add(Given {
+                path: path.rel().as_bytes().to_vec(),
+                mode,
+                object: handle.clone(),
+                count: 1,
+                to: caller.peer.process.as_ref().map(Arc::clone),
+            });
+        Tally::add(&self.tally.opened);
+        let answer = Answer::of(&Opened {
+            fd: 0,
+            handle,
+            size: Big(size),
+            version: version.map(|version| version.to_string()),
+        })?;
+        Ok(answer.with_fd(fd))
+    }
+}
+
+/// An object whatever its name, as the log writes it.
+pub(crate) fn handle_of(object: &Metadata) -> String {
+    let identity = &object.identity;
+    match identity.born {
+        Some(born) => format!(
+            "{:x}:{}@{}.{:09}",
+            identity.device, identity.inode, born.seconds, born.nanoseconds
+        ),
+        None => format!("{:x}:{}", identity.device, identity.inode),
+    }
+}

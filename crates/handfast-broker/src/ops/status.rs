@@ -1,0 +1,101 @@
+//! `Info`: what this broker serves, how strong its boundary is, and how it fares.
+
+use std::sync::atomic::Ordering;
+
+use serde::Serialize;
+
+use super::answer::Answer;
+use crate::broker::Broker;
+use crate::caller::Caller;
+use crate::fault::Fault;
+use crate::wire::Big;
+
+#[derive(Debug, Serialize)]
+struct Info<'a> {
+    version: &'static str,
+    uid: u32,
+    pid: u32,
+    /// Who the broker thinks is asking.
+    peer: PeerView<'a>,
+    roots: Vec<RootView<'a>>,
+    wall: &'static str,
+    boundary: String,
+    leases: Big,
+    drafts: Big,
+    connections: Big,
+    calls: Big,
+    denied: Big,
+    opened: Big,
+    committed: Big,
+    acquired: Big,
+    ended: Big,
+}
+
+#[derive(Debug, Serialize)]
+struct PeerView<'a> {
+    uid: u32,
+    gid: u32,
+    pid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    process: Option<Big>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cgroup: Option<Big>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exe: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct RootView<'a> {
+    name: &'a str,
+    mount: String,
+    mode: &'static str,
+    /// The directories above it, as `device:inode`: who confines a program must not grant them.
+    above: Vec<String>,
+}
+
+impl Broker {
+    pub(crate) fn info(&self, caller: &Caller) -> Result<Answer, Fault> {
+        let tally = &self.tally;
+        let count = |of: &std::sync::atomic::AtomicU64| Big(of.load(Ordering::Relaxed));
+        let peer = &caller.peer;
+        Answer::of(&Info {
+            version: env!("CARGO_PKG_VERSION"),
+            uid: rustix::process::geteuid().as_raw(),
+            pid: std::process::id(),
+            peer: PeerView {
+                uid: peer.uid,
+                gid: peer.gid,
+                pid: peer.pid,
+                process: peer.process_ref().map(|id| Big(id.inode)),
+                cgroup: peer.cgroup.map(Big),
+                exe: peer.exe.as_deref(),
+            },
+            roots: self
+                .rulebook
+                .roots
+                .iter()
+                .zip(&self.above)
+                .map(|(root, above)| RootView {
+                    name: &root.name,
+                    mount: root.spec.mount_point().to_string(),
+                    mode: root.spec.access_mode().name(),
+                    above: above
+                        .iter()
+                        .map(|id| format!("{:x}:{}", id.device, id.inode))
+                        .collect(),
+                })
+                .collect(),
+            wall: self.boundary.wall.name(),
+            boundary: self.boundary.sentence(peer.uid),
+            leases: Big(self.table.len() as u64),
+            drafts: Big(self.drafts.len() as u64),
+            connections: count(&tally.connections),
+            calls: count(&tally.calls),
+            denied: count(&tally.denied),
+            opened: count(&tally.opened),
+            committed: count(&tally.committed),
+            acquired: count(&tally.acquired),
+            ended: count(&tally.ended),
+        })
+    }
+}

@@ -1,0 +1,215 @@
+//! `Begin`, `Commit`, `Abort`: a file is written privately and published whole.
+
+use handfast::{ErrorKind, Verb, Version};
+use serde::{Deserialize, Serialize};
+
+use super::answer::Answer;
+use crate::broker::{Broker, Tally};
+use crate::caller::Caller;
+use crate::drafts::{self, Draft, Expect};
+use crate::fault::{Code, Fault};
+use crate::lease::LeaseId;
+use crate::path::{Asked, Last, absolute};
+use crate::wire::{Big, PathField};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Begin {
+    lease: String,
+    path: Option<String>,
+    path_b64: Option<String>,
+    /// The file will be no larger.
+    max_size: Big,
+    /// Commit only if the file is still this version.
+    version: Option<String>,
+    /// Commit only if the name is free.
+    new: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Commit {
+    lease: String,
+    draft: String,
+    /// How much of the private file is the content.
+    size: Big,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Abort {
+    lease: String,
+    draft: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Begun<'a> {
+    fd: u32,
+    draft: &'a str,
+    max_size: Big,
+}
+
+/// What stands there now.
+#[derive(Debug, Serialize)]
+pub(super) struct Standing {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) version: Option<String>,
+    pub(super) size: Big,
+}
+
+impl Broker {
+    pub(crate) fn begin(&self, caller: &mut Caller, asked: Begin) -> Result<Answer, Fault> {
+        let path = PathField::bytes(asked.path, asked.path_b64)
+            .map_err(|why| Fault::parameter("path", why))?;
+        let path = Asked::parse("path", &path)?;
+        let expect = match (&asked.version, asked.new) {
+            (None, Some(true)) => Expect::Free,
+            (None, _) => Expect::Anything,
+            (Some(_), Some(true)) => {
+                return Err(Fault::parameter("new", "a new file has no version yet"));
+            }
+            (Some(text), _) => Expect::Version(
+                text.parse::<Version>()
+                    .map_err(|_| Fault::parameter("version", "not a version this broker gave"))?,
+            ),
+        };
+        let verb = verb_of(&expect);
+        let claim = caller.claim(self, &asked.lease, verb, &path)?;
+        let held = claim.hold(self, verb, path.rel())?;
+        let refuse = |fault: Fault| claim.refuse(self, verb, path.rel(), fault);
+        claim.judge(self, &caller.peer, verb, path.rel())?;
+        let (root, _) = self.rulebook.route(path.rel()).ok_or_else(|| {
+            refuse(Fault::new(Code::Failed, "nothing is served there").of_kind(ErrorKind::NotFound))
+        })?;
+        let size = asked.max_size.0;
+        let quota = self.rulebook.roots[root].spec.limits();
+        if quota.file_bytes.is_some_and(|most| size > most) {
+            let why = "the quota allows no file of that size";
+            return Err(refuse(
+                Fault::new(Code::Quota, why).of_kind(ErrorKind::Quota),
+            ));
+        }
+        if size > self.limits.draft_bytes {
+            let why = format!("at most {} bytes can be begun", self.limits.draft_bytes);
+            return Err(refuse(Fault::new(Code::Limit, why)));
+        }
+        let room = self.room(root).map_err(refuse)?;
+        held.has_opens().map_err(refuse)?;
+        let file = drafts::memory_file(size).map_err(|error| {
+            refuse(Fault::new(
+                Code::Unavailable,
+                format!("no private file: {error}"),
+            ))
+        })?;
+        let given = file
+            .try_clone()
+            .map_err(|error| refuse(Fault::new(Code::Unavailable, error.to_string())))?;
+        held.count_open(&*self.store).map_err(refuse)?;
+        let draft = Draft {
+            lease: claim.lease.record.handle.clone(),
+            connection: caller.number,
+            uid: caller.peer.uid,
+            root,
+            asked: path.clone(),
+            expect,
+            max_size: size,
+            file,
+        };
+        let name = self
+            .drafts
+            .begin(draft, &self.limits, room)
+            .map_err(refuse)?;
+        let answer = Answer::of(&Begun {
+            fd: 0,
+            draft: &name,
+            max_size: Big(size),
+        })?;
+        Ok(answer.with_fd(given))
+    }
+
+    /// How many bytes the quotas still allow in a root, if they are limited.
+    fn room(&self, root: usize) -> Result<Option<u64>, Fault> {
+        let own = self.rulebook.roots[root].spec.limits().bytes;
+        let whole = self.rulebook.quota.bytes;
+        if own.is_none() && whole.is_none() {
+            return Ok(None);
+        }
+        let usage = self.session.usage()?;
+        let at = self.rulebook.roots[root].spec.mount_point();
+        let used = usage.iter().find(|mount| mount.at == *at);
+        let used = used.map_or(0, |mount| mount.used.bytes);
+        let all: u64 = usage.iter().map(|mount| mount.used.bytes).sum();
+        let left = [
+            own.map(|most| most.saturating_sub(used)),
+            whole.map(|most| most.saturating_sub(all)),
+        ];
+        Ok(left.into_iter().flatten().min())
+    }
+
+    pub(crate) fn commit(&self, caller: &mut Caller, asked: Commit) -> Result<Answer, Fault> {
+        let id = LeaseId::parse(&asked.lease).ok_or_else(Self::no_such_lease)?;
+        // Taken out first: whatever happens next, it is not committed twice.
+        let taken = self.drafts.take(&asked.draft, &id.handle(), caller.number);
+        let Some(draft) = taken else {
+            // Who lost it with its lease hears that.
+            caller.present(self, &asked.lease)?;
+            let why = "there is no such file begun on this connection under this lease";
+            return Err(Fault::new(Code::Failed, why).of_kind(ErrorKind::NotFound));
+        };
+        let verb = verb_of(&draft.expect);
+        let claim = caller.claim(self, &asked.lease, verb, &draft.asked)?;
+        // Held to the end: when a revocation is answered, this has happened or will not.
+        let _held = claim.hold(self, verb, draft.asked.rel())?;
+        let size = asked.size.0;
+        if size > draft.max_size {
+            let fault = Fault::parameter("size", "more than was begun with");
+            return Err(claim.refuse(self, verb, draft.asked.rel(), fault));
+        }
+        // A copy that the client cannot reach: what is judged and counted is what is written.
+        let data = drafts::read_exactly(&draft.file, size).map_err(|error| {
+            let fault = Fault::new(Code::Failed, format!("the private file: {error}"));
+            claim.refuse(self, verb, draft.asked.rel(), fault)
+        })?;
+        let last = match draft.expect {
+            Expect::Free => Last::Itself,
+            _ => Last::Follow,
+        };
+        let written = self.act_on(&claim, &caller.peer, verb, &draft.asked, last, |at| {
+            let at = absolute(at);
+            match &draft.expect {
+                Expect::Anything => self.session.write(at, &data),
+                Expect::Free => self.session.write_new(at, &data),
+                Expect::Version(version) => self.session.write_if(at, version, &data),
+            }
+        })?;
+        Tally::add(&self.tally.committed);
+        Answer::of(&Standing {
+            // It stands there, whether or not it can still be said which version it is.
+            version: written.version().ok().map(|version| version.to_string()),
+            size: Big(size),
+        })
+    }
+
+    pub(crate) fn abort(&self, caller: &mut Caller, asked: &Abort) -> Result<Answer, Fault> {
+        let claim = caller.present(self, &asked.lease)?;
+        let handle = &claim.lease.record.handle;
+        match self.drafts.take(&asked.draft, handle, caller.number) {
+            Some(draft) => {
+                drop(draft);
+                Ok(Answer::empty())
+            }
+            None => {
+                let why = "there is no such file begun on this connection under this lease";
+                Err(Fault::new(Code::Failed, why).of_kind(ErrorKind::NotFound))
+            }
+        }
+    }
+}
+
+fn verb_of(expect: &Expect) -> Verb {
+    match expect {
+        Expect::Anything => Verb::Write,
+        Expect::Free => Verb::WriteNew,
+        Expect::Version(_) => Verb::WriteIf,
+    }
+}

@@ -1,0 +1,280 @@
+//! Who may ask for what: the policy, made ready for quick answers.
+
+use std::path::PathBuf;
+
+use handfast::{RelPath, Verb};
+use handfast_session::policy::{Allow, Lease as LeaseTerms, LogLevel, Who};
+use handfast_session::{
+    Mode, MountSpec, Patterns, Policy, Protect, Quota, SessionSpec, VirtualPath,
+};
+use sha2::{Digest, Sha256};
+
+use crate::identity::{Peer, gid_of, uid_of};
+use crate::lease::{VerbSet, hex};
+use crate::start::StartError;
+
+/// What is served, to whom, on which terms.
+#[derive(Debug)]
+pub struct Rulebook {
+    pub(crate) roots: Vec<RootRule>,
+    allow: Vec<Rule>,
+    /// Processes of this user may ask for everything, if nobody is named.
+    own_uid: u32,
+    pub(crate) terms: LeaseTerms,
+    pub(crate) log_level: LogLevel,
+    pub(crate) quota: Quota,
+    /// Of the policy's text.
+    pub(crate) sha256: String,
+}
+
+/// One directory that is served.
+#[derive(Debug)]
+pub(crate) struct RootRule {
+    pub(crate) name: String,
+    pub(crate) spec: MountSpec,
+}
+
+#[derive(Debug)]
+struct Rule {
+    who: Vec<Is>,
+    /// Numbers of roots; all if empty.
+    roots: Vec<usize>,
+    paths: Option<Patterns>,
+    verbs: VerbSet,
+}
+
+#[derive(Debug)]
+enum Is {
+    Uid(u32),
+    Gid(u32),
+    Cgroup(String),
+    Exe(String),
+}
+
+impl Rulebook {
+    /// One directory for processes of the same user: read and written, with the patterns that
+    /// most people want protected.
+    ///
+    /// # Errors
+    /// If the preset is missing, which it is not.
+    pub fn of_directory(dir: impl Into<PathBuf>) -> Result<Self, StartError> {
+        let top = VirtualPath::parse("/").map_err(StartError::config)?;
+        let protect = Protect::preset("workspace").map_err(StartError::config)?;
+        let spec = MountSpec::new(dir, top)
+            .mode(Mode::ReadWrite)
+            .protect(protect);
+        Ok(Self {
+            roots: vec![RootRule {
+                name: "root".to_owned(),
+                spec,
+            }],
+            allow: Vec::new(),
+            own_uid: rustix::process::geteuid().as_raw(),
+            terms: LeaseTerms::default(),
+            log_level: LogLevel::default(),
+            quota: Quota::new(),
+            sha256: hex(&Sha256::digest(
+                b"one directory, same user, preset workspace",
+            )),
+        })
+    }
+
+    /// A policy file's.
+    ///
+    /// # Errors
+    /// For what the broker does not serve: overlays; names of users that this machine does not
+    /// know; identities that it cannot check.
+    pub fn of_policy(policy: &Policy, text: &[u8], knows_exe: bool) -> Result<Self, StartError> {
+        let mut roots = Vec::new();
+        for root in &policy.roots {
+            if matches!(root.mount.access_mode(), Mode::Overlay | Mode::Memory) {
+                return Err(StartError::Config(format!(
+                    "[[root]] `{}`: the broker serves `read-only` and `read-write`; overlays are for sessions, and writes are committed one by one anyway",
+                    root.name
+                )));
+            }
+            roots.push(RootRule {
+                name: root.name.clone(),
+                spec: root.mount.clone(),
+            });
+        }
+        let mut allow = Vec::new();
+        for entry in &policy.allow {
+            allow.push(Rule::read(entry, &roots, knows_exe)?);
+        }
+        Ok(Self {
+            roots,
+            allow,
+            own_uid: rustix::process::geteuid().as_raw(),
+            terms: policy.lease,
+            log_level: policy.log,
+            quota: policy.quota,
+            sha256: hex(&Sha256::digest(text)),
+        })
+    }
+
+    /// The session that serves the roots. Links are refused there: the broker reads them itself,
+    /// so that a decision is made on every path that a link leads to.
+    pub(crate) fn session(&self) -> SessionSpec {
+        let spec = SessionSpec::new().quota(self.quota);
+        self.roots.iter().fold(spec, |spec, root| {
+            spec.mount(root.spec.clone().links(handfast::Links::Refuse))
+        })
+    }
+
+    /// Whether the socket must be open to other users.
+    #[must_use]
+    pub fn is_for_others(&self) -> bool {
+        self.serves_others()
+    }
+
+    /// Whether processes of a user other than the broker's may be served.
+    pub(crate) fn serves_others(&self) -> bool {
+        self.allow.iter().any(|rule| {
+            !rule
+                .who
+                .iter()
+                .any(|is| matches!(is, Is::Uid(uid) if *uid == self.own_uid))
+        })
+    }
+
+    /// Whether processes of the broker's own user may be served.
+    pub(crate) fn serves_own_user(&self) -> bool {
+        self.allow.is_empty()
+            || self.allow.iter().any(|rule| {
+                !rule
+                    .who
+                    .iter()
+                    .any(|is| matches!(is, Is::Uid(uid) if *uid != self.own_uid))
+            })
+    }
+
+    /// May list and revoke what is not its own: the broker's user, and root.
+    pub(crate) fn is_keeper(&self, peer: &Peer) -> bool {
+        peer.uid == self.own_uid || peer.uid == 0
+    }
+
+    /// The root a path belongs to, and the path below it.
+    pub(crate) fn route(&self, path: &RelPath) -> Option<(usize, RelPath)> {
+        let below = |at: &RelPath| -> Option<RelPath> {
+            let mut rest = path.segments();
+            for name in at.segments() {
+                if rest.next()? != name {
+                    return None;
+                }
+            }
+            Some(rest.fold(RelPath::root(), |path, name| path.join(name)))
+        };
+        self.roots
+            .iter()
+            .enumerate()
+            .filter_map(|(number, root)| {
+                let at = root.spec.mount_point().as_rel();
+                Some((at.segments().count(), number, below(at)?))
+            })
+            .max_by_key(|(depth, _, _)| *depth)
+            .map(|(_, number, rest)| (number, rest))
+    }
+
+    /// Whether the policy lets a peer do this to this path, now.
+    pub(crate) fn permits(&self, peer: &Peer, verb: Verb, path: &RelPath) -> bool {
+        if self.allow.is_empty() {
+            return peer.uid == self.own_uid;
+        }
+        let Some((number, rest)) = self.route(path) else {
+            return false;
+        };
+        self.rules_of(peer).any(|rule| {
+            rule.verbs.has(verb)
+                && (rule.roots.is_empty() || rule.roots.contains(&number))
+                && rule.paths.as_ref().is_none_or(|paths| {
+                    // Directories on the way may be looked at, so that what lies below is found.
+                    paths.covers(&rest)
+                        || (matches!(verb, Verb::ReadDir | Verb::Walk | Verb::Metadata)
+                            && paths.leads_to_covered(&rest))
+                })
+        })
+    }
+
+    /// The verbs that a peer may ask for somewhere.
+    pub(crate) fn verbs_of(&self, peer: &Peer) -> VerbSet {
+        if self.allow.is_empty() && peer.uid == self.own_uid {
+            return VerbSet::ALL;
+        }
+        self.rules_of(peer)
+            .fold(VerbSet::NONE, |verbs, rule| verbs.or(rule.verbs))
+    }
+
+    fn rules_of<'a>(&'a self, peer: &'a Peer) -> impl Iterator<Item = &'a Rule> {
+        self.allow
+            .iter()
+            .filter(|rule| rule.who.iter().all(|is| is.met_by(peer)))
+    }
+}
+
+impl Rule {
+    fn read(entry: &Allow, roots: &[RootRule], knows_exe: bool) -> Result<Self, StartError> {
+        let unknown = |what: &str, name: &str| {
+            let name = handfast::escape(name.as_bytes());
+            StartError::Config(format!("[[allow]]: this machine has no {what} `{name}`"))
+        };
+        let mut who = Vec::new();
+        for is in &entry.who {
+            who.push(match is {
+                Who::User(name) => Is::Uid(uid_of(name).ok_or_else(|| unknown("user", name))?),
+                Who::Uid(uid) => Is::Uid(*uid),
+                Who::Group(name) => Is::Gid(gid_of(name).ok_or_else(|| unknown("group", name))?),
+                Who::Cgroup(path) => Is::Cgroup(path.clone()),
+                Who::Exe(_) if !knows_exe => {
+                    return Err(StartError::Config(
+                        "[[allow]]: `exe` needs a witness process, and there is none".to_owned(),
+                    ));
+                }
+                Who::Exe(path) => Is::Exe(path.clone()),
+                _ => {
+                    return Err(StartError::Config(
+                        "[[allow]]: `spiffe_id` is not checked by this build; a rule that cannot be checked is refused".to_owned(),
+                    ));
+                }
+            });
+        }
+        let verbs = if entry.verbs.is_empty() {
+            VerbSet::ALL
+        } else {
+            VerbSet::parse(&entry.verbs).map_err(StartError::Config)?
+        };
+        Ok(Self {
+            who,
+            roots: (0..roots.len())
+                .filter(|number| entry.roots.contains(&roots[*number].name))
+                .collect(),
+            paths: match entry.paths.as_slice() {
+                [] => None,
+                paths => Some(Patterns::compile(paths).map_err(StartError::config)?),
+            },
+            verbs,
+        })
+    }
+}
+
+impl Is {
+    fn met_by(&self, peer: &Peer) -> bool {
+        match self {
+            Self::Uid(uid) => peer.uid == *uid,
+            Self::Gid(gid) => peer.gid == *gid || peer.groups.contains(gid),
+            Self::Exe(path) => peer.exe.as_deref() == Some(path),
+            Self::Cgroup(path) => peer
+                .current_cgroup()
+                .is_some_and(|id| cgroup_of(path).contains(&Some(id))),
+        }
+    }
+}
+
+/// The ids of the control group at a path. A group's id is its directory's inode; looking at it
+/// opens nothing, so the wall does not mind.
+fn cgroup_of(path: &str) -> [Option<u64>; 2] {
+    ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(|top| {
+        let full = format!("{top}/{}", path.trim_start_matches('/'));
+        rustix::fs::lstat(full).ok().map(|status| status.st_ino)
+    })
+}

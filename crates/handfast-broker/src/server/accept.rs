@@ -1,0 +1,222 @@
+//! The door: who comes in, and how many.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+
+use super::Probe;
+use super::connection;
+use crate::broker::{Broker, Tally};
+use crate::fault::{Code, Fault};
+use crate::identity::Peer;
+use crate::wire::Channel;
+
+/// Enough for every verb; a thousand connections cost address space and little else.
+const STACK: usize = 512 * 1024;
+
+/// A broker that accepts connections.
+pub struct Running {
+    broker: Arc<Broker>,
+    log: PathBuf,
+    stop: Arc<OwnedFd>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Connections in all and by user.
+#[derive(Debug, Default)]
+pub(super) struct Guests {
+    counts: Mutex<(usize, HashMap<u32, usize>)>,
+}
+
+/// One of them; counted until dropped.
+#[derive(Debug)]
+pub(super) struct Seat {
+    guests: Arc<Guests>,
+    uid: u32,
+}
+
+impl Running {
+    pub(crate) fn new(
+        broker: Arc<Broker>,
+        listener: UnixListener,
+        log: PathBuf,
+        probe: Option<Probe>,
+    ) -> io::Result<Self> {
+        let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
+        let reaping = Arc::clone(&broker);
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let reaper = thread("reaper").spawn(move || reaping.reap())?;
+        let (serving, told) = (Arc::clone(&broker), Arc::clone(&stop));
+        let accept = thread("accept").spawn(move || accept(&serving, &listener, &told, &probe))?;
+        Ok(Self {
+            broker,
+            log,
+            stop,
+            threads: vec![reaper, accept],
+        })
+    }
+
+    /// What holds, in a few lines for who started it.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let broker = &self.broker;
+        let boundary = &broker.boundary;
+        let mut lines = vec![boundary.inner().to_owned()];
+        if broker.rulebook.serves_own_user() {
+            lines.push(boundary.sentence(boundary.own_uid));
+        }
+        if broker.rulebook.serves_others() {
+            // Any number but the two that are special.
+            let other = if boundary.own_uid == 1 { 2 } else { 1 };
+            let sentence = boundary.sentence(other);
+            lines.push(sentence.replace(&format!("uid {other} "), "another user "));
+        }
+        lines
+    }
+
+    /// Where the log lies.
+    #[must_use]
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// How many leases are in force.
+    #[must_use]
+    pub fn leases(&self) -> usize {
+        self.broker.table.len()
+    }
+
+    /// Serves until the process ends, or something fails that cannot.
+    pub fn wait(mut self) {
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has told so already.
+            drop(thread.join());
+        }
+    }
+
+    /// Stops accepting. Connections that are open are served on until they close.
+    pub fn stop(mut self) {
+        self.broker.reaper.stop();
+        let _rung = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
+        for thread in self.threads.drain(..) {
+            drop(thread.join());
+        }
+        // What readers of the log have not seen yet.
+        drop(self.broker.scribe.ledger().publish());
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running")
+            .field("broker", &self.broker)
+            .finish_non_exhaustive()
+    }
+}
+
+fn accept(broker: &Arc<Broker>, listener: &UnixListener, stop: &OwnedFd, probe: &Option<Probe>) {
+    let guests = Arc::new(Guests::default());
+    loop {
+        let mut wanted = [
+            PollFd::new(listener, PollFlags::IN),
+            PollFd::new(stop, PollFlags::IN),
+        ];
+        match poll(&mut wanted, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => {
+                crate::complain(&format!("waiting for connections failed: {errno}"));
+                return;
+            }
+        }
+        if !wanted[1].revents().is_empty() {
+            return;
+        }
+        match listener.accept() {
+            Ok((socket, _)) => welcome(broker, &guests, socket, probe),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // No descriptors or memory left: those who are served go on, and free some.
+            Err(error) => {
+                crate::complain(&format!("a connection could not be accepted: {error}"));
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+    }
+}
+
+fn welcome(broker: &Arc<Broker>, guests: &Arc<Guests>, socket: UnixStream, probe: &Option<Probe>) {
+    let turn_away = |socket: UnixStream, fault: &Fault| {
+        if let Ok(channel) = Channel::new(socket, Duration::from_millis(100)) {
+            // Somebody who does not listen is turned away all the same.
+            drop(connection::send_fault(&channel, fault));
+        }
+    };
+    if broker.check_sender && crate::sys::pass_sender(socket.as_fd()).is_err() {
+        let why = "this kernel does not say who sends a message";
+        return turn_away(socket, &Fault::new(Code::Unavailable, why));
+    }
+    let peer = match Peer::of(socket.as_fd(), &broker.exe) {
+        Ok(peer) => peer,
+        Err(error) => {
+            crate::complain(&format!("a peer is not known: {error}"));
+            return;
+        }
+    };
+    let Some(seat) = guests.seat(broker, peer.uid) else {
+        let why = "there are too many connections; close some";
+        return turn_away(socket, &Fault::new(Code::Limit, why));
+    };
+    Tally::add(&broker.tally.connections);
+    let (broker, probe) = (Arc::clone(broker), probe.clone());
+    let builder = std::thread::Builder::new()
+        .name("client".to_owned())
+        .stack_size(STACK);
+    let spawned = builder.spawn(move || {
+        let _seat = seat;
+        connection::serve(&broker, socket, peer, probe.as_ref());
+    });
+    if let Err(error) = spawned {
+        // The socket went with the thread that was not made, and is closed.
+        crate::complain(&format!("no thread for a connection: {error}"));
+    }
+}
+
+impl Guests {
+    fn seat(self: &Arc<Self>, broker: &Broker, uid: u32) -> Option<Seat> {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let (total, per_user) = &mut *counts;
+        let of_user = per_user.get(&uid).copied().unwrap_or(0);
+        let limits = &broker.limits;
+        if *total >= limits.connections || of_user >= limits.connections_per_user {
+            return None;
+        }
+        *total += 1;
+        per_user.insert(uid, of_user + 1);
+        Some(Seat {
+            guests: Arc::clone(self),
+            uid,
+        })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let counts = self.guests.counts.lock();
+        let mut counts = counts.unwrap_or_else(PoisonError::into_inner);
+        counts.0 -= 1;
+        if let Some(count) = counts.1.get_mut(&self.uid) {
+            *count -= 1;
+            if *count == 0 {
+                counts.1.remove(&self.uid);
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! One connection: message after message, until it closes or misbehaves.
+
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use super::Probe;
+use super::dispatch::{Asking, dispatch};
+use crate::broker::{Broker, Tally};
+use crate::caller::Caller;
+use crate::fault::{Code, Fault};
+use crate::identity::Peer;
+use crate::ops::Answer;
+use crate::wire::{Channel, Frame, Incoming, MAX_MESSAGE, Trouble};
+
+pub(super) fn serve(broker: &Broker, socket: UnixStream, peer: Peer, probe: Option<&Probe>) {
+    let Ok(mut channel) = Channel::new(socket, broker.limits.patience) else {
+        return;
+    };
+    let mut caller = Caller::new(Arc::new(peer));
+    loop {
+        let frame = match channel.receive() {
+            Ok(frame) => frame,
+            Err(trouble) => {
+                if let Some(fault) = spoken(&trouble) {
+                    drop(send_fault(&channel, &fault));
+                }
+                break;
+            }
+        };
+        if answer(broker, &mut caller, &channel, frame, probe).is_err() {
+            break;
+        }
+    }
+    // Whatever was begun here was never visible, and is gone.
+    broker.drafts.drop_connection(caller.number);
+}
+
+/// What a client hears before the connection is closed.
+fn spoken(trouble: &Trouble) -> Option<Fault> {
+    match trouble {
+        Trouble::TooLong => {
+            let why = format!("a message has at most {MAX_MESSAGE} bytes");
+            Some(Fault::new(Code::Limit, why))
+        }
+        Trouble::Descriptors => Some(Fault::new(Code::Limit, "too many descriptors")),
+        Trouble::Slow => Some(Fault::new(Code::Limit, "the message did not end in time")),
+        Trouble::Closed | Trouble::Io(_) => None,
+    }
+}
+
+/// Answers one message. An error closes the connection.
+fn answer(
+    broker: &Broker,
+    caller: &mut Caller,
+    channel: &Channel,
+    frame: Frame,
+    probe: Option<&Probe>,
+) -> Result<(), Trouble> {
+    Tally::add(&broker.tally.calls);
+    if broker.check_sender {
+        let same = frame
+            .sender
+            .as_ref()
+            .is_some_and(|sender| caller.peer.is_sender(sender.as_fd()));
+        if !same {
+            let why = "this message was not sent by the process that connected";
+            send_fault(channel, &Fault::denied(why))?;
+            return Err(Trouble::Closed);
+        }
+    }
+    let call: Incoming<'_> = match serde_json::from_slice(&frame.json) {
+        Ok(call) => call,
+        Err(_) => {
+            send_fault(channel, &Fault::parameter("message", "not a varlink call"))?;
+            return Err(Trouble::Closed);
+        }
+    };
+    let asking = Asking {
+        method: &call.method,
+        parameters: call.parameters,
+        more: call.more,
+        fds: frame.fds,
+    };
+    let result = if call.upgrade {
+        Err(Fault::parameter("upgrade", "not offered"))
+    } else {
+        let oneway = call.oneway;
+        let send = |answer: Answer, continues: bool| {
+            if oneway {
+                return Ok(());
+            }
+            send_answer(channel, answer, continues)
+        };
+        dispatch(broker, caller, asking, probe, send)
+    };
+    match result {
+        Ok(None) => Ok(()),
+        Ok(Some(answer)) if call.oneway => {
+            drop(answer);
+            Ok(())
+        }
+        Ok(Some(answer)) => send_answer(channel, answer, false),
+        Err(_) if call.oneway => Ok(()),
+        Err(fault) => send_fault(channel, &fault),
+    }
+}
+
+fn send_answer(channel: &Channel, answer: Answer, continues: bool) -> Result<(), Trouble> {
+    let body = answer.json.unwrap_or_default();
+    let mut json = Vec::with_capacity(body.len() + 40);
+    json.push(b'{');
+    // Nothing to say is said by nothing: some clients refuse an empty object.
+    if !body.is_empty() {
+        json.extend_from_slice(b"\"parameters\":");
+        json.extend_from_slice(&body);
+    }
+    if continues {
+        if !body.is_empty() {
+            json.push(b',');
+        }
+        json.extend_from_slice(b"\"continues\":true");
+    }
+    json.push(b'}');
+    match &answer.fd {
+        Some(fd) => channel.send(&mut json, &[fd.as_fd()]),
+        None => channel.send(&mut json, &[]),
+    }
+}
+
+pub(super) fn send_fault(channel: &Channel, fault: &Fault) -> Result<(), Trouble> {
+    let parameters = fault.parameters();
+    let mut json = format!(
+        "{{\"error\":\"{}\",\"parameters\":{parameters}}}",
+        fault.code().name()
+    );
+    if parameters
+        .as_object()
+        .is_some_and(serde_json::Map::is_empty)
+    {
+        json = format!("{{\"error\":\"{}\"}}", fault.code().name());
+    }
+    channel.send(&mut json.into_bytes(), &[])
+}

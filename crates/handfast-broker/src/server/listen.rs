@@ -1,0 +1,61 @@
+//! Where the socket lies.
+
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// The user's own place for the socket: below the runtime directory, or the state directory where
+/// there is none.
+#[must_use]
+pub fn default_socket(
+    variable: impl Fn(&str) -> Option<std::ffi::OsString>,
+    uid: u32,
+) -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        variable(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let runtime = absolute("XDG_RUNTIME_DIR").or_else(|| {
+        let dir = PathBuf::from(format!("/run/user/{uid}"));
+        rustix::fs::stat(&dir)
+            .is_ok_and(|status| status.st_uid == uid)
+            .then_some(dir)
+    });
+    let place = runtime
+        .or_else(|| absolute("XDG_STATE_HOME"))
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    place.map(|place| place.join("handfast").join("broker.sock"))
+}
+
+/// Binds the socket. What a broker that was killed left behind is replaced; a broker that answers
+/// is not.
+///
+/// # Errors
+/// `AddrInUse` if another broker listens there; what the system says.
+pub fn bind_socket(path: &Path, for_others: bool) -> io::Result<UnixListener> {
+    if let Some(dir) = path.parent() {
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(if for_others { 0o755 } else { 0o700 })
+            .create(dir)?;
+    }
+    let listener = match UnixListener::bind(path) {
+        Ok(listener) => listener,
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            match UnixStream::connect(path) {
+                Ok(_) => return Err(error),
+                Err(refused) if refused.kind() == io::ErrorKind::ConnectionRefused => {}
+                Err(other) => return Err(other),
+            }
+            // A socket that nobody listens on; anything else would not have refused like that.
+            rustix::fs::unlink(path)?;
+            UnixListener::bind(path)?
+        }
+        Err(error) => return Err(error),
+    };
+    let mode = if for_others { 0o666 } else { 0o600 };
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
+    Ok(listener)
+}

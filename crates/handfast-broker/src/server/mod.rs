@@ -1,0 +1,18 @@
+//! Connections: accepted, limited, answered.
+
+mod accept;
+mod activation;
+mod connection;
+mod describe;
+mod dispatch;
+mod listen;
+
+pub use accept::Running;
+pub use activation::{listener_from_environment, notify_ready};
+pub use describe::INTERFACE;
+pub use listen::{bind_socket, default_socket};
+
+use std::sync::Arc;
+
+/// Something that runs inside the broker for a test.
+pub(crate) type Probe = Arc<dyn Fn(&str) -> String + Send + Sync>;

@@ -1,0 +1,362 @@
+//! From options to a running broker, in the one order that is safe.
+//!
+//! 1. What is served and where state lies is opened, while the process has one thread.
+//! 2. The wall goes up.
+//! 3. Only then are database, log and roots opened, threads started, and the first connection
+//!    accepted.
+
+use std::fmt;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use handfast::harden::Hardening;
+use handfast::{Identity, RelPath, Root};
+use handfast_ledger::{CreateOptions, Ledger, Level, OpenOptions as LogOptions};
+use handfast_session::policy::LogLevel;
+use handfast_session::{Session, SessionOptions};
+
+use crate::boundary::{Boundary, RootDoor};
+use crate::broker::{Broker, Tally};
+use crate::drafts::Drafts;
+use crate::identity::{ExeReader, boot_id};
+use crate::lease::{LeaseTable, Room};
+use crate::limits::Limits;
+use crate::log::{Scribe, Switch};
+use crate::reaper::Reaper;
+use crate::rulebook::Rulebook;
+use crate::server::{Probe, Running};
+use crate::store::{LeaseStore, SqliteStore};
+
+/// How far the wall reaches.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Fence {
+    /// The whole process, which must have one thread. For a program that is the broker.
+    #[default]
+    Process,
+    /// The calling thread and all that the broker starts. For a program that embeds it; the
+    /// calling thread is restricted for good.
+    Thread,
+}
+
+/// How a broker is started.
+pub struct ServeOptions {
+    pub(crate) rulebook: Rulebook,
+    pub(crate) state: PathBuf,
+    pub(crate) log: Option<PathBuf>,
+    pub(crate) limits: Limits,
+    pub(crate) fence: Fence,
+    pub(crate) exe: ExeReader,
+    pub(crate) check_sender: bool,
+    pub(crate) store: Option<Arc<dyn LeaseStore>>,
+    pub(crate) probe: Option<Probe>,
+}
+
+impl ServeOptions {
+    /// A broker for a rulebook, with its leases and its log below a state directory.
+    #[must_use]
+    pub fn new(rulebook: Rulebook, state: impl Into<PathBuf>) -> Self {
+        Self {
+            rulebook,
+            state: state.into(),
+            log: None,
+            limits: Limits::default(),
+            fence: Fence::default(),
+            exe: ExeReader::none(),
+            check_sender: false,
+            store: None,
+            probe: None,
+        }
+    }
+
+    /// Keeps the log elsewhere. It is made if it is not there.
+    #[must_use]
+    pub fn log(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.log = Some(dir.into());
+        self
+    }
+
+    /// Sets limits.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets how far the wall reaches.
+    #[must_use]
+    pub fn fence(mut self, fence: Fence) -> Self {
+        self.fence = fence;
+        self
+    }
+
+    /// Reads programs of peers with this.
+    #[must_use]
+    pub fn exe(mut self, reader: ExeReader) -> Self {
+        self.exe = reader;
+        self
+    }
+
+    /// Takes only messages that were sent by the process that connected: a connection that was
+    /// passed on, or inherited, is of no use to others.
+    #[must_use]
+    pub fn check_sender(mut self, check: bool) -> Self {
+        self.check_sender = check;
+        self
+    }
+
+    /// Keeps leases in this store instead of the state directory.
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn LeaseStore>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Something that runs inside the broker when `io.handfast.Broker.Probe` is called. For tests
+    /// of the wall.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn probe(mut self, probe: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        self.probe = Some(Arc::new(probe));
+        self
+    }
+
+    /// Where the log lies.
+    #[must_use]
+    pub fn log_dir(&self) -> PathBuf {
+        self.log.clone().unwrap_or_else(|| self.state.join("log"))
+    }
+
+    /// Starts the broker on a socket that is bound and listens.
+    ///
+    /// # Errors
+    /// If anything of it cannot be opened, or the kernel refuses the wall. Nothing is accepted
+    /// then.
+    pub fn start(self, listener: UnixListener) -> Result<Running, StartError> {
+        start(self, listener)
+    }
+}
+
+impl fmt::Debug for ServeOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServeOptions")
+            .field("rulebook", &self.rulebook)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, StartError> {
+    let log_dir = options.log_dir();
+    let rulebook = options.rulebook;
+    let state = open_or_create(&options.state)?;
+    let boot_id = boot_id().map_err(|error| StartError::failed("the boot id", error))?;
+    let mut hardening = Hardening::new().root(&state);
+    // The ledger asks which start of the machine this is.
+    let random = Root::open_ambient("/proc/sys/kernel/random").map_err(StartError::config)?;
+    hardening = hardening.read_only(&random);
+    let mut doors = Vec::new();
+    let mut above = Vec::new();
+    let mut first = None;
+    for root in &rulebook.roots {
+        let opened = Root::open_ambient(root.spec.host_dir()).map_err(|error| {
+            StartError::Config(format!("the directory for root `{}`: {error}", root.name))
+        })?;
+        let status = opened
+            .metadata(&RelPath::root())
+            .map_err(StartError::config)?;
+        doors.push(RootDoor::of(&root.name, &status));
+        above
+            .push(directories_above(&opened).map_err(|error| StartError::failed("a root", error))?);
+        first.get_or_insert((opened.identity(), opened.enforcement().backend));
+        hardening = hardening.root(&opened);
+    }
+    let (root_identity, backend) =
+        first.ok_or_else(|| StartError::Config("nothing is served".to_owned()))?;
+    make_log(&log_dir, rulebook.log_level)?;
+    let keys_dir = keys_of(&log_dir);
+    let mut private = vec![state.clone()];
+    for dir in [&log_dir, &keys_dir] {
+        let dir = Root::open_ambient(dir).map_err(StartError::config)?;
+        hardening = hardening.root(&dir);
+        private.push(dir);
+    }
+
+    // The socket's directory is ours too, unless roots lie in it.
+    let socket_dir = listener.local_addr().ok();
+    let socket_dir =
+        socket_dir.and_then(|address| Some(address.as_pathname()?.parent()?.to_owned()));
+    if let Some(dir) = socket_dir.and_then(|dir| Root::open_ambient(dir).ok()) {
+        let own = dir.identity();
+        let same = |id: &Identity| (id.device, id.inode) == (own.device, own.inode);
+        if !above.iter().flatten().any(same) {
+            private.push(dir);
+        }
+    }
+
+    let wall = match options.fence {
+        Fence::Process => hardening.harden_process(),
+        Fence::Thread => hardening.harden_thread(),
+    };
+    let wall = wall.map_err(|error| StartError::Wall(error.to_string()))?;
+
+    let store: Arc<dyn LeaseStore> = match options.store {
+        Some(store) => store,
+        None => Arc::new(SqliteStore::open_ambient(&options.state.join("leases.db"))?),
+    };
+    let ledger = Ledger::open(&log_dir, LogOptions::new())
+        .map_err(|error| StartError::Log(error.to_string()))?;
+    let ledger = Arc::new(ledger);
+    let _receipt = ledger
+        .policy_loaded(None, &rulebook.sha256)
+        .map_err(|error| StartError::Log(error.to_string()))?;
+    let spec = rulebook.session();
+    let open = |options: SessionOptions| {
+        let options = private.iter().fold(options, SessionOptions::private);
+        Session::with_options(&spec, options).map_err(StartError::config)
+    };
+    let session = open(SessionOptions::new().recorder(Arc::new(Switch)))?;
+    let looking = open(SessionOptions::new())?;
+    let boundary = Boundary {
+        wall,
+        own_uid: rustix::process::geteuid().as_raw(),
+        roots: doors,
+    };
+    let reaper = Reaper::new().map_err(|error| StartError::failed("epoll", error))?;
+    let broker = Arc::new(Broker {
+        scribe: Scribe::new(ledger, rulebook.sha256.clone(), root_identity, backend),
+        session,
+        looking,
+        table: LeaseTable::new(Room {
+            total: options.limits.leases,
+            per_user: options.limits.leases_per_user,
+        }),
+        store,
+        drafts: Drafts::default(),
+        reaper,
+        exe: options.exe,
+        limits: options.limits,
+        boot_id,
+        tally: Tally::default(),
+        boundary,
+        above,
+        check_sender: options.check_sender,
+        rulebook,
+    });
+    broker.restore()?;
+    Running::new(broker, listener, log_dir, options.probe)
+        .map_err(|error| StartError::failed("the first threads", error))
+}
+
+/// A directory of ours, closed to others.
+fn open_or_create(dir: &Path) -> Result<Root, StartError> {
+    use std::os::unix::fs::DirBuilderExt;
+    let made = std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir);
+    made.map_err(|error| StartError::failed("the state directory", error))?;
+    let root = Root::open_ambient(dir).map_err(StartError::config)?;
+    let status = root
+        .metadata(&RelPath::root())
+        .map_err(StartError::config)?;
+    if status.uid != rustix::process::geteuid().as_raw() || status.mode & 0o022 != 0 {
+        return Err(StartError::Config(
+            "the state directory belongs to somebody else, or others may write to it".to_owned(),
+        ));
+    }
+    Ok(root)
+}
+
+fn make_log(dir: &Path, level: LogLevel) -> Result<(), StartError> {
+    let level = match level {
+        LogLevel::Ordered => Level::Ordered,
+        LogLevel::Strict => Level::Strict,
+    };
+    match CreateOptions::new()
+        .name("handfast")
+        .level(level)
+        .create(dir)
+    {
+        Ok(_) => Ok(()),
+        // It is there: opening it says whether it is good.
+        Err(_) if Root::open_ambient(dir).is_ok() => Ok(()),
+        Err(error) => Err(StartError::Log(error.to_string())),
+    }
+}
+
+fn keys_of(log: &Path) -> PathBuf {
+    let mut name = log.file_name().unwrap_or_default().to_owned();
+    name.push(".keys");
+    log.with_file_name(name)
+}
+
+/// The directories above a root, up to the top.
+fn directories_above(root: &Root) -> std::io::Result<Vec<Identity>> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut found = vec![root.identity()];
+    let mut at: OwnedFd = rustix::fs::openat(root, c".", flags, Mode::empty())?;
+    for _ in 0..256 {
+        at = rustix::fs::openat(&at, c"..", flags, Mode::empty())?;
+        let status = rustix::fs::fstat(&at)?;
+        let identity = Identity {
+            device: status.st_dev,
+            inode: status.st_ino,
+            mount: None,
+            born: None,
+        };
+        let last = found.last();
+        if last.is_some_and(|last| (last.device, last.inode) == (identity.device, identity.inode)) {
+            break;
+        }
+        found.push(identity);
+    }
+    Ok(found)
+}
+
+/// Why a broker did not start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// What was asked for cannot be served.
+    Config(String),
+    /// The kernel refused the wall.
+    Wall(String),
+    /// The log cannot be written.
+    Log(String),
+    /// The lease store cannot be used.
+    Store(crate::store::StoreError),
+    /// What the system says.
+    Failed(String),
+}
+
+impl StartError {
+    pub(crate) fn config(error: impl fmt::Display) -> Self {
+        Self::Config(error.to_string())
+    }
+
+    pub(crate) fn failed(what: &str, error: impl fmt::Display) -> Self {
+        Self::Failed(format!("{what}: {error}"))
+    }
+}
+
+impl From<crate::store::StoreError> for StartError {
+    fn from(error: crate::store::StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(why) | Self::Failed(why) => f.write_str(why),
+            Self::Wall(why) => write!(f, "the wall could not be raised: {why}"),
+            Self::Log(why) => write!(f, "the log: {why}"),
+            Self::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}

@@ -1,0 +1,211 @@
+//! Leases in one SQLite database.
+//!
+//! Durability: a change that was answered survives the death of the broker (write-ahead log, no
+//! wait for the disk at each change). It need not survive the death of the machine: leases end
+//! with that anyway. The write-ahead log keeps the database whole either way.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, params};
+
+use super::{LeaseStore, Revision, StoreError};
+use crate::lease::{Ended, LeaseHandle, LeaseRecord};
+
+/// As many ended leases are kept for who asks later.
+const KEEP_ENDED: u32 = 10_000;
+
+/// Leases in a file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    connection: Mutex<Connection>,
+}
+
+impl SqliteStore {
+    /// Opens a store at an ambient path, or makes it. Only one broker at a time can have it.
+    ///
+    /// # Errors
+    /// `Locked`, `Corrupt` or `Failed`.
+    pub fn open_ambient(path: &Path) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(Duration::from_millis(500))?;
+        // One broker: the lock is taken with the first write and kept.
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
+        connection.pragma_update(None, "trusted_schema", "OFF")?;
+        let check: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if check != "ok" {
+            return Err(StoreError::Corrupt(check));
+        }
+        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        match version {
+            0 => connection.execute_batch(
+                "BEGIN IMMEDIATE;
+                 CREATE TABLE lease (
+                     number INTEGER PRIMARY KEY,
+                     handle TEXT NOT NULL UNIQUE,
+                     record TEXT NOT NULL,
+                     expires TEXT NOT NULL,
+                     renewed TEXT,
+                     opens TEXT NOT NULL,
+                     ended TEXT
+                 ) STRICT;
+                 CREATE TABLE revision (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), number INTEGER NOT NULL) STRICT;
+                 INSERT INTO revision VALUES (1, 0);
+                 PRAGMA user_version = 1;
+                 COMMIT;",
+            )?,
+            1 => {}
+            other => {
+                return Err(StoreError::Corrupt(format!(
+                    "it has version {other}, which this program does not know"
+                )));
+            }
+        }
+        // Takes the lock now, so that a second broker learns of the first at once.
+        connection.execute("UPDATE revision SET number = number + 1", [])?;
+        connection.execute(
+            "DELETE FROM lease WHERE ended IS NOT NULL AND number NOT IN
+             (SELECT number FROM lease WHERE ended IS NOT NULL ORDER BY number DESC LIMIT ?1)",
+            params![KEEP_ENDED],
+        )?;
+        Ok(Self {
+            connection: Mutex::new(connection),
+        })
+    }
+
+    fn hold(&self) -> MutexGuard<'_, Connection> {
+        // A transaction that a panic left open is rolled back when it is dropped.
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a change and counts it.
+    fn change(
+        &self,
+        change: impl FnOnce(&Connection) -> Result<(), StoreError>,
+    ) -> Result<Revision, StoreError> {
+        let mut connection = self.hold();
+        let transaction = connection.transaction()?;
+        change(&transaction)?;
+        let revision: i64 = transaction
+            .prepare_cached("UPDATE revision SET number = number + 1 RETURNING number")?
+            .query_row([], |row| row.get(0))?;
+        transaction.commit()?;
+        Ok(revision.cast_unsigned())
+    }
+}
+
+impl LeaseStore for SqliteStore {
+    fn live(&self) -> Result<Vec<LeaseRecord>, StoreError> {
+        let connection = self.hold();
+        let mut rows = connection.prepare(
+            "SELECT record, expires, renewed, opens FROM lease WHERE ended IS NULL ORDER BY number",
+        )?;
+        let mut rows = rows.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let record: String = row.get(0)?;
+            let mut record: LeaseRecord = serde_json::from_str(&record)
+                .map_err(|error| StoreError::Corrupt(format!("a lease cannot be read: {error}")))?;
+            let number = |text: String| {
+                text.parse()
+                    .map_err(|_| StoreError::Corrupt("a lease has no end".to_owned()))
+            };
+            record.expires_ns = number(row.get(1)?)?;
+            record.renewed_wall_ns = row
+                .get::<_, Option<String>>(2)?
+                .and_then(|text| text.parse().ok());
+            record.opens = number(row.get(3)?)?;
+            found.push(record);
+        }
+        Ok(found)
+    }
+
+    fn insert(&self, record: &LeaseRecord) -> Result<Revision, StoreError> {
+        let text =
+            serde_json::to_string(record).map_err(|error| StoreError::Failed(error.to_string()))?;
+        self.change(|connection| {
+            connection
+                .prepare_cached(
+                    "INSERT INTO lease (handle, record, expires, opens) VALUES (?1, ?2, ?3, ?4)",
+                )?
+                .execute(params![
+                    record.handle.as_str(),
+                    text,
+                    record.expires_ns.to_string(),
+                    record.opens.to_string()
+                ])?;
+            Ok(())
+        })
+    }
+
+    fn extend(
+        &self,
+        handle: &LeaseHandle,
+        expires_ns: u64,
+        renewed_wall_ns: i64,
+    ) -> Result<Revision, StoreError> {
+        self.change(|connection| {
+            let changed = connection
+                .prepare_cached(
+                    "UPDATE lease SET expires = ?2, renewed = ?3 WHERE handle = ?1 AND ended IS NULL",
+                )?
+                .execute(params![
+                    handle.as_str(),
+                    expires_ns.to_string(),
+                    renewed_wall_ns.to_string()
+                ])?;
+            expect_one(changed)
+        })
+    }
+
+    fn count_opens(&self, handle: &LeaseHandle, opens: u64) -> Result<Revision, StoreError> {
+        self.change(|connection| {
+            let changed = connection
+                .prepare_cached("UPDATE lease SET opens = ?2 WHERE handle = ?1 AND ended IS NULL")?
+                .execute(params![handle.as_str(), opens.to_string()])?;
+            expect_one(changed)
+        })
+    }
+
+    fn end(&self, handles: &[LeaseHandle], how: Ended) -> Result<Revision, StoreError> {
+        self.change(|connection| {
+            let mut update = connection.prepare_cached(
+                "UPDATE lease SET ended = ?2 WHERE handle = ?1 AND ended IS NULL",
+            )?;
+            for handle in handles {
+                update.execute(params![handle.as_str(), how.name()])?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn expect_one(changed: usize) -> Result<(), StoreError> {
+    if changed == 1 {
+        return Ok(());
+    }
+    Err(StoreError::Corrupt("a lease is missing from it".to_owned()))
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode;
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self::Corrupt(error.to_string())
+            }
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The system calls that have no safe wrapper, and the only `unsafe`.
+//!
+//! * a message with the descriptors and the sender that came with it ([`receive`]);
+//! * who connected ([`peer_pidfd`], [`peer_groups`]) and what the kernel says about a process
+//!   ([`pidfd_info`]);
+//! * the socket that a service manager passed ([`passed_descriptor`]).
+#![allow(unsafe_code)]
+
+mod inherited;
+mod message;
+mod peer;
+
+pub(crate) use inherited::passed_descriptor;
+pub(crate) use message::receive;
+pub(crate) use peer::{PidfdInfo, pass_sender, peer_groups, peer_pidfd, pidfd_info};

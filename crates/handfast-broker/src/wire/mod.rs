@@ -1,0 +1,10 @@
+//! Varlink on a Unix stream socket: JSON objects that end in NUL, descriptors beside them.
+
+mod call;
+mod channel;
+mod text;
+
+pub(crate) use call::{Call, Incoming, empty_object};
+pub(crate) use channel::{Channel, Frame, Trouble};
+pub use channel::{MAX_DESCRIPTORS, MAX_MESSAGE};
+pub(crate) use text::{Big, PathField, path_field};

@@ -1,0 +1,177 @@
+//! Who holds a lease: processes that end, that are not the one, that were passed a connection.
+
+use std::process::Stdio;
+use std::time::Instant;
+
+use handfast_broker::{Acquire, Code};
+
+use crate::roles::told;
+use crate::stage::{Stage, code, until};
+
+#[test]
+fn when_the_holder_is_killed_its_lease_is_gone() {
+    let stage = Stage::new();
+    let mut child = stage.role("hold").stdout(Stdio::piped()).spawn().unwrap();
+    let id = told(child.stdout.take().unwrap());
+    let mut client = stage.client();
+    let lease = client.lookup(&id).unwrap();
+    assert_eq!(
+        (lease.bind.as_str(), lease.pid),
+        ("process", Some(child.id()))
+    );
+    assert_eq!(lease.outstanding(), 1);
+    // The id alone is worth nothing to another process.
+    assert_eq!(code(client.open(&id, "src/a.txt")), Code::NoSuchLease);
+    child.kill().unwrap();
+    let killed = Instant::now();
+    until("the end of the lease", || {
+        client.list("").unwrap().is_empty()
+    });
+    // Told, not asserted: a loaded machine is not a broken one.
+    println!(
+        "the lease was gone {} ms after its holder",
+        killed.elapsed().as_millis()
+    );
+    child.wait().unwrap();
+    assert_eq!(code(client.lookup(&id)), Code::LeaseRevoked);
+}
+
+#[test]
+fn a_lease_of_a_user_is_used_by_who_knows_its_id() {
+    let stage = Stage::new();
+    let mut client = stage.client();
+    let user = stage.lease(&mut client).lease_id;
+    let own = client
+        .acquire(&Acquire::new(["**"], ["read"]))
+        .unwrap()
+        .lease_id;
+    let use_it = |id: &str| {
+        let out = stage.role("use").env("HF_LEASE", id).output().unwrap();
+        told(&*out.stdout)
+    };
+    assert_eq!(use_it(&user), "opened");
+    assert_eq!(use_it(&own), "Some(NoSuchLease)");
+}
+
+#[test]
+fn a_lease_is_acquired_for_another_process_by_its_pidfd() {
+    let stage = Stage::new();
+    let mut client = stage.client();
+    let mut child = std::process::Command::new("sleep")
+        .arg("600")
+        .spawn()
+        .unwrap();
+    let pid = rustix::process::Pid::from_child(&child);
+    let flags = rustix::process::PidfdFlags::empty();
+    let pidfd = rustix::process::pidfd_open(pid, flags).unwrap();
+    use std::os::fd::AsFd;
+    let wanted = Acquire::new(["**"], ["read"]);
+    let lease = client.acquire_for(&wanted, pidfd.as_fd()).unwrap();
+    assert_eq!(lease.lease.pid, Some(child.id()));
+    assert_eq!(
+        code(client.open(&lease.lease_id, "top.txt")),
+        Code::NoSuchLease
+    );
+    // What is no pidfd names nobody.
+    let file = std::fs::File::open("/dev/null").unwrap();
+    assert_eq!(
+        code(client.acquire_for(&wanted, file.as_fd())),
+        Code::InvalidParameter
+    );
+    let forged = serde_json::json!({ "paths": ["**"], "verbs": ["read"], "holder": 0 });
+    let answer = client.call::<_, serde_json::Value>("Acquire", &forged);
+    assert_eq!(code(answer), Code::InvalidParameter);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("the end of the lease", || {
+        client.list("").unwrap().is_empty()
+    });
+    // A process that has ended holds nothing.
+    assert!(client.acquire_for(&wanted, pidfd.as_fd()).is_err());
+}
+
+#[test]
+fn a_tethered_lease_ends_with_its_process_and_is_used_by_others() {
+    let stage = Stage::new();
+    let mut child = std::process::Command::new("sleep")
+        .arg("600")
+        .spawn()
+        .unwrap();
+    let flags = rustix::process::PidfdFlags::empty();
+    let pidfd = rustix::process::pidfd_open(rustix::process::Pid::from_child(&child), flags);
+    use std::os::fd::AsFd;
+    let mut client = stage.client();
+    let wanted = Acquire::new(["**"], ["read"]).bind("user").tethered();
+    let lease = client.acquire_for(&wanted, pidfd.unwrap().as_fd()).unwrap();
+    client.open(&lease.lease_id, "top.txt").unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("the end of the lease", || {
+        client.list("").unwrap().is_empty()
+    });
+    assert_eq!(
+        code(client.open(&lease.lease_id, "top.txt")),
+        Code::LeaseRevoked
+    );
+}
+
+#[test]
+fn a_lease_of_a_control_group_is_used_within_it() {
+    let stage = Stage::new();
+    let mut client = stage.client();
+    let wanted = Acquire::new(["**"], ["read"]).bind("cgroup");
+    match client.acquire(&wanted) {
+        Ok(lease) => {
+            // Children of this process are in the same group.
+            let out = stage
+                .role("use")
+                .env("HF_LEASE", &lease.lease_id)
+                .output()
+                .unwrap();
+            assert_eq!(told(&*out.stdout), "opened");
+        }
+        Err(error) => {
+            assert_eq!(error.code(), Some(Code::Denied), "{error}");
+            println!("skipped: this kernel does not tell control groups");
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_was_passed_on_is_of_no_use_where_senders_are_checked() {
+    for (env, expected) in [
+        (&[("HF_SENDER", "1")][..], "Some(Denied)"),
+        (&[][..], "answered"),
+    ] {
+        let stage = Stage::with(env);
+        let socket = std::os::unix::net::UnixStream::connect(stage.socket()).unwrap();
+        let fd: std::os::fd::OwnedFd = socket.try_clone().unwrap().into();
+        let out = stage.role("speak").stdin(Stdio::from(fd)).output().unwrap();
+        assert_eq!(told(&*out.stdout), expected);
+        if expected == "answered" {
+            continue;
+        }
+        // Who connected itself is heard.
+        stage.client().info().unwrap();
+    }
+}
+
+#[test]
+fn a_revocation_kills_where_the_policy_says_so() {
+    let mut stage = Stage::prepare(&[("HF_BIND", "user")]);
+    stage.policy(
+        "version = 1\n[[root]]\nname = \"ws\"\npath = \"ROOT\"\nmount = \"/\"\nmode = \"read-write\"\n\
+         [lease]\non_revoke = \"kill\"\n",
+    );
+    stage.start();
+    let mut child = stage.role("hold").stdout(Stdio::piped()).spawn().unwrap();
+    let id = told(child.stdout.take().unwrap());
+    let mut client = stage.client();
+    let handle = client.lookup(&id).unwrap().handle;
+    assert!(child.try_wait().unwrap().is_none());
+    client.revoke(&handle).unwrap();
+    use std::os::unix::process::ExitStatusExt;
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    // Whoever revoked lives on.
+    client.info().unwrap();
+}

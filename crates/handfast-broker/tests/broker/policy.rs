@@ -1,0 +1,94 @@
+//! The policy: who may ask for what, and what is refused at the start.
+
+use handfast_broker::{Acquire, Code};
+
+use crate::stage::{Stage, code, text};
+
+const ROOT: &str = "version = 1\n[[root]]\nname = \"ws\"\npath = \"ROOT\"\nmount = \"/ws\"\nmode = \"read-write\"\n";
+
+fn uid() -> u32 {
+    rustix::process::getuid().as_raw()
+}
+
+#[test]
+fn a_rule_limits_verbs_and_paths_at_every_use() {
+    let mut stage = Stage::prepare(&[]);
+    stage.policy(&format!(
+        "{ROOT}[[allow]]\nuid = {}\nroots = [\"ws\"]\npaths = [\"src/**\"]\nverbs = [\"read\"]\n",
+        uid()
+    ));
+    stage.start();
+    let mut client = stage.client();
+    assert_eq!(
+        code(client.acquire(&Acquire::new(["**"], ["write"]))),
+        Code::Denied
+    );
+    assert_eq!(
+        code(client.acquire(&Acquire::new(["/ws/top.txt"], ["read"]))),
+        Code::Denied
+    );
+    let id = client
+        .acquire(&Acquire::new(["**"], ["read"]))
+        .unwrap()
+        .lease_id;
+    client.open(&id, "/ws/src/a.txt").unwrap();
+    assert_eq!(code(client.open(&id, "/ws/top.txt")), Code::Denied);
+    assert_eq!(code(client.open(&id, "/elsewhere")), Code::Denied);
+    client.list_dir(&id, "/ws").unwrap();
+}
+
+#[test]
+fn somebody_else_gets_nothing() {
+    let mut stage = Stage::prepare(&[]);
+    stage.policy(&format!(
+        "{ROOT}[[allow]]\nuid = {}\n",
+        uid().wrapping_add(1)
+    ));
+    stage.start();
+    let mut client = stage.client();
+    assert_eq!(
+        code(client.acquire(&Acquire::new(["**"], ["read"]))),
+        Code::Denied
+    );
+}
+
+#[test]
+fn direct_writes_only_where_the_policy_says_so() {
+    let stage = Stage::new();
+    let mut client = stage.client();
+    let id = stage.lease(&mut client).lease_id;
+    assert_eq!(code(client.open_direct(&id, "top.txt")), Code::Denied);
+    let mut direct = Stage::prepare(&[]);
+    direct.policy(&format!("{ROOT}[lease]\nwrites = \"direct\"\n"));
+    direct.start();
+    let mut client = direct.client();
+    let id = direct.lease(&mut client).lease_id;
+    let opened = client.open_direct(&id, "/ws/top.txt").unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&opened.file, b"TOP", 0).unwrap();
+    assert_eq!(text(&direct.root("top.txt")), "TOP");
+    let out = client.revoke(&id).unwrap().outstanding;
+    assert_eq!((out.len(), out[0].mode.as_str()), (1, "write"));
+}
+
+#[test]
+fn a_policy_that_cannot_be_kept_is_refused_at_the_start() {
+    for (policy, says) in [
+        (ROOT.replace("read-write", "overlay"), "overlay"),
+        (
+            format!("{ROOT}[[allow]]\nuser = \"nobody-of-this-name\"\n"),
+            "no user",
+        ),
+        (format!("{ROOT}[[allow]]\nexe = \"/bin/sh\"\n"), "witness"),
+        (
+            format!("{ROOT}[[allow]]\nspiffe_id = \"spiffe://a/b\"\n"),
+            "spiffe_id",
+        ),
+    ] {
+        let mut stage = Stage::prepare(&[]);
+        stage.policy(&policy);
+        let out = stage.role("serve").output().unwrap();
+        assert!(!out.status.success(), "{policy}");
+        let said = String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr);
+        assert!(said.contains(says), "{says}: {said}");
+    }
+}

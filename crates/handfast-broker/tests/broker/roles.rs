@@ -1,0 +1,110 @@
+//! What this program does when it is started by one of its own tests.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use handfast_broker::{Acquire, Client, Fence, Limits, Rulebook, ServeOptions, bind_socket};
+use handfast_session::Policy;
+
+/// Not a test of its own: the other process of the tests that need one.
+#[test]
+fn another_process() {
+    let Ok(role) = std::env::var("HF_ROLE") else {
+        return;
+    };
+    let dir = PathBuf::from(std::env::var_os("HF_DIR").expect("HF_DIR"));
+    match role.as_str() {
+        "serve" => serve(&dir),
+        "hold" => hold(&dir),
+        "use" => use_lease(&dir),
+        "speak" => speak(),
+        other => panic!("no such role: {other}"),
+    }
+}
+
+fn serve(dir: &std::path::Path) {
+    let rulebook = match std::env::var_os("HF_POLICY") {
+        Some(path) => {
+            let text = std::fs::read(&path).unwrap();
+            let policy = Policy::read_ambient(&path).unwrap();
+            Rulebook::of_policy(&policy, &text, false).unwrap()
+        }
+        None => Rulebook::of_directory(dir.join("root")).unwrap(),
+    };
+    let listener = bind_socket(&dir.join("sock/broker.sock"), false).unwrap();
+    let mut limits = Limits::default();
+    if let Ok(text) = std::env::var("HF_CONNECTIONS") {
+        limits.connections_per_user = text.parse().unwrap();
+    }
+    if std::env::var_os("HF_IMPATIENT").is_some() {
+        limits.patience = Duration::from_millis(300);
+    }
+    let running = ServeOptions::new(rulebook, dir.join("state"))
+        .fence(Fence::Thread)
+        .limits(limits)
+        .check_sender(std::env::var_os("HF_SENDER").is_some())
+        .probe(|text| {
+            // An injected call: whatever a bug could make the broker open.
+            let path: String = serde_json::from_str(text).unwrap_or_default();
+            match std::fs::File::open(&path) {
+                Ok(_) => "opened".to_owned(),
+                Err(error) => format!("{:?}", error.raw_os_error()),
+            }
+        })
+        .start(listener)
+        .unwrap();
+    running.wait();
+}
+
+/// Acquires a lease for itself, tells its id, and waits to be ended.
+fn hold(dir: &std::path::Path) {
+    let mut client = Client::connect(dir.join("sock/broker.sock")).unwrap();
+    let bind = std::env::var("HF_BIND").unwrap_or_else(|_| "process".to_owned());
+    let wanted = Acquire::new(["**"], ["read", "write"]).bind(bind);
+    let lease = client.acquire(&wanted).unwrap();
+    let opened = client.open(&lease.lease_id, "src/a.txt").unwrap();
+    tell(&lease.lease_id);
+    // The connection need not stay for the lease to last.
+    drop(client);
+    std::thread::sleep(Duration::from_secs(600));
+    drop(opened);
+}
+
+/// Uses a lease that somebody else acquired.
+fn use_lease(dir: &std::path::Path) {
+    let id = std::env::var("HF_LEASE").unwrap();
+    let mut client = Client::connect(dir.join("sock/broker.sock")).unwrap();
+    match client.open(&id, "src/a.txt") {
+        Ok(_) => tell("opened"),
+        Err(error) => tell(&format!("{:?}", error.code())),
+    }
+}
+
+/// Speaks over a connection that it inherited as standard input.
+fn speak() {
+    use std::os::fd::AsFd;
+    let fd = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
+    let mut client = Client::over(fd.into()).unwrap();
+    match client.info() {
+        Ok(_) => tell("answered"),
+        Err(error) => tell(&format!("{:?}", error.code())),
+    }
+}
+
+/// One line for the test; the harness prints others.
+fn tell(text: &str) {
+    let mut out = std::io::stdout();
+    writeln!(out, "\nTELL {text}").unwrap();
+    out.flush().unwrap();
+}
+
+/// The line that a role told.
+pub(crate) fn told(out: impl std::io::Read) -> String {
+    use std::io::BufRead;
+    std::io::BufReader::new(out)
+        .lines()
+        .map_while(Result::ok)
+        .find_map(|line| line.strip_prefix("TELL ").map(str::to_owned))
+        .expect("the other process told nothing")
+}

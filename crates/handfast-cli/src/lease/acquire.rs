@@ -1,0 +1,113 @@
+//! `lease acquire`: asks for a lease and prints its id.
+
+use std::os::fd::AsFd;
+
+use clap::Args;
+use handfast_broker::{Acquire, Client};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::{Answered, told};
+use crate::exit::Exit;
+use crate::output::Output;
+
+/// Ask for a lease and print its id
+///
+/// Whoever presents the id of a lease that is bound to the user may use it. It is printed once.
+#[derive(Debug, Args)]
+pub(super) struct AcquireArgs {
+    #[command(flatten)]
+    pub(super) wanted: WantedArgs,
+
+    /// Bind it to the user, or to the control group of this command
+    #[arg(long, value_name = "WHO", default_value = "user", value_parser = ["user", "cgroup"], conflicts_with = "pid")]
+    bind: String,
+
+    /// Bind it to this process: only it may use the lease, which ends with it
+    #[arg(long, value_name = "PID")]
+    pid: Option<i32>,
+
+    /// Make it a narrower lease below this one, which ends with it
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct WantedArgs {
+    /// Cover these paths: patterns as in a policy
+    #[arg(long, value_name = "GLOB", num_args = 1.., required = true)]
+    paths: Vec<String>,
+
+    /// Grant these verbs: read, write, list, stat, append, mkdir, rename, remove, commit
+    #[arg(long, value_name = "VERB", value_delimiter = ',', required = true)]
+    verbs: Vec<String>,
+
+    /// Last so long: 30s, 10m, 1h [default: what the policy says]
+    #[arg(long, value_name = "TIME", value_parser = told::seconds)]
+    ttl: Option<u64>,
+
+    /// Say what for; stands in the log
+    #[arg(long, value_name = "TEXT")]
+    purpose: Option<String>,
+
+    /// Name the task; stands in the lease's id
+    #[arg(long, value_name = "NAME")]
+    task: Option<String>,
+
+    /// Allow so many opens in all
+    #[arg(long, value_name = "N")]
+    max_opens: Option<u64>,
+}
+
+impl WantedArgs {
+    pub(super) fn acquire(&self) -> Acquire {
+        let mut wanted = Acquire::new(self.paths.clone(), self.verbs.clone());
+        if let Some(ttl) = self.ttl {
+            wanted = wanted.ttl(ttl);
+        }
+        if let Some(purpose) = &self.purpose {
+            wanted = wanted.purpose(purpose);
+        }
+        if let Some(task) = &self.task {
+            wanted = wanted.task(task);
+        }
+        if let Some(count) = self.max_opens {
+            wanted = wanted.max_opens(count);
+        }
+        wanted
+    }
+}
+
+impl AcquireArgs {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+        let mut wanted = self.wanted.acquire();
+        if let Some(parent) = &self.parent {
+            wanted = wanted.parent(parent);
+        }
+        let acquired = match self.pid {
+            None => client.acquire(&wanted.bind(self.bind.as_str())),
+            Some(pid) => {
+                let process = Pid::from_raw(pid)
+                    .ok_or(rustix::io::Errno::SRCH)
+                    .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()))
+                    .map_err(|errno| told::broken("find the process", &errno.to_string()))?;
+                client.acquire_for(&wanted, process.as_fd())
+            }
+        };
+        let acquired = acquired.map_err(|error| told::failed("acquire a lease", b"", &error))?;
+        if out.is_json() {
+            let fields = crate::json::Object::new()
+                .with("lease_id", acquired.lease_id.as_str())
+                .with("lease_duration", acquired.lease_duration)
+                .with("renewable", acquired.renewable)
+                .with("lease", told::object(&acquired.lease));
+            out.object(true, fields);
+        } else {
+            out.line(&acquired.lease_id);
+            out.note(&format!(
+                "note: for {} s; in lists and in the log it is {}",
+                acquired.lease_duration, acquired.lease.handle
+            ));
+        }
+        Ok(Exit::Yes)
+    }
+}

@@ -1,0 +1,111 @@
+//! `handfast lease`: against a running broker, one file a command.
+
+mod acquire;
+mod confined;
+mod open;
+mod revoke;
+mod run;
+mod show;
+mod told;
+mod write;
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use handfast_broker::{Client, default_socket};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Ask a broker for leases, and use them
+///
+/// A lease says which paths may be used how, for how long and what for. It is decided anew at
+/// every use, and ends by itself.
+#[derive(Debug, Args)]
+#[command(after_help = crate::exit::HELP)]
+pub(crate) struct LeaseArgs {
+    /// Talk to this broker [default: $HANDFAST_SOCKET, or below the user's runtime directory]
+    #[arg(long, global = true, value_name = "PATH")]
+    socket: Option<OsString>,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Acquire(acquire::AcquireArgs),
+    Renew(show::RenewArgs),
+    Lookup(show::LookupArgs),
+    List(show::ListArgs),
+    Revoke(revoke::RevokeArgs),
+    Open(open::OpenArgs),
+    Write(write::WriteArgs),
+    Run(run::RunArgs),
+    #[command(hide = true)]
+    Confined(confined::ConfinedArgs),
+}
+
+/// How a command went.
+type Answered = Result<Exit, Box<Failure>>;
+
+impl LeaseArgs {
+    pub(crate) fn run(&self, out: &mut Output) -> Exit {
+        match self.answer(out) {
+            Ok(exit) => exit,
+            Err(failure) => {
+                out.failure(&failure);
+                failure.exit
+            }
+        }
+    }
+
+    fn answer(&self, out: &mut Output) -> Answered {
+        match &self.command {
+            Command::Acquire(args) => args.run(&mut self.client()?, out),
+            Command::Renew(args) => args.run(&mut self.client()?, out),
+            Command::Lookup(args) => args.run(&mut self.client()?, out),
+            Command::List(args) => args.run(&mut self.client()?, out),
+            Command::Revoke(args) => args.run(&mut self.client()?, out),
+            Command::Open(args) => args.run(&mut self.client()?, out),
+            Command::Write(args) => args.run(&mut self.client()?, out),
+            Command::Run(args) => {
+                let socket = socket_path("lease", self.socket.as_deref())?;
+                args.run(&mut self.client()?, &socket, out)
+            }
+            Command::Confined(args) => args.run(),
+        }
+    }
+
+    fn client(&self) -> Result<Client, Box<Failure>> {
+        let path = socket_path("lease", self.socket.as_deref())?;
+        Client::connect(&path).map_err(|error| {
+            let shown = handfast::escape(path.as_os_str().as_encoded_bytes());
+            let mut failure = told::broken("reach the broker", &error.to_string());
+            failure.path = shown;
+            failure.hints.push(
+                "`handfast serve DIR` starts one; `--socket` and HANDFAST_SOCKET say where it is"
+                    .to_owned(),
+            );
+            failure
+        })
+    }
+}
+
+/// Where the broker's socket is: as asked, as the environment says, or the user's own.
+pub(crate) fn socket_path(
+    verb: &'static str,
+    asked: Option<&OsStr>,
+) -> Result<PathBuf, Box<Failure>> {
+    let given = asked.map(OsStr::to_owned);
+    if let Some(path) = given.or_else(|| std::env::var_os("HANDFAST_SOCKET")) {
+        return Ok(PathBuf::from(path));
+    }
+    let uid = rustix::process::geteuid().as_raw();
+    default_socket(|name| std::env::var_os(name), uid).ok_or_else(|| {
+        let why = "neither XDG_RUNTIME_DIR nor HOME is set; give `--socket PATH`";
+        crate::session::misused(verb, "find the socket", why)
+    })
+}

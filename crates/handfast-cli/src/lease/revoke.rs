@@ -1,0 +1,63 @@
+//! `lease revoke`: ends leases, and says what cannot be taken back.
+
+use clap::Args;
+use handfast_broker::Client;
+
+use super::{Answered, told};
+use crate::exit::Exit;
+use crate::json::{Json, Object};
+use crate::output::Output;
+
+/// End a lease and all below it
+///
+/// When this returns, nothing is opened or committed under it any more. Descriptors that were
+/// handed out cannot be taken back; they are listed.
+#[derive(Debug, Args)]
+pub(super) struct RevokeArgs {
+    /// Its id or handle; with `--prefix`, the prefix of handles
+    lease: String,
+
+    /// End all leases below a prefix
+    #[arg(long)]
+    prefix: bool,
+}
+
+impl RevokeArgs {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+        let revoked = if self.prefix {
+            client.revoke_prefix(&self.lease)
+        } else {
+            client.revoke(&self.lease)
+        };
+        let revoked = revoked.map_err(|error| told::failed("revoke the lease", b"", &error))?;
+        if out.is_json() {
+            let list = Json::from_iter(revoked.outstanding.iter().map(|given| {
+                Object::new()
+                    .with("handle", given.handle.as_str())
+                    .with_bytes("path", &given.path())
+                    .with("mode", given.mode.as_str())
+                    .with("object", given.object.as_str())
+                    .with("count", given.count().to_string())
+                    .with("pid", given.pid)
+            }));
+            let fields = Object::new()
+                .with("ended", revoked.ended)
+                .with("outstanding", list);
+            out.object(true, fields);
+            return Ok(Exit::Yes);
+        }
+        out.note(&format!("ended {}", revoked.ended));
+        for given in &revoked.outstanding {
+            let pid = given
+                .pid
+                .map_or_else(|| "?".to_owned(), |pid| pid.to_string());
+            out.line(&format!(
+                "outstanding  {}  `{}`  {}  process {pid}",
+                handfast::escape(given.mode.as_bytes()),
+                handfast::escape(&given.path()),
+                given.count(),
+            ));
+        }
+        Ok(Exit::Yes)
+    }
+}

@@ -1,0 +1,89 @@
+//! `lease renew`, `lookup`, `list`.
+
+use clap::Args;
+use handfast_broker::{Client, LeaseInfo};
+
+use super::{Answered, told};
+use crate::exit::Exit;
+use crate::json::{Json, Object};
+use crate::output::Output;
+
+/// Make a lease longer, counted from now
+#[derive(Debug, Args)]
+pub(super) struct RenewArgs {
+    /// Its id
+    lease: String,
+
+    /// Last so long from now; capped by what the policy allows
+    #[arg(long, value_name = "TIME", value_parser = told::seconds)]
+    increment: Option<u64>,
+}
+
+/// Show a lease
+#[derive(Debug, Args)]
+pub(super) struct LookupArgs {
+    /// Its id or handle
+    lease: String,
+}
+
+/// List leases, by handle
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// List what lies below this prefix only: `u1000` or `u1000/build`
+    #[arg(default_value = "")]
+    prefix: String,
+}
+
+fn print(out: &mut Output, lease: &LeaseInfo) -> Exit {
+    if out.is_json() {
+        out.object(true, Object::new().with("lease", told::object(lease)));
+    } else {
+        for line in told::lines(lease) {
+            out.line(&line);
+        }
+    }
+    Exit::Yes
+}
+
+impl RenewArgs {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+        let lease = client
+            .renew(&self.lease, self.increment)
+            .map_err(|error| told::failed("renew the lease", b"", &error))?;
+        Ok(print(out, &lease))
+    }
+}
+
+impl LookupArgs {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+        let lease = client
+            .lookup(&self.lease)
+            .map_err(|error| told::failed("look up the lease", b"", &error))?;
+        Ok(print(out, &lease))
+    }
+}
+
+impl ListArgs {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+        let leases = client
+            .list(&self.prefix)
+            .map_err(|error| told::failed("list leases", b"", &error))?;
+        if out.is_json() {
+            let list = Json::from_iter(leases.iter().map(told::object));
+            out.object(true, Object::new().with("leases", list));
+            return Ok(Exit::Yes);
+        }
+        let safe = |text: &str| handfast::escape(text.as_bytes());
+        for lease in &leases {
+            out.line(&format!(
+                "{}  {}  {} s  {}  {}",
+                safe(&lease.handle),
+                told::bound(lease),
+                lease.ttl,
+                safe(&lease.verbs.join(",")),
+                safe(&lease.paths.join(" "))
+            ));
+        }
+        Ok(Exit::Yes)
+    }
+}

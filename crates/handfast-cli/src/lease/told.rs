@@ -1,0 +1,177 @@
+//! What a broker says, as the command tells it.
+
+use handfast::{Effect, ErrorKind, escape};
+use handfast_broker::{ClientError, Code, LeaseInfo};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::json::{Json, Object};
+
+/// The broker said no, or could not be asked: ``cannot <deed> `path`: …``.
+pub(super) fn failed(deed: &str, path: &[u8], error: &ClientError) -> Box<Failure> {
+    let ClientError::Fault(fault) = error else {
+        return broken(deed, &error.to_string());
+    };
+    let kind = fault.kind().unwrap_or(match fault.code() {
+        Code::Stale => ErrorKind::Stale,
+        Code::Limit => ErrorKind::Limit,
+        Code::Quota => ErrorKind::Quota,
+        Code::InvalidParameter => ErrorKind::Invalid,
+        Code::Unavailable | Code::Failed => ErrorKind::Io,
+        _ => ErrorKind::Denied,
+    });
+    let exit = match fault.code() {
+        Code::InvalidParameter | Code::MethodNotFound | Code::InterfaceNotFound => Exit::Usage,
+        Code::Unavailable => Exit::CannotTell,
+        _ if kind == ErrorKind::Unsupported => Exit::CannotTell,
+        _ => Exit::No,
+    };
+    let hint = match fault.code() {
+        Code::NoSuchLease | Code::LeaseExpired | Code::LeaseRevoked => {
+            Some("`handfast lease acquire` gives another")
+        }
+        Code::Stale => Some("look at the file again, and begin anew"),
+        _ => None,
+    };
+    let shown = escape(path);
+    let sentence = if path.is_empty() {
+        format!("cannot {deed}")
+    } else {
+        format!("cannot {deed} `{shown}`")
+    };
+    let failure = Failure {
+        kind,
+        verb: "lease",
+        sentence,
+        path: shown,
+        destination: None,
+        detail: escape(fault.why().as_bytes()),
+        effect: fault.effect(),
+        exit,
+        hints: Vec::new(),
+    };
+    Box::new(failure.with_hints(hint.map(str::to_owned)))
+}
+
+/// The broker could not be asked, or something here failed.
+pub(super) fn broken(deed: &str, why: &str) -> Box<Failure> {
+    Box::new(Failure {
+        kind: ErrorKind::Io,
+        verb: "lease",
+        sentence: format!("cannot {deed}"),
+        path: String::new(),
+        destination: None,
+        detail: escape(why.as_bytes()),
+        effect: Effect::None,
+        exit: Exit::CannotTell,
+        hints: Vec::new(),
+    })
+}
+
+/// A lease for programs.
+pub(super) fn object(lease: &LeaseInfo) -> Object {
+    let list = |words: &[String]| Json::from_iter(words.iter().map(String::as_str));
+    Object::new()
+        .with("handle", lease.handle.as_str())
+        .with("parent", lease.parent.clone())
+        .with("uid", lease.uid)
+        .with("bind", lease.bind.as_str())
+        .with("pid", lease.pid)
+        .with("paths", list(&lease.paths))
+        .with("verbs", list(&lease.verbs))
+        .with("purpose", lease.purpose.clone())
+        .with("issue_time", lease.issue_time.as_str())
+        .with("expire_time", lease.expire_time.as_str())
+        .with("last_renewal", lease.last_renewal.clone())
+        .with("ttl", lease.ttl)
+        .with("renewable", lease.renewable)
+        .with(
+            "max_opens",
+            lease.max_opens().map(|count| count.to_string()),
+        )
+        .with("opens", lease.opens().to_string())
+        .with("outstanding", lease.outstanding().to_string())
+}
+
+/// A lease for people, one fact a line.
+pub(super) fn lines(lease: &LeaseInfo) -> Vec<String> {
+    let safe = |text: &str| escape(text.as_bytes());
+    let mut lines = vec![
+        format!("handle       {}", safe(&lease.handle)),
+        format!("verbs        {}", safe(&lease.verbs.join(","))),
+        format!("paths        {}", safe(&lease.paths.join(" "))),
+        format!("bind         {}", bound(lease)),
+        format!("issued       {}", safe(&lease.issue_time)),
+        format!(
+            "expires      {} (in {} s)",
+            safe(&lease.expire_time),
+            lease.ttl
+        ),
+        format!("renewable    {}", lease.renewable),
+    ];
+    if let Some(time) = &lease.last_renewal {
+        lines.push(format!("renewed      {}", safe(time)));
+    }
+    if let Some(purpose) = &lease.purpose {
+        lines.push(format!("purpose      {}", safe(purpose)));
+    }
+    if let Some(parent) = &lease.parent {
+        lines.push(format!("parent       {}", safe(parent)));
+    }
+    let most = lease
+        .max_opens()
+        .map_or_else(String::new, |most| format!(" of {most}"));
+    lines.push(format!("opens        {}{most}", lease.opens()));
+    lines.push(format!("outstanding  {}", lease.outstanding()));
+    lines
+}
+
+pub(super) fn bound(lease: &LeaseInfo) -> String {
+    match lease.pid {
+        Some(pid) => format!("{} {pid}", escape(lease.bind.as_bytes())),
+        None => escape(lease.bind.as_bytes()),
+    }
+}
+
+/// `30s`, `10m`, `1h`, `2d`, or seconds.
+pub(super) fn seconds(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
+        Some(at) => text.split_at(at),
+        None => (text, "s"),
+    };
+    let factor = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return Err("a time is a number with s, m, h or d".to_owned()),
+    };
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| "a time is a number with s, m, h or d".to_owned())?;
+    match number.checked_mul(factor) {
+        Some(seconds) if seconds > 0 => Ok(seconds),
+        _ => Err("a time is more than nothing and less than for ever".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seconds;
+
+    #[test]
+    fn times_have_units() {
+        for (text, expected) in [
+            ("30s", 30),
+            ("10m", 600),
+            ("1h", 3600),
+            ("2d", 172_800),
+            ("7", 7),
+        ] {
+            assert_eq!(seconds(text), Ok(expected));
+        }
+        for bad in ["", "m", "-1s", "1w", "0", "1.5h", "99999999999999999999d"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+    }
+}

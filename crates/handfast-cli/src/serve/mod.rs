@@ -1,0 +1,234 @@
+//! `handfast serve [DIR]`: the broker, in this process.
+
+mod witness;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use handfast::ErrorKind;
+use handfast_broker::{
+    Rulebook, ServeOptions, StartError, bind_socket, listener_from_environment, notify_ready,
+};
+use handfast_session::Policy;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::json::{Json, Object};
+use crate::lease::socket_path;
+use crate::output::Output;
+
+/// Serve directories to programs that hold a lease
+///
+/// Without a policy, one directory is served to processes of the same user. The broker can reach
+/// its roots and its own state and nothing else. Leases and the log survive it, so it may be ended
+/// at any time.
+#[derive(Debug, Args)]
+#[command(after_help = crate::exit::HELP)]
+pub(crate) struct ServeArgs {
+    /// The directory [default: the current one, without a policy]
+    dir: Option<OsString>,
+
+    /// Serve what this policy says, to whom it says
+    #[arg(long, value_name = "FILE", conflicts_with = "dir")]
+    policy: Option<OsString>,
+
+    /// Listen here [default: $HANDFAST_SOCKET, or below the user's runtime directory]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<OsString>,
+
+    /// Keep leases, and the log, in this directory [default: $XDG_STATE_HOME/handfast/broker]
+    #[arg(long, value_name = "DIR")]
+    state: Option<OsString>,
+
+    /// Keep the log in this directory
+    #[arg(long, value_name = "DIR")]
+    log: Option<OsString>,
+
+    /// Take only messages that the process that connected sent itself
+    #[arg(long)]
+    check_sender: bool,
+
+    /// Answer a broker's questions about programs on standard input
+    #[arg(long, hide = true)]
+    witness: bool,
+}
+
+impl ServeArgs {
+    pub(crate) fn run(&self, out: &mut Output) -> Exit {
+        if self.witness {
+            return witness::run();
+        }
+        match self.serve(out) {
+            Ok(()) => Exit::Yes,
+            Err(failure) => {
+                out.failure(&failure);
+                failure.exit
+            }
+        }
+    }
+
+    fn serve(&self, out: &mut Output) -> Result<(), Box<Failure>> {
+        // Before anything else: it must not be restricted, and it must not inherit what follows.
+        let (exe, _child) = witness::start().map_err(|error| {
+            cannot(Exit::CannotTell, ErrorKind::Io, "start the witness", &error)
+        })?;
+        let rulebook = self.rulebook()?;
+        let others = rulebook.is_for_others();
+        let (listener, socket) = match listener_from_environment() {
+            Ok(Some(listener)) => (listener, None),
+            Ok(None) => {
+                let path = socket_path("serve", self.socket.as_deref())?;
+                let listener = bind_socket(&path, others).map_err(|error| {
+                    let detail = match error.kind() {
+                        std::io::ErrorKind::AddrInUse => {
+                            "a broker listens there already; end it, or give another `--socket`"
+                                .to_owned()
+                        }
+                        _ => error.to_string(),
+                    };
+                    cannot(
+                        Exit::Usage,
+                        ErrorKind::Busy,
+                        "listen on the socket",
+                        &detail,
+                    )
+                })?;
+                (listener, Some(path))
+            }
+            Err(error) => {
+                return Err(cannot(
+                    Exit::Usage,
+                    ErrorKind::Invalid,
+                    "use the passed socket",
+                    &error,
+                ));
+            }
+        };
+        let state = self.state_dir()?;
+        let mut options = ServeOptions::new(rulebook, &state)
+            .exe(exe)
+            .check_sender(self.check_sender);
+        if let Some(log) = &self.log {
+            options = options.log(absolute(Path::new(log)));
+        }
+        let running = options.start(listener).map_err(|error| refused(&error))?;
+        self.tell(out, socket.as_deref(), &running);
+        notify_ready().map_err(|error| {
+            cannot(
+                Exit::CannotTell,
+                ErrorKind::Io,
+                "tell the service manager",
+                &error,
+            )
+        })?;
+        running.wait();
+        Ok(())
+    }
+
+    fn rulebook(&self) -> Result<Rulebook, Box<Failure>> {
+        let Some(path) = &self.policy else {
+            let dir = self.dir.clone().unwrap_or_else(|| ".".into());
+            return Rulebook::of_directory(absolute(Path::new(&dir)))
+                .map_err(|error| refused(&error));
+        };
+        let wrong = |error: &dyn std::fmt::Display| {
+            cannot(Exit::Usage, ErrorKind::Invalid, "use the policy", error)
+        };
+        let policy = Policy::read_ambient(path).map_err(|error| wrong(&error.detail()))?;
+        let text = read_text(Path::new(path)).map_err(|error| wrong(&error))?;
+        Rulebook::of_policy(&policy, &text, true).map_err(|error| refused(&error))
+    }
+
+    fn state_dir(&self) -> Result<PathBuf, Box<Failure>> {
+        if let Some(dir) = &self.state {
+            return Ok(absolute(Path::new(dir)));
+        }
+        let from = |name: &str| {
+            std::env::var_os(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
+        let state = from("XDG_STATE_HOME");
+        let state = state.or_else(|| from("HOME").map(|home| home.join(".local/state")));
+        state
+            .map(|state| state.join("handfast/broker"))
+            .ok_or_else(|| {
+                let why = "neither XDG_STATE_HOME nor HOME is set; give `--state DIR`";
+                cannot(
+                    Exit::Usage,
+                    ErrorKind::Invalid,
+                    "find a place for the state",
+                    &why,
+                )
+            })
+    }
+
+    fn tell(&self, out: &mut Output, socket: Option<&Path>, running: &handfast_broker::Running) {
+        let shown = |path: &Path| handfast::escape(path.as_os_str().as_encoded_bytes());
+        let place = socket.map_or_else(|| "passed by the service manager".to_owned(), shown);
+        if out.is_json() {
+            let fields = Object::new()
+                .with("socket", place)
+                .with("log", shown(running.log()))
+                .with("leases", running.leases() as u64)
+                .with("boundary", Json::from_iter(running.lines()));
+            out.object(true, fields);
+            out.flush();
+            return;
+        }
+        out.note(&format!("socket    {place}"));
+        out.note(&format!("log       {}", shown(running.log())));
+        for line in running.lines() {
+            out.note(&format!("boundary  {line}"));
+        }
+        if running.leases() > 0 {
+            out.note(&format!("leases    {} from before", running.leases()));
+        }
+        out.note("try       handfast lease acquire --paths '**' --verbs read --ttl 10m");
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The policy's own bytes, for its digest in the log.
+fn read_text(path: &Path) -> Result<Vec<u8>, handfast::Error> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = absolute(path);
+    let name = path.file_name().unwrap_or_default();
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    let name = handfast::RelPath::parse(name.as_bytes())?;
+    handfast::Root::open_ambient(dir)?.read_to_limit(&name, 1 << 20)
+}
+
+fn refused(error: &StartError) -> Box<Failure> {
+    let (exit, kind) = match error {
+        StartError::Config(_) => (Exit::Usage, ErrorKind::Invalid),
+        StartError::Store(handfast_broker::StoreError::Locked) => (Exit::Usage, ErrorKind::Busy),
+        _ => (Exit::CannotTell, ErrorKind::Io),
+    };
+    let mut failure = cannot(exit, kind, "serve", error);
+    if let StartError::Store(error) = error {
+        failure.hints.push(match error {
+            handfast_broker::StoreError::Locked => "end the other broker, or give another `--state`".to_owned(),
+            _ => "move `leases.db` out of the state directory: all leases end then, and the log stays".to_owned(),
+        });
+    }
+    failure
+}
+
+fn cannot(exit: Exit, kind: ErrorKind, deed: &str, why: &dyn std::fmt::Display) -> Box<Failure> {
+    Box::new(Failure {
+        kind,
+        verb: "serve",
+        sentence: format!("cannot {deed}"),
+        path: String::new(),
+        destination: None,
+        detail: why.to_string(),
+        effect: handfast::Effect::None,
+        exit,
+        hints: Vec::new(),
+    })
+}

@@ -1,0 +1,489 @@
+//! `serve` and `lease`: a broker and its commands, as processes.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{Run, Scratch, binary, handfast, skip};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A broker that serves the inside of a scratch directory.
+struct Served {
+    scratch: Scratch,
+    broker: Child,
+    said: Value,
+}
+
+impl Served {
+    fn new() -> Self {
+        let scratch = Scratch::new();
+        scratch.file("src/a.txt", "alpha");
+        scratch.file("top.txt", "top");
+        let broker = handfast(&[
+            "--json".as_ref(),
+            "serve".as_ref(),
+            scratch.inside().as_os_str(),
+            "--socket".as_ref(),
+            scratch.path.join("s/b.sock").as_os_str(),
+            "--state".as_ref(),
+            scratch.path.join("state").as_os_str(),
+        ]);
+        Self::started(scratch, broker)
+    }
+
+    fn started(scratch: Scratch, mut command: Command) -> Self {
+        let mut broker = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let out = broker.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        let said = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        Self {
+            scratch,
+            broker,
+            said,
+        }
+    }
+
+    fn lease(&self, args: &[&str], input: &[u8]) -> Run {
+        let socket = self.scratch.path.join("s/b.sock");
+        let mut all = vec!["lease", "--socket", socket.to_str().unwrap()];
+        all.extend(args);
+        Run::of(&all, input, PATIENCE)
+    }
+
+    fn acquire(&self, args: &[&str]) -> String {
+        let run = self.lease(&[&["acquire"], args].concat(), b"");
+        assert_eq!(run.code, 0, "{run:?}");
+        run.text().trim_end().to_owned()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.broker.kill());
+        drop(self.broker.wait());
+    }
+}
+
+#[test]
+fn the_words_of_a_lease_and_the_story_in_the_log() {
+    let served = Served::new();
+    assert_eq!(served.said["version"], 1);
+    let id = served.acquire(&[
+        "--paths",
+        "src/**",
+        "*.md",
+        "--verbs",
+        "read,commit",
+        "--ttl",
+        "10m",
+        "--purpose",
+        "words",
+    ]);
+    let read = served.lease(&["open", &id, "src/a.txt"], b"");
+    assert_eq!((read.code, read.text()), (0, "alpha"));
+    let version = served
+        .lease(&["open", &id, "src/a.txt", "--json"], b"")
+        .ok();
+    let version = version["object_version"].as_str().unwrap().to_owned();
+    assert_eq!(served.lease(&["write", &id, "src/a.txt"], b"new").code, 0);
+    assert_eq!(
+        std::fs::read(served.scratch.at("src/a.txt")).unwrap(),
+        b"new"
+    );
+    let stale = [
+        "write",
+        &id,
+        "src/a.txt",
+        "--if-version",
+        &version,
+        "--json",
+    ];
+    served.lease(&stale, b"x").refused("Stale");
+    let denied = served.lease(&["open", &id, "top.txt"], b"");
+    assert_eq!(denied.code, 1);
+    assert!(
+        denied.stderr.contains("the lease does not cover this path"),
+        "{denied:?}"
+    );
+    let renewed = served
+        .lease(&["renew", &id, "--increment", "1h", "--json"], b"")
+        .ok();
+    assert!(renewed["lease"]["ttl"].as_u64().unwrap() > 3000);
+    let shown = served.lease(&["lookup", &id], b"");
+    assert!(shown.text().contains("purpose      words"), "{shown:?}");
+    let listed = served.lease(&["list"], b"");
+    assert_eq!(listed.text().lines().count(), 1);
+    assert!(!listed.text().contains(&id), "an id in a list");
+    let handle = listed.text().split_whitespace().next().unwrap().to_owned();
+    let revoked = served.lease(&["revoke", &handle, "--json"], b"").ok();
+    assert_eq!(revoked["ended"], 1);
+    assert_eq!(served.lease(&["open", &id, "src/a.txt"], b"").code, 1);
+    served
+        .lease(&["lookup", &id, "--json"], b"")
+        .refused("Denied");
+    // By id and by handle, the log tells the same story, in order.
+    let log = served.said["log"].as_str().unwrap();
+    for name in [&id, &handle] {
+        let found = Run::of(&["log", "grep", log, "--lease", name], b"", PATIENCE);
+        assert_eq!(found.code, 0, "{found:?}");
+        let words = [
+            "lease.acquire",
+            "open",
+            "write",
+            "DENIED",
+            "lease.renew",
+            "lease.revoke",
+            "fd.outstanding",
+        ];
+        let mut rest = found.text();
+        for word in words {
+            let at = rest
+                .find(word)
+                .unwrap_or_else(|| panic!("{word}: {found:?}"));
+            rest = &rest[at..];
+        }
+        assert!(!found.text().contains(id.rsplit('/').next().unwrap()));
+    }
+    let verified = Run::of(&["log", "verify", log], b"", PATIENCE);
+    assert_ne!(verified.code, 1, "{verified:?}");
+}
+
+#[test]
+fn a_program_runs_under_a_lease_that_ends_with_it() {
+    let served = Served::new();
+    let own = binary();
+    let own = own.to_str().unwrap();
+    let script =
+        format!("echo $HANDFAST_LEASE; sh -c '{own} lease open $HANDFAST_LEASE src/a.txt'; exit 7");
+    let args = [
+        "run", "--paths", "**", "--verbs", "read", "--ttl", "1m", "--", "sh", "-c", &script,
+    ];
+    let run = served.lease(&args, b"");
+    assert_eq!(run.code, 7, "{run:?}");
+    let (id, content) = run.text().split_once('\n').unwrap();
+    assert_eq!(content, "alpha");
+    assert_eq!(served.lease(&["open", id, "src/a.txt"], b"").code, 1);
+    assert!(served.lease(&["list"], b"").text().is_empty());
+    let missing = [
+        "run",
+        "--paths",
+        "**",
+        "--verbs",
+        "read",
+        "--",
+        "/no/such/program",
+    ];
+    assert_eq!(served.lease(&missing, b"").code, 2);
+}
+
+#[test]
+fn a_confined_program_reaches_the_root_through_the_broker_only() {
+    if handfast::harden::offered() == handfast::harden::Wall::None {
+        skip("a confined program", "this kernel has no Landlock");
+        return;
+    }
+    let served = Served::new();
+    let own = binary();
+    let own = own.to_str().unwrap();
+    let file = served.scratch.at("top.txt");
+    let script = format!(
+        "cat {0} 2>/dev/null && echo REACHED; echo x 2>/dev/null >{0} && echo REACHED; \
+         ls {1} 2>/dev/null && echo REACHED; echo free >$TMPDIR/x && cat $TMPDIR/x; \
+         {own} lease open $HANDFAST_LEASE top.txt",
+        file.display(),
+        served.scratch.inside().display()
+    );
+    let args = ["run", "--paths", "**", "--verbs", "read", "--"];
+    let free = served.lease(
+        &[&args[..], &["sh", "-c", &format!("cat {}", file.display())]].concat(),
+        b"",
+    );
+    // The control: without the wall, the lease is bookkeeping.
+    assert_eq!(free.text(), "top");
+    let confine = [
+        "run",
+        "--confine",
+        "--paths",
+        "**",
+        "--verbs",
+        "read",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ];
+    let run = served.lease(&confine, b"");
+    assert_eq!((run.code, run.text()), (0, "free\ntop"), "{run:?}");
+}
+
+#[test]
+fn a_system_directory_that_holds_a_root_cannot_be_granted() {
+    if !Path::new("/usr/share").is_dir() {
+        skip("a root in a system directory", "there is no /usr/share");
+        return;
+    }
+    let scratch = Scratch::new();
+    let broker = handfast(&[
+        "--json".as_ref(),
+        "serve".as_ref(),
+        "/usr/share".as_ref(),
+        "--socket".as_ref(),
+        scratch.path.join("s/b.sock").as_os_str(),
+        "--state".as_ref(),
+        scratch.path.join("state").as_os_str(),
+    ]);
+    let served = Served::started(scratch, broker);
+    let run = served.lease(
+        &[
+            "run",
+            "--confine",
+            "--paths",
+            "**",
+            "--verbs",
+            "read",
+            "--",
+            "true",
+        ],
+        b"",
+    );
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.stderr.contains("/usr"), "{run:?}");
+}
+
+#[test]
+fn against_another_user_a_closed_root_is_a_wall() {
+    if !rustix::process::geteuid().is_root() {
+        skip(
+            "a broker under its own user",
+            "only root can start programs as somebody else",
+        );
+        return;
+    }
+    const OTHER: u32 = 65_533;
+    let scratch = Scratch::new();
+    scratch.file("src/a.txt", "alpha");
+    std::fs::set_permissions(scratch.inside(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    // Where the other user can reach the socket and the program.
+    let open = PathBuf::from(format!("{}-open", scratch.path.display()));
+    std::fs::create_dir(&open).unwrap();
+    std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let program = open.join("handfast");
+    std::fs::copy(binary(), &program).unwrap();
+    let policy = scratch.path.join("policy.toml");
+    let text = format!(
+        "version = 1\n[[root]]\nname = \"ws\"\npath = \"{}\"\nmount = \"/\"\nmode = \"read-write\"\n\
+         [[allow]]\nuid = {OTHER}\nverbs = [\"read\"]\n",
+        scratch.inside().display()
+    );
+    std::fs::write(&policy, text).unwrap();
+    let socket = open.join("b.sock");
+    let broker = handfast(&[
+        "--json".as_ref(),
+        "serve".as_ref(),
+        "--policy".as_ref(),
+        policy.as_os_str(),
+        "--socket".as_ref(),
+        socket.as_os_str(),
+        "--state".as_ref(),
+        scratch.path.join("state").as_os_str(),
+    ]);
+    let served = Served::started(scratch, broker);
+    let boundary = served.said["boundary"].to_string();
+    assert!(
+        boundary.contains("wall: another user reaches"),
+        "{boundary}"
+    );
+    let other = |args: &[&str]| {
+        let out = Command::new(&program)
+            .args(["lease", "--socket", socket.to_str().unwrap()])
+            .args(args)
+            .uid(OTHER)
+            .gid(OTHER)
+            .current_dir("/")
+            .output()
+            .unwrap();
+        (out.status.code(), String::from_utf8(out.stdout).unwrap())
+    };
+    let (code, id) = other(&["acquire", "--paths", "**", "--verbs", "read"]);
+    assert_eq!(code, Some(0));
+    assert!(id.starts_with(&format!("u{OTHER}/")), "{id}");
+    assert_eq!(
+        other(&["open", id.trim_end(), "src/a.txt"]),
+        (Some(0), "alpha".to_owned())
+    );
+    assert_eq!(
+        other(&["acquire", "--paths", "**", "--verbs", "write"]).0,
+        Some(1)
+    );
+    let direct = Command::new("cat")
+        .arg(served.scratch.at("src/a.txt"))
+        .uid(OTHER)
+        .gid(OTHER)
+        .output()
+        .unwrap();
+    assert!(!direct.status.success(), "the file is open to others");
+    // Root is not named by the policy: it gets no lease, and its books are kept all the same.
+    let run = Run::of(
+        &[
+            "lease",
+            "--socket",
+            socket.to_str().unwrap(),
+            "acquire",
+            "--paths",
+            "**",
+            "--verbs",
+            "read",
+        ],
+        b"",
+        PATIENCE,
+    );
+    assert_eq!(run.code, 1, "{run:?}");
+    std::fs::remove_dir_all(&open).unwrap();
+}
+
+#[test]
+fn a_service_manager_passes_the_socket_and_hears_that_it_is_ready() {
+    let scratch = Scratch::new();
+    scratch.file("top.txt", "top");
+    std::fs::create_dir(scratch.path.join("s")).unwrap();
+    let listener = UnixListener::bind(scratch.path.join("s/b.sock")).unwrap();
+    let manager = UnixDatagram::bind(scratch.path.join("notify")).unwrap();
+    manager.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut command = Command::new("sh");
+    command
+        .arg("-c")
+        .arg("exec 3<&0 0</dev/null; export LISTEN_PID=$$ LISTEN_FDS=1; exec \"$@\"")
+        .arg("sh")
+        .arg(binary())
+        .args(["--json", "serve"])
+        .arg(scratch.inside())
+        .arg("--state")
+        .arg(scratch.path.join("state"))
+        .env("NOTIFY_SOCKET", scratch.path.join("notify"))
+        .stdin(Stdio::from(std::os::fd::OwnedFd::from(listener)));
+    let served = Served::started(scratch, command);
+    let mut buffer = [0; 256];
+    let got = manager.recv(&mut buffer).unwrap();
+    assert!(buffer[..got].starts_with(b"READY=1\n"));
+    let id = served.acquire(&["--paths", "**", "--verbs", "read"]);
+    assert_eq!(served.lease(&["open", &id, "top.txt"], b"").text(), "top");
+}
+
+#[test]
+fn the_policy_names_a_program_and_the_witness_tells() {
+    let scratch = Scratch::new();
+    scratch.file("top.txt", "top");
+    let own = std::fs::canonicalize(binary()).unwrap();
+    let start = |scratch: Scratch, exe: &str| {
+        let policy = scratch.path.join("policy.toml");
+        let text = format!(
+            "version = 1\n[[root]]\nname = \"ws\"\npath = \"{}\"\nmount = \"/\"\nmode = \"read-only\"\n\
+             [[allow]]\nexe = \"{exe}\"\n",
+            scratch.inside().display()
+        );
+        std::fs::write(&policy, text).unwrap();
+        let broker = handfast(&[
+            "--json".as_ref(),
+            "serve".as_ref(),
+            "--policy".as_ref(),
+            policy.as_os_str(),
+            "--socket".as_ref(),
+            scratch.path.join("s/b.sock").as_os_str(),
+            "--state".as_ref(),
+            scratch.path.join("state").as_os_str(),
+        ]);
+        Served::started(scratch, broker)
+    };
+    let served = start(scratch, own.to_str().unwrap());
+    let id = served.acquire(&["--paths", "**", "--verbs", "read"]);
+    assert_eq!(served.lease(&["open", &id, "top.txt"], b"").text(), "top");
+    drop(served);
+    let scratch = Scratch::new();
+    let served = start(scratch, "/usr/bin/somebody-else");
+    let refused = served.lease(
+        &["acquire", "--paths", "**", "--verbs", "read", "--json"],
+        b"",
+    );
+    refused.refused("Denied");
+}
+
+#[test]
+fn what_is_typed_wrong_is_told() {
+    let scratch = Scratch::new();
+    let nobody = scratch.path.join("nobody.sock");
+    let socket = nobody.to_str().unwrap();
+    let run = |args: &[&str]| {
+        Run::of(
+            &[&["lease", "--socket", socket], args].concat(),
+            b"",
+            PATIENCE,
+        )
+    };
+    let alone = run(&["list"]);
+    assert_eq!(alone.code, 3);
+    assert!(
+        alone
+            .stderr
+            .contains("hint: `handfast serve DIR` starts one"),
+        "{alone:?}"
+    );
+    for args in [
+        &["acquire"][..],
+        &["acquire", "--paths", "**"],
+        &[
+            "acquire", "--paths", "**", "--verbs", "read", "--ttl", "soon",
+        ],
+        &[
+            "acquire", "--paths", "**", "--verbs", "read", "--bind", "world",
+        ],
+        &["run", "--paths", "**", "--verbs", "read"],
+    ] {
+        assert_eq!(run(args).code, 2, "{args:?}");
+    }
+    let served = Served::new();
+    let wrong = served.lease(&["acquire", "--paths", "!x", "--verbs", "read"], b"");
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    let second = Run::of(
+        &[
+            "serve",
+            served.scratch.inside().to_str().unwrap(),
+            "--socket",
+            served.scratch.path.join("s/b.sock").to_str().unwrap(),
+            "--state",
+            served.scratch.path.join("other").to_str().unwrap(),
+        ],
+        b"",
+        PATIENCE,
+    );
+    assert_eq!(second.code, 2, "{second:?}");
+    assert!(
+        second.stderr.contains("listens there already"),
+        "{second:?}"
+    );
+    let locked = Run::of(
+        &[
+            "serve",
+            served.scratch.inside().to_str().unwrap(),
+            "--socket",
+            served.scratch.path.join("s/c.sock").to_str().unwrap(),
+            "--state",
+            served.scratch.path.join("state").to_str().unwrap(),
+        ],
+        b"",
+        PATIENCE,
+    );
+    assert_eq!(locked.code, 2, "{locked:?}");
+    assert!(locked.stderr.contains("another broker"), "{locked:?}");
+}
