@@ -26,6 +26,7 @@
 #![cfg(all(target_os = "linux", not(handfast_unsupported)))]
 
 mod codec;
+mod deed;
 mod error;
 mod file;
 mod folding;

@@ -31,7 +31,7 @@ impl Wanted {
         };
         Verb::ALL
             .iter()
-            .find(|verb| verb.name() == name)
+            .find(|verb| verb.name() == name && !Verb::OF_SESSIONS.contains(verb))
             .map(|verb| Self(*verb))
     }
 }

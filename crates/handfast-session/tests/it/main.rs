@@ -21,3 +21,4 @@ mod overlay;
 mod protect;
 mod siege;
 mod support;
+mod told;
