@@ -36,6 +36,7 @@ mod log;
 mod meter;
 mod mount;
 mod options;
+mod other_names;
 mod overlay;
 mod pipeline;
 pub mod policy;

@@ -299,10 +299,29 @@ pub(crate) fn memory_home() -> Result<(TempDir, Root), Error> {
             "/dev/shm is not in memory here; use `overlay`",
         ));
     }
-    let dir = memory.temp_dir(&RelPath::root())?;
+    let dir = match own_in_memory(&memory) {
+        Some(own) => {
+            // What a killed process left there goes with the next that starts.
+            drop(own.recover(&RelPath::root()));
+            own.temp_dir(&RelPath::root())?
+        }
+        None => memory.temp_dir(&RelPath::root())?,
+    };
     let home = dir.root().create_dir_with(&mount_path(0)?, 0o700)?;
     let home = home.into_root()?;
     Ok((dir, home))
+}
+
+/// A directory of this user's own in a directory that everybody writes to; nothing where somebody
+/// else has put something under that name.
+fn own_in_memory(memory: &Root) -> Option<Root> {
+    let user = rustix::process::geteuid().as_raw();
+    let path = RelPath::parse(format!("handfast-{user}")).ok()?;
+    // It may be there: what it is, is looked at in either case.
+    drop(memory.create_dir_with(&path, 0o700));
+    let dir = memory.open_dir(&path).ok()?.into_root().ok()?;
+    let status = dir.metadata(&RelPath::root()).ok()?;
+    (status.uid == user && status.mode & 0o077 == 0).then_some(dir)
 }
 
 /// Names of sessions and labels are plain: they stand in commands and in paths.

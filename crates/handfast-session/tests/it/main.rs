@@ -18,6 +18,7 @@ mod model;
 mod modes;
 mod mounts;
 mod overlay;
+mod places;
 mod protect;
 mod siege;
 mod support;
