@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Parser;
 
 use crate::column::Column;
+use crate::layers::Amount;
 use crate::run::Effort;
 use crate::scale::Scale;
 
@@ -63,6 +64,14 @@ pub struct Args {
     #[arg(long)]
     pub check: bool,
 
+    /// Measures sessions instead, in --dir or the directory for temporary files
+    #[arg(long, conflicts_with_all = ["rows", "columns", "rounds", "svg", "list"])]
+    pub sessions: bool,
+
+    /// Measures the log instead, in --dir or the directory for temporary files
+    #[arg(long, conflicts_with_all = ["rows", "columns", "rounds", "svg", "list"])]
+    pub ledger: bool,
+
     /// Prints the names of the rows and measures nothing
     #[arg(long)]
     pub list: bool,
@@ -96,6 +105,16 @@ impl Args {
                 ..effort
             },
             None => effort,
+        }
+    }
+
+    /// How much of the layers is measured.
+    #[must_use]
+    pub fn amount(&self) -> Amount {
+        match (self.once, self.quick) {
+            (true, _) => Amount::Once,
+            (_, true) => Amount::Quick,
+            _ => Amount::Full,
         }
     }
 

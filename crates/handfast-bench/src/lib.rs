@@ -11,6 +11,7 @@
 //! * [`rows`] holds one file for each kind of work, with its floor.
 //! * [`contender`] holds one file for each column that is not a floor.
 //! * [`raw`] holds what floors are made of: the two ways to look a path up by hand.
+//! * [`layers`] measures what stands on the library: sessions and the log.
 //! * [`run`] goes through the rounds, [`stats`] sums them up, [`budgets`] judges, [`footprint`]
 //!   weighs memory and descriptors, [`report`] prints and `chart` draws.
 #![deny(unsafe_code)]
@@ -24,6 +25,7 @@ pub mod clock;
 pub mod column;
 pub mod contender;
 pub mod footprint;
+pub mod layers;
 pub mod machine;
 pub mod progress;
 pub mod raw;

@@ -15,7 +15,7 @@ use handfast_bench::report::{self, Place, Report};
 use handfast_bench::row::Row;
 use handfast_bench::run::{self, Effort};
 use handfast_bench::site::{self, Site};
-use handfast_bench::{Failure, footprint, rows};
+use handfast_bench::{Failure, footprint, layers, rows};
 
 const MISSED: u8 = 1;
 const USAGE: u8 = 2;
@@ -24,6 +24,15 @@ const NO_CHARTS: &str = "charts are not in this build; it needs the feature plot
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if args.sessions || args.ledger {
+        return match measure_layers(&args) {
+            Ok(code) => code,
+            Err(failure) => {
+                complain(&failure.to_string());
+                ExitCode::from(CANNOT_TELL)
+            }
+        };
+    }
     let rows = rows::matching(&args.scale(), args.rows.as_deref());
     if rows.is_empty() {
         complain("no row has such a name; --list tells them all");
@@ -40,6 +49,30 @@ fn main() -> ExitCode {
             ExitCode::from(CANNOT_TELL)
         }
     }
+}
+
+/// The layers above the library: on a disk, since that is what they wait for.
+fn measure_layers(args: &Args) -> Result<ExitCode, Failure> {
+    let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let figures = layers::measure(&dir, args.amount(), args.sessions, args.ledger)?;
+    let text = match args.json {
+        true => format!("{:#}\n", layers::json(&figures)),
+        false => layers::table(&figures),
+    };
+    let has = |outcome| {
+        figures
+            .iter()
+            .any(|figure| figure.outcome() == Some(outcome))
+    };
+    let code = if args.check && has(Outcome::Miss) {
+        ExitCode::from(MISSED)
+    } else if args.check && has(Outcome::NotMeasured) {
+        ExitCode::from(CANNOT_TELL)
+    } else {
+        ExitCode::SUCCESS
+    };
+    print(&text)?;
+    Ok(code)
 }
 
 fn run(args: &Args, rows: &[Row]) -> Result<ExitCode, Failure> {

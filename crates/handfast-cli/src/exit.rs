@@ -21,15 +21,22 @@ pub(crate) enum Exit {
     Child(u8),
 }
 
+impl Exit {
+    /// The number.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Yes => 0,
+            Self::No => 1,
+            Self::Usage => 2,
+            Self::CannotTell => 3,
+            Self::Child(code) => code,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Yes => 0,
-            Exit::No => 1,
-            Exit::Usage => 2,
-            Exit::CannotTell => 3,
-            Exit::Child(code) => code,
-        })
+        Self::from(exit.code())
     }
 }
 

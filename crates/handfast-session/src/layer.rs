@@ -119,6 +119,7 @@ impl Layer {
                 let mut found = Vec::new();
                 let mut listing = root.read_dir(path)?;
                 while let Some(entry) = listing.next_entry()? {
+                    room_for_one(found.len())?;
                     found.push((entry.name().to_name(), entry.kind()));
                 }
                 Ok(found)
@@ -324,6 +325,20 @@ impl Layer {
     }
 }
 
+/// How many entries of a directory are listed at once: they are held in memory.
+const LISTED: usize = 1_000_000;
+
+/// Refuses a listing that has as many entries as one may have.
+pub(crate) fn room_for_one(listed: usize) -> Result<(), Error> {
+    if listed >= LISTED {
+        return Err(Error::new(
+            ErrorKind::Limit,
+            "the directory has more than a million entries",
+        ));
+    }
+    Ok(())
+}
+
 fn write_direct(
     root: &Root,
     path: &RelPath,
@@ -345,4 +360,16 @@ fn write_direct(
         Put::New => staged.commit_new()?,
         Put::If(version) => staged.commit_if(version)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_ends_at_a_million() {
+        assert!(room_for_one(LISTED - 1).is_ok());
+        let error = room_for_one(LISTED).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+    }
 }

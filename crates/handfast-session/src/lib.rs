@@ -26,6 +26,7 @@
 #![cfg(all(target_os = "linux", not(handfast_unsupported)))]
 
 mod codec;
+mod deed;
 mod error;
 mod file;
 mod folding;
@@ -36,6 +37,7 @@ mod meter;
 mod mount;
 mod mount_facts;
 mod options;
+mod other_names;
 mod overlay;
 mod pipeline;
 pub mod policy;

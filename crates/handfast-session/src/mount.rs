@@ -1,20 +1,18 @@
 //! What lies where in a session's namespace.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use handfast::{
-    ErrorKind, FileKind, FilesystemKind, HardLinks, Identity, Links, Metadata, RelPath, Root,
-    escape,
+    ErrorKind, FilesystemKind, HardLinks, Identity, Links, Metadata, RelPath, Root, escape,
 };
 
 use crate::error::Error;
 use crate::folding;
 use crate::layer::Layer;
+use crate::other_names::OtherNames;
 use crate::quota::Quota;
-use crate::rules::{Access, Protect, Protection, Rule, Rules, Shape};
+use crate::rules::{Access, Protect, Rule, Rules, Shape};
 use crate::vpath::VirtualPath;
 
 /// What may be done below a mount point.
@@ -171,12 +169,8 @@ pub(crate) struct Mount {
     pub(crate) base: Root,
     pub(crate) layer: Layer,
     pub(crate) quota: Quota,
-    /// Protected objects that have several names, found by one walk when first needed.
-    identities: OnceLock<BTreeMap<(u64, u64), (Protection, String)>>,
+    other_names: OtherNames,
 }
-
-/// How many entries are looked at for protected objects with several names.
-const WALK_LIMIT: u64 = 5_000_000;
 
 impl Mount {
     pub(crate) fn new(
@@ -196,7 +190,7 @@ impl Mount {
             base,
             layer,
             quota: spec.quota,
-            identities: OnceLock::new(),
+            other_names: OtherNames::default(),
         })
     }
 
@@ -226,61 +220,13 @@ impl Mount {
         if !object.has_other_names() || self.rules.is_empty() {
             return Ok(());
         }
-        let identity = (object.identity.device, object.identity.inode);
-        match self.identities().get(&identity) {
-            Some((Protection::ReadOnly, _)) if access == Access::Read => Ok(()),
-            Some((_, pattern)) => Err(Error::new(
-                ErrorKind::Denied,
-                "the file is protected under another of its names",
-            )
-            .with_rule(pattern.clone())),
-            None => Ok(()),
-        }
+        let rule_of = |path: &RelPath| self.forbids(path, Access::Change, Shape::File);
+        self.other_names.check(&self.base, rule_of, object, access)
     }
 
-    fn identities(&self) -> &BTreeMap<(u64, u64), (Protection, String)> {
-        self.identities.get_or_init(|| {
-            let mut known = BTreeMap::new();
-            let limits = handfast::TreeLimits::new().with_entries(WALK_LIMIT);
-            let Ok(mut walk) = self.base.walk_with(&RelPath::root(), limits) else {
-                return known;
-            };
-            let wide = handfast::Limits::new()
-                .with_depth(usize::MAX)
-                .with_total(usize::MAX);
-            loop {
-                let entry = match walk.next_entry() {
-                    Ok(Some(entry)) => entry,
-                    Ok(None) => return known,
-                    Err(error) if error.kind() == ErrorKind::Limit => return known,
-                    // One directory cannot be read; the walk goes on beside it.
-                    Err(_) => continue,
-                };
-                if !matches!(entry.kind(), FileKind::File | FileKind::Unknown) {
-                    continue;
-                }
-                let Ok(path) = entry.rel_path(&wide) else {
-                    continue;
-                };
-                let Some(rule) = self.forbids(&path, Access::Change, Shape::File) else {
-                    continue;
-                };
-                let Ok(object) = entry.metadata() else {
-                    continue;
-                };
-                if object.has_other_names() {
-                    let protection = match rule.list {
-                        "deny" => Protection::Deny,
-                        _ => Protection::ReadOnly,
-                    };
-                    let key = (object.identity.device, object.identity.inode);
-                    let said = known.entry(key).or_insert((protection, rule.to_string()));
-                    if protection < said.0 {
-                        *said = (protection, rule.to_string());
-                    }
-                }
-            }
-        })
+    /// How well other names of protected files are known, in words.
+    pub(crate) fn other_names(&self) -> &'static str {
+        self.other_names.how_well()
     }
 }
 
@@ -435,4 +381,33 @@ pub(crate) fn refuse_network(spec: &MountSpec, kind: FilesystemKind) -> Result<(
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filesystems_of_others_are_refused_unless_allowed() {
+        let spec = MountSpec::new("/srv", VirtualPath::parse("/net").unwrap());
+        for kind in [
+            FilesystemKind::Nfs,
+            FilesystemKind::Smb,
+            FilesystemKind::Plan9,
+            FilesystemKind::Ceph,
+            FilesystemKind::Fuse,
+        ] {
+            let error = refuse_network(&spec, kind).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{kind}");
+            assert!(error.detail().contains("allow_network_fs"), "{error}");
+            assert!(refuse_network(&spec.clone().allow_network_fs(true), kind).is_ok());
+        }
+        for kind in [
+            FilesystemKind::Ext,
+            FilesystemKind::Tmpfs,
+            FilesystemKind::Overlay,
+        ] {
+            assert!(refuse_network(&spec, kind).is_ok(), "{kind}");
+        }
+    }
 }

@@ -17,6 +17,9 @@ use crate::vpath::VirtualPath;
 /// As many links as the kernel follows.
 pub(crate) const MAX_LINKS: u32 = 40;
 
+/// So much is told of text that is no path: it may be of any length.
+const TOLD_TEXT: usize = 4096;
+
 /// What to do with a link as last component.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Last {
@@ -99,10 +102,7 @@ impl Session {
         ask: Ask<'_>,
         act: impl FnMut(&Place<'_>, &Op<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let path = VirtualPath::parse(ask.path).map_err(|error| {
-            let shown = handfast::escape(ask.path);
-            error.on(ask.verb, shown)
-        })?;
+        let path = self.parse(ask.verb, ask.path)?;
         let op = Op::new(self, ask.verb, &path, None);
         op.finish(self.act_at(ask, &path, &op, act))
     }
@@ -142,8 +142,8 @@ impl Session {
                 .on(ask.verb, handfast::escape(ask.path))
                 .and(Some(handfast::escape(to.path)))
         };
-        let path = VirtualPath::parse(ask.path).map_err(refuse)?;
-        let destination = VirtualPath::parse(to.path).map_err(refuse)?;
+        let path = self.parse(ask.verb, ask.path).map_err(refuse)?;
+        let destination = self.parse(ask.verb, to.path).map_err(refuse)?;
         let op = Op::new(self, ask.verb, &path, Some(&destination));
         let mut run = || {
             let mut source = self.route(&path)?;
@@ -167,6 +167,29 @@ impl Session {
             Err(Error::new(ErrorKind::Link, "too many links, or a loop"))
         };
         op.finish(run())
+    }
+
+    /// Text becomes a path. What becomes none is refused, and the recorder hears of that too.
+    pub(crate) fn parse(&self, verb: Verb, text: &[u8]) -> Result<VirtualPath, Error> {
+        let error = match VirtualPath::parse(text) {
+            Ok(path) => return Ok(path),
+            Err(error) => error.on(verb, handfast::escape(text)),
+        };
+        if let (Some(recorder), Some(mount)) = (self.recorder(), self.mounts().iter().next()) {
+            let top = RelPath::root();
+            let backend = mount.base.enforcement().backend;
+            let mut event = Event::begin(verb, &top, mount.base.identity(), backend);
+            event.actor = self.actor();
+            event.text = Some(&text[..text.len().min(TOLD_TEXT)]);
+            event.decision = Decision::Refused {
+                kind: error.kind(),
+                why: error.detail().to_owned(),
+            };
+            recorder
+                .record(&event)
+                .map_err(|refused| not_recorded(&refused))?;
+        }
+        Err(error)
     }
 
     /// The mount a path belongs to, and the path below it.
@@ -318,11 +341,16 @@ impl<'a> Op<'a> {
         self.told.set(Some(event.op_id));
         recorder.record(&event).map_err(|refused| {
             self.silent.set(true);
-            let kind = match refused {
-                RecordError::Refused(_) => ErrorKind::Denied,
-                RecordError::Failed(_) => ErrorKind::Io,
-            };
-            Error::new(kind, refused.to_string())
+            not_recorded(&refused)
         })
     }
+}
+
+/// What is not recorded is not done.
+pub(crate) fn not_recorded(refused: &RecordError) -> Error {
+    let kind = match refused {
+        RecordError::Refused(_) => ErrorKind::Denied,
+        RecordError::Failed(_) => ErrorKind::Io,
+    };
+    Error::new(kind, refused.to_string())
 }

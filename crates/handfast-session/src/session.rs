@@ -73,6 +73,12 @@ impl SessionOptions {
         self
     }
 
+    /// Whether there is a recorder.
+    #[must_use]
+    pub fn has_recorder(&self) -> bool {
+        self.recorder.is_some()
+    }
+
     /// Names the party on whose behalf the session is used.
     #[must_use]
     pub fn actor(mut self, actor: impl Into<Arc<str>>) -> Self {

@@ -3,7 +3,9 @@
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use handfast::{ErrorKind, HardLinks, Links, Name, RelPath, Root, RootOptions, TempDir};
+use handfast::{
+    Decision, ErrorKind, HardLinks, Links, Name, RelPath, Root, RootOptions, TempDir, Verb,
+};
 
 use crate::codec::{Reader, Writer, unknown};
 use crate::error::Error;
@@ -180,11 +182,29 @@ impl Catalogue {
     /// # Errors
     /// As [`Catalogue::create`] and [`Catalogue::open`]; `NotFound` if there is no such snapshot.
     pub fn fork(&self, name: &str, label: Option<&str>, new: &str) -> Result<(), Error> {
+        self.fork_with(name, label, new, SessionOptions::new())
+    }
+
+    /// As [`Catalogue::fork`], told to a recorder.
+    ///
+    /// # Errors
+    /// As [`Catalogue::fork`].
+    pub fn fork_with(
+        &self,
+        name: &str,
+        label: Option<&str>,
+        new: &str,
+        options: SessionOptions,
+    ) -> Result<(), Error> {
         let label = label.map(|label| check_name(label, "label")).transpose()?;
-        let session = self.open(name)?;
+        let named = check_name(new, "name of a session")?;
+        let session = self.open_with(name, options)?;
         let spec = self.spec(name)?;
-        self.make(new, &spec, |home, _| {
-            session.fork_into(home, label.as_ref())
+        session.whole(Verb::Fork, Some(&named), |deed| {
+            self.make(new, &spec, |home, _| {
+                session.fork_into(home, label.as_ref())
+            })?;
+            deed.done(Decision::Allowed)
         })
     }
 
@@ -196,6 +216,21 @@ impl Catalogue {
         drop(self.home(name)?);
         let name = check_name(name, "name of a session")?;
         Ok(self.sessions.remove_tree(&RelPath::from(&name))?)
+    }
+
+    /// As [`Catalogue::remove`], told to a recorder as what it is: everything is discarded.
+    ///
+    /// # Errors
+    /// As [`Catalogue::remove`], and as [`Catalogue::open`]: what is told must be known.
+    pub fn remove_with(&self, name: &str, options: SessionOptions) -> Result<(), Error> {
+        let session = self.open_with(name, options)?;
+        session.whole(Verb::Discard, None, |deed| {
+            if deed.is_recorded() {
+                deed.is_about(&session.diff()?, &[])?;
+            }
+            self.remove(name)?;
+            deed.done(Decision::Allowed)
+        })
     }
 
     fn options(&self) -> SessionOptions {
@@ -264,10 +299,29 @@ pub(crate) fn memory_home() -> Result<(TempDir, Root), Error> {
             "/dev/shm is not in memory here; use `overlay`",
         ));
     }
-    let dir = memory.temp_dir(&RelPath::root())?;
+    let dir = match own_in_memory(&memory) {
+        Some(own) => {
+            // What a killed process left there goes with the next that starts.
+            drop(own.recover(&RelPath::root()));
+            own.temp_dir(&RelPath::root())?
+        }
+        None => memory.temp_dir(&RelPath::root())?,
+    };
     let home = dir.root().create_dir_with(&mount_path(0)?, 0o700)?;
     let home = home.into_root()?;
     Ok((dir, home))
+}
+
+/// A directory of this user's own in a directory that everybody writes to; nothing where somebody
+/// else has put something under that name.
+fn own_in_memory(memory: &Root) -> Option<Root> {
+    let user = rustix::process::geteuid().as_raw();
+    let path = RelPath::parse(format!("handfast-{user}")).ok()?;
+    // It may be there: what it is, is looked at in either case.
+    drop(memory.create_dir_with(&path, 0o700));
+    let dir = memory.open_dir(&path).ok()?.into_root().ok()?;
+    let status = dir.metadata(&RelPath::root()).ok()?;
+    (status.uid == user && status.mode & 0o077 == 0).then_some(dir)
 }
 
 /// Names of sessions and labels are plain: they stand in commands and in paths.

@@ -1,6 +1,6 @@
 //! A session as a whole: what it changed, and what becomes of that.
 
-use handfast::{ErrorKind, Name, RelPath, Root};
+use handfast::{Decision, ErrorKind, Name, RelPath, Root, Verb};
 
 use crate::error::Error;
 use crate::meter::Used;
@@ -108,6 +108,24 @@ impl Session {
         options: &CommitOptions,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Committed, Error> {
+        self.whole(Verb::Commit, None, |deed| {
+            if deed.is_recorded() {
+                deed.is_about(&self.diff()?, &options.paths)?;
+            }
+            let all = self.commit_all(options, progress)?;
+            if deed.is_recorded() {
+                deed.also(&all.committed)?;
+            }
+            deed.done(verdict(&all))?;
+            Ok(all)
+        })
+    }
+
+    fn commit_all(
+        &self,
+        options: &CommitOptions,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Committed, Error> {
         let chosen = self.by_mount(&options.paths)?;
         let mut all = Committed::default();
         // A conflict in one mount refuses the others too.
@@ -141,14 +159,23 @@ impl Session {
     /// # Errors
     /// `Busy`; what the disk says.
     pub fn discard(&self, paths: &[VirtualPath]) -> Result<Vec<VirtualPath>, Error> {
-        let mut dropped = Vec::new();
-        for (mount, overlay, paths) in self.by_mount(paths)? {
-            for path in overlay.discard(&paths)? {
-                dropped.push(virtual_path(mount, &path)?);
+        self.whole(Verb::Discard, None, |deed| {
+            if deed.is_recorded() {
+                deed.is_about(&self.diff()?, paths)?;
             }
-        }
-        dropped.sort();
-        Ok(dropped)
+            let mut dropped = Vec::new();
+            for (mount, overlay, paths) in self.by_mount(paths)? {
+                for path in overlay.discard(&paths)? {
+                    dropped.push(virtual_path(mount, &path)?);
+                }
+            }
+            dropped.sort();
+            if deed.is_recorded() {
+                deed.also(&dropped)?;
+            }
+            deed.done(Decision::Allowed)?;
+            Ok(dropped)
+        })
     }
 
     /// Keeps the state of every overlay under a label.
@@ -157,17 +184,16 @@ impl Session {
     /// `Exists` if there is one of that label; `Invalid` if there is no overlay.
     pub fn snapshot(&self, label: &str) -> Result<(), Error> {
         let label = state::check_name(label, "label")?;
-        if self
-            .labels()?
-            .iter()
-            .any(|known| known.as_bytes() == label.as_bytes())
-        {
-            return Err(Error::new(
-                ErrorKind::Exists,
-                format!("there is a snapshot `{label}` already"),
-            ));
-        }
-        self.each_overlay(|overlay| overlay.snapshot(&label))
+        self.whole(Verb::Snapshot, Some(&label), |deed| {
+            if self.has_label(&label)? {
+                return Err(Error::new(
+                    ErrorKind::Exists,
+                    format!("there is a snapshot `{label}` already"),
+                ));
+            }
+            self.each_overlay(|overlay| overlay.snapshot(&label))?;
+            deed.done(Decision::Allowed)
+        })
     }
 
     /// Goes back to a snapshot. What was changed since is gone.
@@ -176,17 +202,23 @@ impl Session {
     /// `NotFound` if there is none of that label.
     pub fn rollback(&self, label: &str) -> Result<(), Error> {
         let label = state::check_name(label, "label")?;
-        if !self
-            .labels()?
+        self.whole(Verb::Rollback, Some(&label), |deed| {
+            if !self.has_label(&label)? {
+                return Err(Error::new(
+                    ErrorKind::NotFound,
+                    format!("there is no snapshot `{label}`"),
+                ));
+            }
+            self.each_overlay(|overlay| overlay.rollback(&label))?;
+            deed.done(Decision::Allowed)
+        })
+    }
+
+    fn has_label(&self, label: &Name) -> Result<bool, Error> {
+        let labels = self.labels()?;
+        Ok(labels
             .iter()
-            .any(|known| known.as_bytes() == label.as_bytes())
-        {
-            return Err(Error::new(
-                ErrorKind::NotFound,
-                format!("there is no snapshot `{label}`"),
-            ));
-        }
-        self.each_overlay(|overlay| overlay.rollback(&label))
+            .any(|known| known.as_bytes() == label.as_bytes()))
     }
 
     /// The labels of snapshots, in byte order.
@@ -294,6 +326,26 @@ impl Session {
             }
         }
         Ok(found)
+    }
+}
+
+/// A commit that left something out is told as one that was refused, with what it left out.
+fn verdict(all: &Committed) -> Decision {
+    /// So many names stand in the log.
+    const NAMED: usize = 20;
+    if all.conflicts.is_empty() {
+        return Decision::Allowed;
+    }
+    let named = all.conflicts.iter().take(NAMED);
+    let named: Vec<String> = named.map(|(path, _)| format!("`{path}`")).collect();
+    Decision::Refused {
+        kind: ErrorKind::Stale,
+        why: format!(
+            "{} committed, {} in conflict: {}",
+            all.committed.len(),
+            all.conflicts.len(),
+            named.join(", ")
+        ),
     }
 }
 

@@ -77,8 +77,10 @@ pub struct Event<'a> {
     pub verb: Verb,
     /// The path that was asked for.
     pub path: &'a RelPath,
-    /// The second path of a rename, link or copy.
+    /// The second path of a rename, link or copy; the label or the new name of a session's verb.
     pub destination: Option<&'a RelPath>,
+    /// The text as it came, where it was refused before it became a path; `path` is the root then.
+    pub text: Option<&'a [u8]>,
     /// The root it was asked of.
     pub root: Identity,
     /// The directory that holds the name, where one was pinned.
@@ -109,6 +111,7 @@ impl<'a> Event<'a> {
             verb,
             path,
             destination: None,
+            text: None,
             root,
             parent: None,
             object: None,

@@ -33,6 +33,33 @@ pub(crate) struct Op<'a> {
 }
 
 impl Root {
+    /// Turns text into a path as [`RelPath::clean`] does, and tells the recorder if it is refused.
+    ///
+    /// # Errors
+    /// As [`RelPath::clean`]; `Io` or `Denied` if the refusal cannot be recorded.
+    pub fn path(&self, text: impl AsRef<[u8]>) -> Result<RelPath, Error> {
+        let text = text.as_ref();
+        let error = match RelPath::clean(text) {
+            Ok(path) => return Ok(path),
+            Err(error) => error,
+        };
+        if let Some(recorder) = &self.options.recorder {
+            let top = RelPath::root();
+            let mut event = Event::begin(Verb::Parse, &top, self.pinned.identity, self.backend());
+            event.actor = self.options.actor.as_deref();
+            // It may be of any length.
+            event.text = Some(&text[..text.len().min(4096)]);
+            event.decision = Decision::Refused {
+                kind: error.kind(),
+                why: error.detail(),
+            };
+            recorder.record(&event).map_err(|refused| {
+                Error::new(Verb::Parse, crate::escape(text), record_fault(&refused))
+            })?;
+        }
+        Err(error)
+    }
+
     /// Runs a verb on one path.
     #[inline(always)]
     pub(crate) fn act<T>(
@@ -230,6 +257,7 @@ impl Op<'_> {
             verb: self.verb,
             path: self.path,
             destination: self.destination,
+            text: None,
             root: self.root.pinned.identity,
             parent: None,
             object: self.object.as_deref(),

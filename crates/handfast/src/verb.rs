@@ -109,6 +109,27 @@ verbs! {
     Recover => "recover", true;
     /// Restrict the process or a thread to its roots.
     Harden => "harden", true;
+    /// Make the changes of a session the base's.
+    Commit => "commit", true;
+    /// Drop the changes of a session.
+    Discard => "discard", true;
+    /// Keep the state of a session.
+    Snapshot => "snapshot", true;
+    /// Go back to a kept state of a session.
+    Rollback => "roll-back", true;
+    /// Make a session with the state of another.
+    Fork => "fork", true;
+}
+
+impl Verb {
+    /// What is done to a session as a whole. No root has these.
+    pub const OF_SESSIONS: &'static [Self] = &[
+        Self::Commit,
+        Self::Discard,
+        Self::Snapshot,
+        Self::Rollback,
+        Self::Fork,
+    ];
 }
 
 impl fmt::Display for Verb {

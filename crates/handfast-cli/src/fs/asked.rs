@@ -50,7 +50,8 @@ impl<'a> Asked<'a> {
 
     /// The path, which may be the root itself.
     pub(crate) fn path_or_root(&self) -> Result<RelPath, Box<Failure>> {
-        RelPath::clean(self.path.as_bytes()).map_err(|error| self.failed(&error))
+        let path = self.root.path(self.path.as_bytes());
+        path.map_err(|error| self.failed(&error))
     }
 
     /// The path, which must name something in the root.
@@ -64,7 +65,8 @@ impl<'a> Asked<'a> {
     }
 
     fn inside(&self, text: &OsStr) -> Result<RelPath, Box<Failure>> {
-        let path = RelPath::clean(text.as_bytes()).map_err(|error| self.failed(&error))?;
+        let path = self.root.path(text.as_bytes());
+        let path = path.map_err(|error| self.failed(&error))?;
         if path.is_root() {
             let detail = "`.` is the root itself; name something in it";
             return Err(self.refused(ErrorKind::Invalid, detail));

@@ -8,7 +8,9 @@ mod filter;
 mod grep;
 mod init;
 mod prove;
+mod prune;
 mod record;
+mod rotate_key;
 mod show;
 mod stat;
 mod tail;
@@ -54,6 +56,8 @@ enum Command {
     Attest(attest::AttestArgs),
     CheckAttestation(check_attestation::CheckAttestationArgs),
     Export(export::ExportArgs),
+    RotateKey(rotate_key::RotateKeyArgs),
+    Prune(prune::PruneArgs),
 }
 
 /// What every command returns: its verdict, computed before anything is printed.
@@ -73,6 +77,8 @@ impl LogArgs {
             Command::Attest(args) => args.run(out),
             Command::CheckAttestation(args) => args.run(out),
             Command::Export(args) => args.run(out),
+            Command::RotateKey(args) => args.run(out),
+            Command::Prune(args) => args.run(out),
         };
         answered.unwrap_or_else(|failure| {
             out.failure(&failure);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 
 use clap::Args;
-use handfast_session::{CommitOptions, Committed, OnConflict, VirtualPath};
+use handfast_session::{CommitOptions, Committed, OnConflict, SessionOptions, VirtualPath};
 
 use super::place::StateArgs;
 use super::told;
@@ -41,10 +41,15 @@ pub(super) struct CommitArgs {
 }
 
 impl CommitArgs {
-    pub(super) fn run(&self, state: &StateArgs, out: &mut Output) -> Answered {
-        let session = state.open("commit", &self.name)?;
+    pub(super) fn run(
+        &self,
+        state: &StateArgs,
+        options: SessionOptions,
+        out: &mut Output,
+    ) -> Answered {
+        let session = state.open_with("commit", &self.name, options)?;
         let failed = |error| told::failed("commit", "commit the session", &self.name, &error);
-        let options = CommitOptions {
+        let wanted = CommitOptions {
             paths: paths("commit", &self.paths)?,
             on_conflict: match (self.skip_conflicts, self.overwrite) {
                 (true, _) => OnConflict::Skip,
@@ -66,7 +71,7 @@ impl CommitArgs {
         }
         let mut progress = Progress::new(out.is_json() || out.is_quiet());
         let report = session
-            .commit(&options, &mut |done, all| progress.tell(done, all))
+            .commit(&wanted, &mut |done, all| progress.tell(done, all))
             .map_err(failed)?;
         progress.end();
         Ok(Box::new(Report(report)))

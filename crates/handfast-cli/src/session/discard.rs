@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast_session::VirtualPath;
+use handfast_session::{SessionOptions, VirtualPath};
 
 use super::place::StateArgs;
 use super::{commit, told};
@@ -34,7 +34,12 @@ pub(super) struct DiscardArgs {
 }
 
 impl DiscardArgs {
-    pub(super) fn run(&self, state: &StateArgs, out: &mut Output) -> Answered {
+    pub(super) fn run(
+        &self,
+        state: &StateArgs,
+        options: SessionOptions,
+        out: &mut Output,
+    ) -> Answered {
         let failed = |error| told::failed("discard", "discard", &self.name, &error);
         let nothing = || {
             let fields = Object::new().with("discarded", output::list([]));
@@ -46,11 +51,16 @@ impl DiscardArgs {
             if !told::confirm("discard", &question, self.yes, out)? {
                 return nothing();
             }
-            catalogue.remove(&self.name).map_err(failed)?;
+            // A log must know what goes; without one, a session goes that can no longer be opened.
+            match options.has_recorder() {
+                true => catalogue.remove_with(&self.name, options),
+                false => catalogue.remove(&self.name),
+            }
+            .map_err(failed)?;
             let fields = Object::new().with("removed", self.name.as_str());
             return Done::answer(fields, format!("removed the session `{}`", self.name));
         }
-        let session = state.open("discard", &self.name)?;
+        let session = state.open_with("discard", &self.name, options)?;
         let paths = commit::paths("discard", &self.paths)?;
         let question = format!("discard changes of `{}`?", self.name);
         if !told::confirm("discard", &question, self.yes, out)? {

@@ -1,6 +1,7 @@
 //! `session fork NAME[@LABEL] NEW`: go on in two ways.
 
 use clap::Args;
+use handfast_session::SessionOptions;
 
 use super::place::StateArgs;
 use super::told;
@@ -20,14 +21,14 @@ pub(super) struct ForkArgs {
 }
 
 impl ForkArgs {
-    pub(super) fn run(&self, state: &StateArgs) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs, options: SessionOptions) -> Answered {
         let (name, label) = match self.source.split_once('@') {
             Some((name, label)) => (name, Some(label)),
             None => (self.source.as_str(), None),
         };
         state
             .catalogue("fork")?
-            .fork(name, label, &self.new)
+            .fork_with(name, label, &self.new, options)
             .map_err(|error| told::failed("fork", "fork", &self.source, &error))?;
         let fields = Object::new()
             .with("session", self.new.as_str())

@@ -19,6 +19,7 @@ use clap::{Args, Subcommand};
 
 use crate::exit::Exit;
 use crate::fs::answer;
+use crate::log::LogChoice;
 use crate::output::Output;
 
 pub(crate) use inside::InSession;
@@ -34,6 +35,9 @@ pub(crate) use told::misused;
 pub(crate) struct SessionArgs {
     #[command(flatten)]
     state: StateArgs,
+
+    #[command(flatten)]
+    log: LogChoice,
 
     #[command(subcommand)]
     command: Command,
@@ -57,20 +61,35 @@ enum Command {
 impl SessionArgs {
     pub(crate) fn run(&self, out: &mut Output) -> Exit {
         let state = &self.state;
+        let mut recording = None;
+        // Opened by those that change something, so that looking needs no log.
+        let mut logged = |verb| {
+            let (options, begun) = self.log.open_session(verb)?;
+            recording = begun;
+            Ok(options)
+        };
         let answered = match &self.command {
             Command::New(args) => args.run(state),
             Command::List(args) => args.run(state),
             Command::Show(args) => args.run(state),
             Command::Diff(args) => args.run(state, out),
-            Command::Commit(args) => args.run(state, out),
-            Command::Discard(args) => args.run(state, out),
-            Command::Snapshot(args) => args.run(state),
-            Command::Rollback(args) => args.run(state),
-            Command::Fork(args) => args.run(state),
+            Command::Commit(args) => {
+                logged("commit").and_then(|options| args.run(state, options, out))
+            }
+            Command::Discard(args) => {
+                logged("discard").and_then(|options| args.run(state, options, out))
+            }
+            Command::Snapshot(args) => {
+                logged("snapshot").and_then(|options| args.run(state, options))
+            }
+            Command::Rollback(args) => {
+                logged("rollback").and_then(|options| args.run(state, options))
+            }
+            Command::Fork(args) => logged("fork").and_then(|options| args.run(state, options)),
             Command::Usage(args) => args.run(state),
             Command::Explain(args) => args.run(state),
         };
-        match answered {
+        let exit = match answered {
             Ok(mut answer) => {
                 let verdict = answer.verdict();
                 match answer::print(&mut *answer, out) {
@@ -82,6 +101,10 @@ impl SessionArgs {
                 out.failure(&failure);
                 failure.exit
             }
+        };
+        if let Some(recording) = recording {
+            recording.finish("session", out);
         }
+        exit
     }
 }

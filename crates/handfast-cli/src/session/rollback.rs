@@ -1,6 +1,7 @@
 //! `session rollback NAME LABEL`: go back to a snapshot.
 
 use clap::Args;
+use handfast_session::SessionOptions;
 
 use super::place::StateArgs;
 use super::told;
@@ -18,8 +19,8 @@ pub(super) struct RollbackArgs {
 }
 
 impl RollbackArgs {
-    pub(super) fn run(&self, state: &StateArgs) -> Answered {
-        let session = state.open("rollback", &self.name)?;
+    pub(super) fn run(&self, state: &StateArgs, options: SessionOptions) -> Answered {
+        let session = state.open_with("rollback", &self.name, options)?;
         session
             .rollback(&self.label)
             .map_err(|error| told::failed("rollback", "roll back", &self.name, &error))?;

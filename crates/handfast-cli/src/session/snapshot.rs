@@ -1,6 +1,7 @@
 //! `session snapshot NAME [LABEL]`: keep a state.
 
 use clap::Args;
+use handfast_session::SessionOptions;
 
 use super::place::StateArgs;
 use super::told;
@@ -18,8 +19,8 @@ pub(super) struct SnapshotArgs {
 }
 
 impl SnapshotArgs {
-    pub(super) fn run(&self, state: &StateArgs) -> Answered {
-        let session = state.open("snapshot", &self.name)?;
+    pub(super) fn run(&self, state: &StateArgs, options: SessionOptions) -> Answered {
+        let session = state.open_with("snapshot", &self.name, options)?;
         let failed = |error| told::failed("snapshot", "keep the state of", &self.name, &error);
         let label = match &self.label {
             Some(label) => label.clone(),

@@ -135,10 +135,13 @@ pub(super) fn silently(
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         code: output.status.code(),
     };
-    if said.code != Some(ends as i32) {
+    if said.code != Some(i32::from(ends.code())) {
         return Err(Surprise::Wrong(format!(
             "`handfast {line}` ended with {} and not with {}: {}{}",
-            output.status, ends as i32, said.stdout, said.stderr
+            output.status,
+            ends.code(),
+            said.stdout,
+            said.stderr
         )));
     }
     Ok(said)

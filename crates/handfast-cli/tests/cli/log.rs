@@ -12,12 +12,12 @@ use crate::support::{Run, Scratch, backends, handfast, os};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Scratch {
-    fn log_dir(&self) -> PathBuf {
+    pub fn log_dir(&self) -> PathBuf {
         self.path.join("log")
     }
 
     /// `handfast log COMMAND DIR …`, with `--json`.
-    fn log(&self, command: &str, more: &[&str]) -> Run {
+    pub fn log(&self, command: &str, more: &[&str]) -> Run {
         let mut args: Vec<OsString> = vec!["--json".into(), "log".into(), command.into()];
         args.push(self.log_dir().into());
         args.extend(more.iter().map(OsString::from));
@@ -31,7 +31,7 @@ impl Scratch {
         Run::of(&args, b"", PATIENCE)
     }
 
-    fn logged<S: AsRef<OsStr>>(&self, options: &[&str], verb: &[S], input: &[u8]) -> Run {
+    pub fn logged<S: AsRef<OsStr>>(&self, options: &[&str], verb: &[S], input: &[u8]) -> Run {
         let log = self.log_dir();
         let mut all = vec!["--log", log.to_str().unwrap()];
         all.extend(options);
@@ -39,14 +39,14 @@ impl Scratch {
     }
 }
 
-fn made(level: &str) -> (Scratch, String) {
+pub fn made(level: &str) -> (Scratch, String) {
     let scratch = Scratch::new();
     let run = scratch.log("init", &["--level", level]);
     let key = run.ok()["key"].as_str().unwrap().to_owned();
     (scratch, key)
 }
 
-fn events(run: &Run) -> Vec<Value> {
+pub fn events(run: &Run) -> Vec<Value> {
     run.json()["events"].as_array().unwrap().clone()
 }
 
@@ -403,29 +403,4 @@ fn a_log_is_made_once_and_its_keys_never_lie_in_it() {
     let other = scratch.outside().join("other");
     let args = ["log", "init", other.to_str().unwrap(), "--name", "a b"];
     assert_eq!(Run::of(&args, b"", PATIENCE).code, 2);
-}
-
-#[test]
-fn what_is_done_in_a_session_is_logged_or_not_done() {
-    let (scratch, _) = made("ordered");
-    scratch.file("a", "one");
-    scratch.new_session(&[]);
-    let log = scratch.log_dir();
-    let log = log.to_str().unwrap();
-    let logged = |verb: &[&str]| scratch.inside_session(&[&["--log", log], verb].concat(), b"two");
-    logged(&["write", "/b"]).ok();
-    logged(&["read", "/nothing"]).refused("NotFound");
-    let told: Vec<_> = events(&scratch.log("show", &[]))
-        .iter()
-        .map(Value::to_string)
-        .collect();
-    assert_eq!(told.len(), 4, "{told:?}");
-    assert!(told[1].contains("\"b\"") && told[2].contains("\"b\""));
-    assert!(told[3].contains("\"nothing\""));
-    // A log that cannot be opened: nothing is done.
-    std::fs::remove_dir_all(scratch.log_dir()).unwrap();
-    assert_ne!(logged(&["write", "/c"]).code, 0);
-    scratch
-        .inside_session(&["stat", "/c"], b"")
-        .refused("NotFound");
 }

@@ -18,6 +18,7 @@ mod bad_input;
 mod doctor;
 mod lease;
 mod log;
+mod log_whole;
 mod manual;
 mod mounts;
 mod names;

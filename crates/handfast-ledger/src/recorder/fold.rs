@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use handfast::{ErrorKind as PathError, Event, Phase, Verb};
 
 use super::context::Context;
-use super::translate::workload_of;
+use super::translate::{asked, workload_of};
 use crate::error::Error;
 use crate::event::{
     Assurance, DecisionField, EventKind, Fold, Moment, PhaseField, Record, Request, U64, rfc3339,
@@ -100,7 +100,7 @@ impl Folds {
         why: &str,
         now: Moment,
     ) -> Verdict {
-        let path = event.path.as_bytes();
+        let path = asked(event);
         let same = self.hasher.hash_one((event.actor, event.verb, kind, path));
         let actor = self.hasher.hash_one((event.actor, "any"));
         let mut windows = hold(&self.windows);

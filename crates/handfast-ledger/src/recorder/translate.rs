@@ -27,7 +27,7 @@ pub(super) fn record<'a>(
     };
     let mut record = Record::new(EventKind::Verb(event.verb), phase, now);
     record.op_id = Some(Cow::Borrowed(op_id));
-    record.req = Some(Request::of(path_of(event.path)));
+    record.req = Some(Request::of(asked(event)));
     record.root = Some(RootField {
         dev: U64(event.root.device),
         ino: U64(event.root.inode),
@@ -53,6 +53,11 @@ pub(super) fn record<'a>(
     });
     record.entries = entries.iter().map(entry_of).collect();
     record
+}
+
+/// What was asked for: the path, or the text that became none.
+pub(super) fn asked<'a>(event: &Event<'a>) -> &'a [u8] {
+    event.text.unwrap_or_else(|| path_of(event.path))
 }
 
 /// The root itself is a path too.

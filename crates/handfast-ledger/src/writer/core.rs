@@ -156,6 +156,14 @@ impl Core {
         Ok(())
     }
 
+    /// Finishes a segment that holds anything and begins the next.
+    pub(crate) fn turn_over(&mut self) -> Result<(), Error> {
+        if self.frontier.size() > self.segment.first {
+            self.next_segment()?;
+        }
+        Ok(())
+    }
+
     /// Finishes a segment and begins the next, which knows the tree it continues.
     fn next_segment(&mut self) -> Result<(), Error> {
         self.settle()?;

@@ -8,7 +8,8 @@ use crate::tiles::{WIDTH, bundle_path};
 
 impl Ledger {
     /// Drops the events before `index`, rounded down to a whole bundle. The rule is logged and
-    /// published first.
+    /// published first. Bundles go at once, a segment when nothing in it is kept any more; a new
+    /// segment is begun, so that a later call can drop all that is there now.
     ///
     /// # Errors
     /// `Invalid` if the index is beyond the end; as [`Ledger::publish`].
@@ -17,6 +18,10 @@ impl Ledger {
             return Err(Error::invalid("there are not that many events"));
         }
         let first = index - index % WIDTH;
+        // What is there so far can go one day: it shares no file with what comes.
+        if let Err(error) = hold(&self.shared.core).turn_over() {
+            return Err(self.shared.poison(&error));
+        }
         let mut record = Record::about_log(EventKind::RetentionSet);
         record.retention = Some(Retention {
             min_index: U64(first),

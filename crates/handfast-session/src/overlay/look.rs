@@ -193,6 +193,7 @@ impl Overlay {
                         .as_bytes()
                         .starts_with(super::STAGING.as_bytes());
                 if !is_staging && !is_covered(entry.name()) {
+                    crate::layer::room_for_one(found.len())?;
                     found.push((entry.name().to_name(), entry.kind()));
                 }
             }

@@ -194,10 +194,15 @@ impl Allow {
             paths: keys.strings("paths")?,
             verbs: keys.strings("verbs")?,
         };
+        let on_files = || {
+            Verb::ALL
+                .iter()
+                .filter(|verb| !Verb::OF_SESSIONS.contains(verb))
+        };
         let known = || {
             ["read", "write"]
                 .into_iter()
-                .chain(Verb::ALL.iter().map(|verb| verb.name()))
+                .chain(on_files().map(|verb| verb.name()))
         };
         for verb in &allow.verbs {
             if !known().any(|name| name == verb) {

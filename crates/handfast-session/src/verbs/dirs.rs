@@ -34,7 +34,7 @@ impl Session {
     /// # Errors
     /// As [`Session::create_dir`]; what was made before an error stays.
     pub fn create_dir_all(&self, path: impl AsRef<[u8]>) -> Result<(), Error> {
-        let whole = VirtualPath::parse(path.as_ref())?;
+        let whole = self.parse(Verb::CreateDirAll, path.as_ref())?;
         let mut at = VirtualPath::parse("/")?;
         for name in whole.as_rel().segments() {
             at = at.join(name);
@@ -67,7 +67,7 @@ impl Session {
     /// `NotADirectory`, `NotFound`, `Denied`; `Limit` beyond a million entries.
     pub fn read_dir(&self, path: impl AsRef<[u8]>) -> Result<Vec<Entry>, Error> {
         let bytes = path.as_ref();
-        let whole = VirtualPath::parse(bytes)?;
+        let whole = self.parse(Verb::ReadDir, bytes)?;
         let mut found = match self.mounts().route(&whole) {
             Route::Above => Vec::new(),
             _ => self.act(Ask::look(Verb::ReadDir, bytes), |place, op| {

@@ -31,7 +31,7 @@ impl Wanted {
         };
         Verb::ALL
             .iter()
-            .find(|verb| verb.name() == name)
+            .find(|verb| verb.name() == name && !Verb::OF_SESSIONS.contains(verb))
             .map(|verb| Self(*verb))
     }
 }
@@ -108,9 +108,7 @@ impl Session {
         said.hard_links = match (mount.rules.is_empty(), mount.hard_links) {
             (true, _) => "no patterns are set",
             (false, HardLinks::Refuse) => "files with several names are refused: certain",
-            (false, _) => {
-                "other names of protected files are known from one walk: as good as that walk"
-            }
+            (false, _) => mount.other_names(),
         };
         let mut place = self.route(&path)?;
         let verdict = decide(&place, access, shape).and_then(|()| {

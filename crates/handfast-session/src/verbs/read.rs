@@ -12,7 +12,6 @@ use crate::options::OpenOptions;
 use crate::pipeline::{Ask, Place};
 use crate::rules::Access;
 use crate::session::Session;
-use crate::vpath::VirtualPath;
 
 /// How often a file that changes while it is read is read again.
 const TRIES: u32 = 8;
@@ -192,7 +191,7 @@ impl Session {
 
     /// The facts of a directory that exists only in the namespace, above mounts.
     fn above_mounts(&self, bytes: &[u8]) -> Result<Option<Metadata>, Error> {
-        let path = VirtualPath::parse(bytes)?;
+        let path = self.parse(Verb::Metadata, bytes)?;
         let Route::Above = self.mounts().route(&path) else {
             return Ok(None);
         };

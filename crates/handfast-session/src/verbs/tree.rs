@@ -39,7 +39,7 @@ impl Session {
     /// # Errors
     /// As [`Session::read_dir`].
     pub fn walk(&self, path: impl AsRef<[u8]>, limits: TreeLimits) -> Result<Walk<'_>, Error> {
-        let top = VirtualPath::parse(path.as_ref())?;
+        let top = self.parse(Verb::Walk, path.as_ref())?;
         let mut walk = Walk {
             session: self,
             limits,
@@ -61,7 +61,7 @@ impl Session {
     /// removed before an error stays removed.
     pub fn remove_tree(&self, path: impl AsRef<[u8]>) -> Result<(), Error> {
         let bytes = path.as_ref();
-        let top = VirtualPath::parse(bytes)?;
+        let top = self.parse(Verb::RemoveTree, bytes)?;
         self.refuse_mount_point(bytes)
             .map_err(|error| error.on(Verb::RemoveTree, &top))?;
         if !self.symlink_metadata(bytes)?.is_dir() {
@@ -91,8 +91,8 @@ impl Session {
     /// [`Session::copy`]. What was copied before an error is removed again as far as possible.
     pub fn copy_tree(&self, from: impl AsRef<[u8]>, to: impl AsRef<[u8]>) -> Result<(), Error> {
         let (source, target) = (
-            VirtualPath::parse(from.as_ref())?,
-            VirtualPath::parse(to.as_ref())?,
+            self.parse(Verb::CopyTree, from.as_ref())?,
+            self.parse(Verb::CopyTree, to.as_ref())?,
         );
         let same = |why| {
             let error = Error::new(ErrorKind::Invalid, why);

@@ -238,3 +238,31 @@ fn the_objects_of_what_was_committed_are_gone() {
         handfast_session::Used::default()
     );
 }
+
+#[test]
+fn a_committed_file_keeps_the_time_of_its_last_change() {
+    let scratch = Scratch::new();
+    scratch.file("a", "old");
+    let session = scratch.session(Mode::Overlay);
+    session.write("/a", "new").unwrap();
+    session.write("/b", "new").unwrap();
+    let long_ago = handfast::Timestamp {
+        seconds: 1_000_000_000,
+        nanoseconds: 5,
+    };
+    session.set_times("/b", None, Some(long_ago)).unwrap();
+    let wanted = |path: &str| session.metadata(path).unwrap().modified;
+    let (a, b) = (wanted("/a"), wanted("/b"));
+    assert_eq!(b, long_ago);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    session
+        .commit(&handfast_session::CommitOptions::default(), &mut |_, _| {})
+        .unwrap();
+    let there = |path: &str| {
+        use std::os::unix::fs::MetadataExt;
+        let status = std::fs::metadata(scratch.at(path)).unwrap();
+        (status.mtime(), status.mtime_nsec())
+    };
+    assert_eq!(there("a"), (a.seconds, a.nanoseconds.into()));
+    assert_eq!(there("b"), (1_000_000_000, 5));
+}

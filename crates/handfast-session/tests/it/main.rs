@@ -18,6 +18,8 @@ mod model;
 mod modes;
 mod mounts;
 mod overlay;
+mod places;
 mod protect;
 mod siege;
 mod support;
+mod told;

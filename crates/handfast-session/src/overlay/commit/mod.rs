@@ -11,6 +11,7 @@ mod choice;
 mod plan;
 mod prepare;
 mod roll;
+mod times;
 
 use std::collections::BTreeSet;
 

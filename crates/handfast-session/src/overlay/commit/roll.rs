@@ -8,6 +8,7 @@ use super::Conflict;
 use super::choice::{Choice, covers, source};
 use super::plan::{Early, Late, Plan};
 use super::prepare::Reserve;
+use super::times::keep_times;
 use crate::error::Error;
 use crate::gate::Locked;
 use crate::overlay::diff::same_content;
@@ -368,6 +369,7 @@ impl Overlay {
         let content = content.into_std();
         let mut staged = self.base.stage(target, options)?;
         Source::File(&content).fill(&mut staged)?;
+        keep_times(&staged, &status).map_err(|error| Failed(error.to_string()))?;
         let written = match (expected, overwrite) {
             (_, true) => staged.commit(),
             (Some(version), false) => staged.commit_if(&version.parse()?),
