@@ -115,6 +115,33 @@ fn mark(scratch: &Scratch, path: &str) -> bool {
     }
 }
 
+/// Who may rename and set attributes through us, but not remove everything in a tree (a rule of a
+/// session), cannot make `recover` do it.
+#[test]
+fn attack_34_a_mark_is_not_an_attribute_for_everybody() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        scratch.file("victim/precious", "precious");
+        let root = scratch.open(options(backend));
+        let identity = root.metadata(&rel("victim")).unwrap().identity;
+        let born = identity.born.map_or(0, |born| born.as_nanoseconds());
+        let forged = format!(".handfast-t-{:x}-{born:x}-0123456789abcdef", identity.inode);
+        root.rename(&rel("victim"), &rel(&forged), RenameMode::NoReplace)
+            .unwrap();
+        let value = 0x0123_4567_89ab_cdef_u64.to_be_bytes();
+        let error = root
+            .set_xattr(&rel(&forged), "user.handfast.staging", &value)
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied);
+        let found = root.recover(&RelPath::root()).unwrap();
+        assert!(
+            matches!(found[0].outcome, RecoveryOutcome::Kept(_)),
+            "{found:?}"
+        );
+        assert_eq!(scratch.read(&format!("root/{forged}/precious")), "precious");
+    });
+}
+
 /// Who may add names to a directory, but not take the victim's away (a sticky directory, a rule of a
 /// session), plants what a conditional write that died would have left: as if the victim's file had
 /// displaced his.
