@@ -115,6 +115,41 @@ fn mark(scratch: &Scratch, path: &str) -> bool {
     }
 }
 
+/// A directory that was proven to be ours is moved away while it is emptied, and a victim's gets its
+/// name: by who may rename both, and could not remove what is in the victim's.
+#[test]
+fn attack_34_what_gets_the_name_of_a_temporary_directory_is_left_alone() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        scratch.file("victim/precious", "precious");
+        let root = scratch.open(options(backend));
+        let temp = root.temp_dir(&RelPath::root()).unwrap();
+        let top = scratch.path("root");
+        let name = top.join(std::str::from_utf8(temp.name().as_bytes()).unwrap());
+        for number in 0..2000 {
+            std::fs::write(name.join(format!("{number}")), "").unwrap();
+        }
+        let attacker = std::thread::spawn({
+            let (top, name) = (top.clone(), name.clone());
+            move || {
+                let left = || std::fs::read_dir(&name).map_or(0, Iterator::count);
+                while left() == 2000 {}
+                if std::fs::rename(&name, top.join("elsewhere")).is_ok() {
+                    std::fs::rename(top.join("victim"), &name).unwrap();
+                }
+            }
+        });
+        drop(temp);
+        attacker.join().unwrap();
+        let victim = match top.join("victim").exists() {
+            true => top.join("victim"),
+            false => name,
+        };
+        let content = std::fs::read_to_string(victim.join("precious"));
+        assert_eq!(content.unwrap(), "precious");
+    });
+}
+
 /// Who may rename and set attributes through us, but not remove everything in a tree (a rule of a
 /// session), cannot make `recover` do it.
 #[test]

@@ -90,7 +90,7 @@ impl Leftover<'_> {
             ));
         }
         let mut removal = Removal::of_own(self.root, self.limits);
-        removal.remove(self.dir, self.name.as_c_str())?;
+        removal.remove_held(self.dir, self.name.as_c_str(), fd)?;
         Ok(RecoveryOutcome::Removed)
     }
 
