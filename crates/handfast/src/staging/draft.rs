@@ -21,6 +21,8 @@ pub(crate) struct Draft<D: AsFd> {
     /// Its staging name, while it has one.
     name: Option<Name>,
     identity: Option<Identity>,
+    /// It carries the mark of its staging name.
+    marked: bool,
 }
 
 impl<D: AsFd> Draft<D> {
@@ -51,6 +53,7 @@ impl<D: AsFd> Draft<D> {
             fd: Some(fd),
             name,
             identity: None,
+            marked: false,
         }
     }
 
@@ -67,11 +70,30 @@ impl<D: AsFd> Draft<D> {
 
     /// Gives a named draft the name that tells what it is.
     fn rename_to_proof(&mut self, expected: Option<Expected>) -> Result<(), Fault> {
-        let identity = self.identity()?;
-        let proof = StagingName::new(Role::File, &identity, sys::random()?, expected).to_name();
+        let proof = self.proof(expected)?;
         if let Some(old) = &self.name {
             rename_to_secret(&self.dir, old, &proof)?;
             self.name = Some(proof);
+        }
+        Ok(())
+    }
+
+    /// A name that tells what the draft is. Where it is about to displace something, the draft
+    /// itself is marked too: whoever reads inode and birth time of a foreign file could make such
+    /// a name for it, and `recover` would take that file for ours and away.
+    fn proof(&mut self, expected: Option<Expected>) -> Result<Name, Fault> {
+        let identity = self.identity()?;
+        let proof = StagingName::new(Role::File, &identity, sys::random()?, expected);
+        if expected.is_some() {
+            self.marked = proof.mark(self.fd());
+        }
+        Ok(proof.to_name())
+    }
+
+    /// Takes the mark away: from here on nothing proves that the file is ours.
+    pub(crate) fn unmark(&mut self) -> Result<(), Fault> {
+        if std::mem::take(&mut self.marked) {
+            StagingName::unmark(self.fd())?;
         }
         Ok(())
     }
@@ -101,8 +123,7 @@ impl<D: AsFd> Draft<D> {
     }
 
     fn give_name(&mut self, root: &Root, expected: Option<Expected>) -> Result<(), Fault> {
-        let identity = self.identity()?;
-        let proof = StagingName::new(Role::File, &identity, sys::random()?, expected).to_name();
+        let proof = self.proof(expected)?;
         match sys::link_pinned(self.fd(), &self.dir, proof.as_c_str()) {
             Ok(()) => {
                 self.name = Some(proof);
@@ -154,6 +175,7 @@ impl<D: AsFd> Draft<D> {
             named.rename_to_proof(expected)?;
         }
         let (fd, name, identity) = (named.fd.take(), named.name.take(), named.identity);
+        self.marked = named.marked;
         drop(named);
         (self.fd, self.name, self.identity) = (fd, name, identity);
         Ok(())

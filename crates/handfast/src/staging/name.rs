@@ -16,7 +16,7 @@ use crate::path::Name;
 use crate::sys;
 use crate::version::Version;
 
-/// The attribute that marks a staging directory.
+/// The attribute that marks a staging directory, and a file that is about to displace another.
 const MARK: &std::ffi::CStr = c"user.handfast.staging";
 
 /// Every staging name begins with this.
@@ -135,29 +135,29 @@ impl StagingName {
             && self.born == status.identity.born_nanoseconds()
     }
 
-    /// Marks a directory as the one this name was made for. Inode and birth time can be read by
-    /// anybody who wants to forge a name; the mark can only be set by who may write the directory,
-    /// and who may do that may also empty it.
-    pub(crate) fn mark(&self, dir: impl AsFd) {
+    /// Marks an object as the one this name was made for, and says whether that was possible.
+    /// Inode and birth time can be read by anybody who wants to forge a name; the mark can only be
+    /// set by who may write the object, and who may do that may also empty it.
+    pub(crate) fn mark(&self, object: impl AsFd) -> bool {
         let value = self.random.to_be_bytes();
-        // Where there are no attributes, `recover` cannot prove anything and keeps the directory.
-        sys::retry(|| rustix::fs::fsetxattr(&dir, MARK, &value, XattrFlags::empty())).ok();
+        // Where there are no attributes, `recover` cannot prove anything and keeps the object.
+        sys::retry(|| rustix::fs::fsetxattr(&object, MARK, &value, XattrFlags::empty())).is_ok()
     }
 
-    /// Takes the mark away, before the directory becomes somebody's: with it, whoever can read it
-    /// could pass the directory off as ours.
-    pub(crate) fn unmark(dir: impl AsFd) -> Result<(), Fault> {
-        match sys::retry(|| rustix::fs::fremovexattr(&dir, MARK)) {
+    /// Takes the mark away, before the object becomes somebody's: with it, whoever can read it
+    /// could pass the object off as ours.
+    pub(crate) fn unmark(object: impl AsFd) -> Result<(), Fault> {
+        match sys::retry(|| rustix::fs::fremovexattr(&object, MARK)) {
             // There was none, or there are none here.
             Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
             Err(errno) => Err(Fault::sys("fremovexattr", errno)),
         }
     }
 
-    /// Whether a directory has the mark of this name.
-    pub(crate) fn has_mark(&self, dir: impl AsFd) -> bool {
+    /// Whether an object has the mark of this name.
+    pub(crate) fn has_mark(&self, object: impl AsFd) -> bool {
         let mut value = [0; 8];
-        rustix::fs::fgetxattr(&dir, MARK, &mut value[..]).is_ok_and(|len| len == value.len())
+        rustix::fs::fgetxattr(&object, MARK, &mut value[..]).is_ok_and(|len| len == value.len())
             && value == self.random.to_be_bytes()
     }
 

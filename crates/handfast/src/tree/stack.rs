@@ -78,6 +78,14 @@ impl DirStack {
             .as_fd()
     }
 
+    /// Where we are; the levels above are let go.
+    pub(crate) fn into_current(mut self) -> OwnedFd {
+        self.levels
+            .pop()
+            .and_then(|level| level.fd)
+            .expect("the current level is always open")
+    }
+
     /// Goes down into `fd`, which stands under `name` in the current directory.
     pub(crate) fn push(&mut self, name: &[u8], fd: OwnedFd) -> Result<(), Fault> {
         let path_len = self.path.len();

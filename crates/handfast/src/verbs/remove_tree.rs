@@ -7,7 +7,7 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::remove_file::{check_denied, name_busy};
@@ -17,7 +17,7 @@ use crate::metadata::FileKind;
 use crate::op::Op;
 use crate::path::RelPath;
 use crate::resolve::{self, Last};
-use crate::root::Root;
+use crate::root::{CAUTIOUS, Root};
 use crate::rules;
 use crate::sys;
 use crate::tree::{Budget, DirStack, Listing, Pending, TreeLimits};
@@ -123,7 +123,7 @@ impl<'a, 'op> Removal<'a, 'op> {
         while self.passes <= PASSES {
             match self.enter(dir, name)? {
                 Entered::Gone => return Ok(()),
-                Entered::Dir(fd) => self.empty(fd)?,
+                Entered::Dir(fd) => drop(self.empty(fd)?),
             }
             if self.remove_dir(dir, name)? {
                 return Ok(());
@@ -133,23 +133,35 @@ impl<'a, 'op> Removal<'a, 'op> {
         Err(self.keeps_growing())
     }
 
-    /// Removes a directory that is already held: needs no further descriptor if it has no
-    /// directories in it.
+    /// Removes a directory that is already held, and nothing that gets its name meanwhile: needs no
+    /// further descriptor if it has no directories in it.
     pub(super) fn remove_held(
         &mut self,
         dir: BorrowedFd<'_>,
         name: &CStr,
         held: OwnedFd,
     ) -> Result<(), Fault> {
-        self.empty(held)?;
-        match self.remove_dir(dir, name)? {
-            true => Ok(()),
-            false => self.remove(dir, name),
+        let identity = sys::status(&held)?.identity;
+        let mut held = self.empty(held)?;
+        while self.passes <= PASSES {
+            match sys::status_at(dir, name) {
+                Ok(now) if now.identity.same_object(&identity) => {}
+                Ok(_) => return Err(Fault::rule(ErrorKind::Raced, "something else has its name")),
+                Err(fault) if fault.is(Errno::NOENT) => return Ok(()),
+                Err(fault) => return Err(fault),
+            }
+            if self.remove_dir(dir, name)? {
+                return Ok(());
+            }
+            self.passes += 1;
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | CAUTIOUS;
+            held = self.empty(sys::open_at(&held, c".", flags, Mode::empty())?)?;
         }
+        Err(self.keeps_growing())
     }
 
-    /// Removes everything below a directory.
-    fn empty(&mut self, top: OwnedFd) -> Result<(), Fault> {
+    /// Removes everything below a directory, and gives it back.
+    fn empty(&mut self, top: OwnedFd) -> Result<OwnedFd, Fault> {
         let mut stack = DirStack::new(top);
         let mut pending = Pending::new();
         let mut listing = Listing::new();
@@ -165,7 +177,7 @@ impl<'a, 'op> Removal<'a, 'op> {
                 continue;
             }
             if stack.is_top() {
-                return Ok(());
+                return Ok(stack.into_current());
             }
             let name = CString::new(stack.name()).map_err(|_| Fault::rule(ErrorKind::Io, ""))?;
             let path = self.is_recorded().then(|| stack.path().to_vec());

@@ -136,12 +136,16 @@ fn replace<D: AsFd>(
         undo(dir, &staging, name, &identity, &mut draft)?;
         return Err(fault);
     }
-    // Verified: what stands under the staging name is the old file.
+    // Verified: what stands under the staging name is the old file. The mark goes first, so that
+    // whoever is killed in between leaves the name by which `recover` takes it away.
+    let unmarked = draft.unmark();
     let removed = sys::unlink_at(dir, staging.as_c_str());
     draft.forget_name();
     let fd = draft.release();
     verify_published(&target.place, &identity)?;
-    removed.map_err(|fault| fault.with_effect(Effect::Visible))?;
+    unmarked
+        .and(removed)
+        .map_err(|fault| fault.with_effect(Effect::Visible))?;
     dir_sync.sync()?;
     Ok(Written::new(fd, path, identity))
 }

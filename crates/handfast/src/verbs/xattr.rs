@@ -23,7 +23,7 @@ impl Root {
     /// Reads an extended attribute; `None` if the object does not have it.
     ///
     /// # Errors
-    /// `Denied` for names outside `user.`; otherwise as [`Root::open`].
+    /// `Denied` for names outside `user.` and in `user.handfast.`; otherwise as [`Root::open`].
     pub fn get_xattr(&self, path: &RelPath, name: &str) -> Result<Option<Vec<u8>>, Error> {
         self.act(Verb::GetXattr, path, |op| {
             check_name(name)?;
@@ -61,8 +61,8 @@ impl Root {
     /// Sets an extended attribute.
     ///
     /// # Errors
-    /// `Denied` for names outside `user.`, which carry privileges; `HardLink` if the file has other
-    /// names; `TooLong`; `Unsupported` where the filesystem has none.
+    /// `Denied` for names outside `user.`, which carry privileges, and in `user.handfast.`, which are
+    /// marks of [`Root::recover`]; `HardLink` if the file has other names; `TooLong`; `Unsupported` where the filesystem has none.
     pub fn set_xattr(&self, path: &RelPath, name: &str, value: &[u8]) -> Result<(), Error> {
         self.act(Verb::SetXattr, path, |op| {
             check_name(name)?;
@@ -92,11 +92,18 @@ impl Root {
     }
 }
 
-/// Only `user.`: the other namespaces carry capabilities, labels and access control lists.
+/// Only `user.`: the other namespaces carry capabilities, labels and access control lists. And not
+/// our own marks: `recover` removes what carries one under a fitting name.
 fn check_name(name: &str) -> Result<(), Fault> {
     let rest = name
         .strip_prefix("user.")
         .ok_or_else(|| Fault::rule(ErrorKind::Denied, "only attributes in `user.` are touched"))?;
+    if rest.starts_with("handfast.") {
+        return Err(Fault::rule(
+            ErrorKind::Denied,
+            "attributes in `user.handfast.` are kept for marks",
+        ));
+    }
     if rest.is_empty() || rest.contains('\0') {
         return Err(Fault::rule(ErrorKind::Invalid, "not an attribute's name"));
     }

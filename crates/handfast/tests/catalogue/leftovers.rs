@@ -97,6 +97,151 @@ fn attack_34_a_forged_name_of_a_directory_proves_nothing() {
     });
 }
 
+/// A conditional write marks its file until it has looked at what it displaced.
+#[must_use]
+fn mark(scratch: &Scratch, path: &str) -> bool {
+    let value = 0x0123_4567_89ab_cdef_u64.to_be_bytes();
+    let path = scratch.path("root").join(path);
+    let flags = rustix::fs::XattrFlags::empty();
+    match rustix::fs::setxattr(path, "user.handfast.staging", &value, flags) {
+        Err(rustix::io::Errno::OPNOTSUPP) => {
+            println!("skipped: this filesystem has no attributes");
+            false
+        }
+        marked => {
+            marked.unwrap();
+            true
+        }
+    }
+}
+
+/// A directory that was proven to be ours is moved away while it is emptied, and a victim's gets its
+/// name: by who may rename both, and could not remove what is in the victim's.
+#[test]
+fn attack_34_what_gets_the_name_of_a_temporary_directory_is_left_alone() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        scratch.file("victim/precious", "precious");
+        let root = scratch.open(options(backend));
+        let temp = root.temp_dir(&RelPath::root()).unwrap();
+        let top = scratch.path("root");
+        let name = top.join(std::str::from_utf8(temp.name().as_bytes()).unwrap());
+        for number in 0..2000 {
+            std::fs::write(name.join(format!("{number}")), "").unwrap();
+        }
+        let attacker = std::thread::spawn({
+            let (top, name) = (top.clone(), name.clone());
+            move || {
+                let left = || std::fs::read_dir(&name).map_or(0, Iterator::count);
+                while left() == 2000 {}
+                if std::fs::rename(&name, top.join("elsewhere")).is_ok() {
+                    std::fs::rename(top.join("victim"), &name).unwrap();
+                }
+            }
+        });
+        drop(temp);
+        attacker.join().unwrap();
+        let victim = match top.join("victim").exists() {
+            true => top.join("victim"),
+            false => name,
+        };
+        let content = std::fs::read_to_string(victim.join("precious"));
+        assert_eq!(content.unwrap(), "precious");
+    });
+}
+
+/// Who may rename and set attributes through us, but not remove everything in a tree (a rule of a
+/// session), cannot make `recover` do it.
+#[test]
+fn attack_34_a_mark_is_not_an_attribute_for_everybody() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        scratch.file("victim/precious", "precious");
+        let root = scratch.open(options(backend));
+        let identity = root.metadata(&rel("victim")).unwrap().identity;
+        let born = identity.born.map_or(0, |born| born.as_nanoseconds());
+        let forged = format!(".handfast-t-{:x}-{born:x}-0123456789abcdef", identity.inode);
+        root.rename(&rel("victim"), &rel(&forged), RenameMode::NoReplace)
+            .unwrap();
+        let value = 0x0123_4567_89ab_cdef_u64.to_be_bytes();
+        let error = root
+            .set_xattr(&rel(&forged), "user.handfast.staging", &value)
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied);
+        let found = root.recover(&RelPath::root()).unwrap();
+        assert!(
+            matches!(found[0].outcome, RecoveryOutcome::Kept(_)),
+            "{found:?}"
+        );
+        assert_eq!(scratch.read(&format!("root/{forged}/precious")), "precious");
+    });
+}
+
+/// Who may add names to a directory, but not take the victim's away (a sticky directory, a rule of a
+/// session), plants what a conditional write that died would have left: as if the victim's file had
+/// displaced his.
+#[test]
+fn attack_34_a_forged_leftover_does_not_displace_a_foreign_file() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        scratch.file("victim", "precious");
+        let root = scratch.open(options(backend));
+        let victim = root.metadata(&rel("victim")).unwrap().identity;
+        let born = victim.born.map_or(0, |born| born.as_nanoseconds());
+        let forged = format!(
+            ".handfast-s-{:x}-{born:x}-0123456789abcdef-1-1-1-1",
+            victim.inode
+        );
+        scratch.file(&forged, "planted");
+        let found = root.recover(&RelPath::root()).unwrap();
+        assert!(
+            matches!(found[0].outcome, RecoveryOutcome::Kept(_)),
+            "{found:?}"
+        );
+        assert_eq!(scratch.read("root/victim"), "precious");
+        assert_eq!(scratch.read(&format!("root/{forged}")), "planted");
+    });
+}
+
+/// What a conditional write leaves has no mark: nobody can learn how to pass it off as ours.
+#[test]
+fn attack_34_no_mark_stays_on_what_was_written() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        scratch.file("f", "old");
+        let root = scratch.open(options(backend));
+        let version = root.version(&rel("f")).unwrap();
+        root.write_if(&rel("f"), &version, "new").unwrap();
+        assert_eq!(scratch.read("root/f"), "new");
+        assert_eq!(root.list_xattrs(&rel("f")).unwrap(), Vec::<String>::new());
+        // Nor if its writer died between the exchange and its look at the old file.
+        let ours = root.metadata(&rel("f")).unwrap().identity;
+        let born = ours.born.map_or(0, |born| born.as_nanoseconds());
+        scratch.file("old", "old");
+        let old = root.metadata(&rel("old")).unwrap();
+        let old_born = old.identity.born.map_or(0, |born| born.as_nanoseconds());
+        let staging = format!(
+            ".handfast-s-{:x}-{born:x}-0123456789abcdef-{:x}-{old_born:x}-{:x}-{:x}",
+            ours.inode,
+            old.identity.inode,
+            old.len,
+            old.modified.as_nanoseconds()
+        );
+        std::fs::rename(
+            scratch.path("root/old"),
+            scratch.path("root").join(&staging),
+        )
+        .unwrap();
+        if !mark(&scratch, "f") {
+            return;
+        }
+        let found = root.recover(&RelPath::root()).unwrap();
+        assert_eq!(found[0].outcome, RecoveryOutcome::Finished, "{found:?}");
+        assert_eq!(scratch.read("root/f"), "new");
+        assert_eq!(root.list_xattrs(&rel("f")).unwrap(), Vec::<String>::new());
+    });
+}
+
 /// What was written after an interrupted exchange is newer than what it displaced.
 #[test]
 fn attack_34_recover_never_undoes_later_work() {
@@ -113,6 +258,9 @@ fn attack_34_recover_never_undoes_later_work() {
                 ours.inode
             );
             scratch.file(&staging, "foreign");
+            if !mark(&scratch, "f") {
+                return;
+            }
             std::thread::sleep(Duration::from_millis(20));
             if later {
                 std::fs::write(scratch.path("root/f"), "later work").unwrap();

@@ -89,6 +89,7 @@ fn xattrs_in_the_user_namespace() {
             "security.capability",
             "trusted.x",
             "system.posix_acl_access",
+            "user.handfast.staging",
             "x",
         ] {
             assert_kind(

@@ -90,7 +90,7 @@ impl Leftover<'_> {
             ));
         }
         let mut removal = Removal::of_own(self.root, self.limits);
-        removal.remove(self.dir, self.name.as_c_str())?;
+        removal.remove_held(self.dir, self.name.as_c_str(), fd)?;
         Ok(RecoveryOutcome::Removed)
     }
 
@@ -136,10 +136,23 @@ impl Leftover<'_> {
         let Some(_turn) = self.lock_dir()? else {
             return Ok(RecoveryOutcome::InUse);
         };
+        let published = self.find_published();
+        let ours = published
+            .as_ref()
+            .and_then(|(public, _)| self.open_marked(public));
         if self.is_expected()? {
+            if let Some(fd) = ours {
+                // It stays, and is not ours any more.
+                StagingName::unmark(fd)?;
+            }
             return self.finish();
         }
-        match self.find_published() {
+        match published {
+            // Inode and birth time are public: whoever may add names here could have made this one
+            // for a file that is none of ours.
+            Some(_) if ours.is_none() => Ok(RecoveryOutcome::Kept(
+                "the file its name was made for does not have the mark of who made it",
+            )),
             // Something was written to it since: that is newer than what it displaced.
             Some((_, now)) if now.modified > self.status.changed => Ok(RecoveryOutcome::Kept(
                 "an older file; the newer one was changed since",
@@ -203,6 +216,14 @@ impl Leftover<'_> {
             let now = sys::status_at(self.dir, name.as_c_str()).ok()?;
             self.staging.is_for(&now).then(|| (name.clone(), now))
         })
+    }
+
+    /// A file under a public name, if it has the mark of this leftover's maker.
+    fn open_marked(&self, public: &CString) -> Option<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | CAUTIOUS;
+        let fd = sys::open_at(self.dir, public.as_c_str(), flags, Mode::empty()).ok()?;
+        let is_it = self.staging.is_for(&sys::status(&fd).ok()?) && self.staging.has_mark(&fd);
+        is_it.then_some(fd)
     }
 
     fn still_there(&self) -> Result<bool, Fault> {
