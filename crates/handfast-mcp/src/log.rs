@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use handfast::{Backend, Decision, ErrorKind, Event, RecordError, Recorder, RelPath, Verb};
+use handfast::{Backend, Decision, ErrorKind, Event, Phase, RecordError, Recorder, RelPath, Verb};
 use handfast_ledger::{
     Context, CreateOptions, Error, ErrorKind as LogError, Ledger, LedgerRecorder, OpenOptions,
 };
 
 use crate::answer::Answer;
 use crate::server::Server;
-use crate::trouble::Trouble;
+use crate::trouble::{self, Trouble};
 
 /// More servers than this do not run at a time.
 const MOST_LOGS: u32 = 1000;
@@ -131,6 +131,7 @@ struct Current {
     actor: String,
     events: u32,
     quiet: bool,
+    trying: bool,
 }
 
 thread_local! {
@@ -153,6 +154,7 @@ pub(crate) fn begin(client: &str, tool: &str) -> Logged {
         actor,
         events: 0,
         quiet: false,
+        trying: false,
     }));
     Logged(())
 }
@@ -160,17 +162,26 @@ pub(crate) fn begin(client: &str, tool: &str) -> Logged {
 /// Runs something that only looks at entries of what was logged already: the listing that names
 /// them is in the log, and an event for each would drown it. Refusals and changes are told.
 pub(crate) fn quietly<T>(look: impl FnOnce() -> T) -> T {
-    let set = |quiet| {
+    with(|current| &mut current.quiet, look)
+}
+
+/// Runs something that is tried again if a link is in the way: only the last such refusal is told.
+pub(crate) fn trying<T>(act: impl FnOnce() -> T) -> T {
+    with(|current| &mut current.trying, act)
+}
+
+/// Runs something with a mark set on the current call.
+fn with<T>(mark: fn(&mut Current) -> &mut bool, act: impl FnOnce() -> T) -> T {
+    let set = |value| {
         CURRENT.with_borrow_mut(|current| {
-            current
-                .as_mut()
-                .map(|current| std::mem::replace(&mut current.quiet, quiet))
+            let mark = current.as_mut().map(mark)?;
+            Some(std::mem::replace(mark, value))
         })
     };
     let before = set(true);
-    let found = look();
-    let _quiet = set(before.unwrap_or(false));
-    found
+    let done = act();
+    let _mark = set(before.unwrap_or(false));
+    done
 }
 
 impl Logged {
@@ -224,6 +235,13 @@ impl Recorder for Log {
                 Decision::Refused { kind, .. } => *kind == ErrorKind::NotFound,
             };
             if current.quiet && is_look && !event.verb.changes() {
+                return Ok(());
+            }
+            let is_passing = match &event.decision {
+                Decision::Allowed => false,
+                Decision::Refused { kind, .. } => trouble::is_passing(*kind),
+            };
+            if current.trying && is_passing && event.phase != Phase::Result {
                 return Ok(());
             }
             match self.get() {
