@@ -15,6 +15,8 @@ use handfast_ledger::{
     Context, CreateOptions, Error, ErrorKind as LogError, Ledger, LedgerRecorder, OpenOptions,
 };
 
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+
 use crate::answer::Answer;
 use crate::server::Server;
 use crate::trouble::{self, Trouble};
@@ -75,6 +77,11 @@ impl Log {
 
 fn open_first_free(dir: &Path) -> Result<Opened, String> {
     let told = |error: Error| error.to_string();
+    // Servers that start together come one after the other; whoever dies lets go.
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let _turn = rustix::fs::open(dir, flags, Mode::empty())
+        .and_then(|fd| flock(&fd, FlockOperation::LockExclusive).map(|()| fd))
+        .map_err(|error| format!("the logs cannot be locked: {error}"))?;
     for number in 0..MOST_LOGS {
         let name = format!("mcp-{number}");
         let path = dir.join(&name);

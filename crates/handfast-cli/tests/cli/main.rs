@@ -17,6 +17,7 @@ mod audit;
 mod bad_input;
 mod doctor;
 mod log;
+mod mcp;
 mod mounts;
 mod names;
 mod pipes;
