@@ -187,7 +187,8 @@ impl Call<'_> {
     pub(crate) fn trouble(&self, error: &Error, call: &str, place: &Place) -> Trouble {
         let mut trouble = Trouble::of(error, call, place, self.view);
         if error.kind() == ErrorKind::Stale {
-            trouble.version = self.session().version(&place.path).ok().map(Box::new);
+            let now = log::quietly(|| self.session().version(&place.path));
+            trouble.version = now.ok().map(Box::new);
         }
         trouble
     }

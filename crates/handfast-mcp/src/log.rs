@@ -166,8 +166,8 @@ pub(crate) fn begin(client: &str, tool: &str) -> Logged {
     Logged(())
 }
 
-/// Runs something that only looks at entries of what was logged already: the listing that names
-/// them is in the log, and an event for each would drown it. Refusals and changes are told.
+/// Runs something that only looks: at entries of a listing that is in the log, or ahead of an
+/// operation that will be. An event for each would drown the log. Changes are told all the same.
 pub(crate) fn quietly<T>(look: impl FnOnce() -> T) -> T {
     with(|current| &mut current.quiet, look)
 }
@@ -236,12 +236,7 @@ impl Recorder for Log {
             let Some(current) = current else {
                 return Ok(());
             };
-            let is_look = match &event.decision {
-                Decision::Allowed => true,
-                // Whether something is there is a look, too.
-                Decision::Refused { kind, .. } => *kind == ErrorKind::NotFound,
-            };
-            if current.quiet && is_look && !event.verb.changes() {
+            if current.quiet && !event.verb.changes() {
                 return Ok(());
             }
             let is_passing = match &event.decision {
