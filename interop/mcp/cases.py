@@ -1,6 +1,7 @@
 """The script of calls that both servers answer, on the same tree under the same path."""
 
 import os
+import random
 
 
 def build(top):
@@ -274,4 +275,27 @@ def cases(top):
     case("move/bad", "move_file", source=p("moved.txt"))
     case("move/link", "move_file", source=p("to-absolute"), destination=p("moved-link"))
     case("unknown", "nope")
+    return found
+
+
+def patterns(count):
+    """Random glob patterns, always the same ones."""
+    numbers = random.Random(20261116)
+    names = ["src", "deep", "main", "many", "docs", "a", "b9", ".hidden", "five", "to", "exec"]
+    signs = ["*", "**", "?", "[a-m]", "[!s]", "{src,docs}", "{m,e}", "@(a|b)", "+(e|p|d)", "?(x)", "*(e)", "!(main)", "\\*", ".", "-"]
+    ends = [".rs", ".txt", ".md", "", "", "*"]
+    found = []
+    while len(found) < count:
+        pieces = []
+        for _ in range(numbers.randint(1, 3)):
+            kind = numbers.random()
+            if kind < 0.25:
+                pieces.append("**")
+            elif kind < 0.45:
+                pieces.append(numbers.choice(names))
+            else:
+                pieces.append("".join(numbers.choice(names if numbers.random() < 0.4 else signs) for _ in range(numbers.randint(1, 3))))
+        text = "/".join(pieces) + numbers.choice(ends)
+        if text not in found:
+            found.append(text)
     return found

@@ -14,7 +14,7 @@ import stat
 import sys
 import tomllib
 
-from cases import build, cases
+from cases import build, cases, patterns
 from client import Server
 
 handfast, reference, work, differences = sys.argv[1:5]
@@ -49,9 +49,11 @@ def run(command):
         server = Server(command, env=environment, stderr=words)
         server.initialize()
         tools = server.request("tools/list")["result"]["tools"]
+        found = {text: server.text("search_files", {"path": top, "pattern": text})[0] for text in patterns(400)}
         answers = {name: server.call(tool, arguments) for name, tool, arguments in cases(top)}
         server.close()
-    return {tool["name"]: tool for tool in tools}, answers, snapshot(top), snapshot(os.path.join(work, "outside"))
+    listed = {tool["name"]: tool for tool in tools}
+    return listed, answers, snapshot(top), snapshot(os.path.join(work, "outside")), found
 
 
 theirs = run(["node", reference, top])
@@ -137,6 +139,11 @@ for entry in known["text"]:
         if name not in names:
             wrong.append(f"{name}: is in the differences and not in the script")
 
+# --- patterns ----------------------------------------------------------------------------------------
+for text, one in theirs[4].items():
+    if one != ours[4][text]:
+        wrong.append(f"pattern {text!r}: {one.splitlines()!r} became {ours[4][text].splitlines()!r}"[:600])
+
 # --- what was left on disk -------------------------------------------------------------------------
 for path in sorted(set(theirs[2]) | set(ours[2])):
     one, other = theirs[2].get(path), ours[2].get(path)
@@ -151,6 +158,7 @@ if ours[3] != {"secret.txt": (stat.S_IFREG, 0o644, b"outside\n")}:
 for tool in sorted(counts):
     print(f"{tool:28} {counts[tool]:4} calls, {equal.get(tool, 0):4} equal, {counts[tool] - equal.get(tool, 0):3} as listed")
 print(f"{'schemas':28} {len(theirs[0]):4} tools, equal up to {len(known['schema'])} listed differences")
+print(f"{'random patterns':28} {len(theirs[4]):4} searches, {sum(one == ours[4][text] for text, one in theirs[4].items())} equal")
 for line in wrong:
     print("different:", line)
 sys.exit(1 if wrong else 0)
