@@ -62,6 +62,10 @@ enum Command {
 
 /// Parses the command line, runs the command, prints, and says how it went.
 pub(crate) fn run() -> Exit {
+    // A client starts a server and waits: that one does not wait for all other commands' options.
+    if std::env::args_os().nth(1).is_some_and(|arg| arg == "mcp") {
+        return crate::mcp::run_alone().unwrap_or_else(|error| explain_usage(&error));
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return explain_usage(&error),

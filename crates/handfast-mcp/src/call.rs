@@ -1,5 +1,7 @@
 //! One call of a tool: arguments, place, act, and the log.
 
+use std::time::Duration;
+
 use handfast::{ErrorKind, Verb, Version};
 use handfast_session::{Error, Session, Wanted};
 use serde_json::Value;
@@ -70,14 +72,33 @@ fn run(server: &Server, view: &View, tool: &Tool, arguments: &Value) -> Result<A
         let text = "Access denied - this server is read-only; nothing was changed";
         return Err(Trouble::new(ErrorKind::Denied, text));
     }
-    tools::run(
-        tool.name,
-        &Call {
-            server,
-            view,
-            arguments,
-        },
-    )
+    let call = Call {
+        server,
+        view,
+        arguments,
+    };
+    patiently(|| tools::run(tool.name, &call))
+}
+
+/// How long to wait before looking again.
+const PAUSES: [Duration; 5] = [
+    Duration::ZERO,
+    Duration::from_micros(100),
+    Duration::from_micros(400),
+    Duration::from_millis(1),
+    Duration::from_millis(2),
+];
+
+/// Tries again a few times if a link was in the way: somebody may be changing the tree just now,
+/// and a call that only comes at a bad moment should not fail. Every try is decided anew.
+pub(crate) fn patiently<T>(mut act: impl FnMut() -> Result<T, Trouble>) -> Result<T, Trouble> {
+    for pause in PAUSES {
+        match log::trying(&mut act) {
+            Err(trouble) if trouble.may_pass => std::thread::sleep(pause),
+            done => return done,
+        }
+    }
+    act()
 }
 
 impl Call<'_> {
@@ -166,7 +187,8 @@ impl Call<'_> {
     pub(crate) fn trouble(&self, error: &Error, call: &str, place: &Place) -> Trouble {
         let mut trouble = Trouble::of(error, call, place, self.view);
         if error.kind() == ErrorKind::Stale {
-            trouble.version = self.session().version(&place.path).ok().map(Box::new);
+            let now = log::quietly(|| self.session().version(&place.path));
+            trouble.version = now.ok().map(Box::new);
         }
         trouble
     }

@@ -10,14 +10,16 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use handfast::{Backend, Decision, ErrorKind, Event, RecordError, Recorder, RelPath, Verb};
+use handfast::{Backend, Decision, ErrorKind, Event, Phase, RecordError, Recorder, RelPath, Verb};
 use handfast_ledger::{
     Context, CreateOptions, Error, ErrorKind as LogError, Ledger, LedgerRecorder, OpenOptions,
 };
 
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+
 use crate::answer::Answer;
 use crate::server::Server;
-use crate::trouble::Trouble;
+use crate::trouble::{self, Trouble};
 
 /// More servers than this do not run at a time.
 const MOST_LOGS: u32 = 1000;
@@ -75,6 +77,11 @@ impl Log {
 
 fn open_first_free(dir: &Path) -> Result<Opened, String> {
     let told = |error: Error| error.to_string();
+    // Servers that start together come one after the other; whoever dies lets go.
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let _turn = rustix::fs::open(dir, flags, Mode::empty())
+        .and_then(|fd| flock(&fd, FlockOperation::LockExclusive).map(|()| fd))
+        .map_err(|error| format!("the logs cannot be locked: {error}"))?;
     for number in 0..MOST_LOGS {
         let name = format!("mcp-{number}");
         let path = dir.join(&name);
@@ -131,6 +138,7 @@ struct Current {
     actor: String,
     events: u32,
     quiet: bool,
+    trying: bool,
 }
 
 thread_local! {
@@ -153,24 +161,34 @@ pub(crate) fn begin(client: &str, tool: &str) -> Logged {
         actor,
         events: 0,
         quiet: false,
+        trying: false,
     }));
     Logged(())
 }
 
-/// Runs something that only looks at entries of what was logged already: the listing that names
-/// them is in the log, and an event for each would drown it. Refusals and changes are told.
+/// Runs something that only looks: at entries of a listing that is in the log, or ahead of an
+/// operation that will be. An event for each would drown the log. Changes are told all the same.
 pub(crate) fn quietly<T>(look: impl FnOnce() -> T) -> T {
-    let set = |quiet| {
+    with(|current| &mut current.quiet, look)
+}
+
+/// Runs something that is tried again if a link is in the way: only the last such refusal is told.
+pub(crate) fn trying<T>(act: impl FnOnce() -> T) -> T {
+    with(|current| &mut current.trying, act)
+}
+
+/// Runs something with a mark set on the current call.
+fn with<T>(mark: fn(&mut Current) -> &mut bool, act: impl FnOnce() -> T) -> T {
+    let set = |value| {
         CURRENT.with_borrow_mut(|current| {
-            current
-                .as_mut()
-                .map(|current| std::mem::replace(&mut current.quiet, quiet))
+            let mark = current.as_mut().map(mark)?;
+            Some(std::mem::replace(mark, value))
         })
     };
     let before = set(true);
-    let found = look();
-    let _quiet = set(before.unwrap_or(false));
-    found
+    let done = act();
+    let _mark = set(before.unwrap_or(false));
+    done
 }
 
 impl Logged {
@@ -218,12 +236,14 @@ impl Recorder for Log {
             let Some(current) = current else {
                 return Ok(());
             };
-            let is_look = match &event.decision {
-                Decision::Allowed => true,
-                // Whether something is there is a look, too.
-                Decision::Refused { kind, .. } => *kind == ErrorKind::NotFound,
+            if current.quiet && !event.verb.changes() {
+                return Ok(());
+            }
+            let is_passing = match &event.decision {
+                Decision::Allowed => false,
+                Decision::Refused { kind, .. } => trouble::is_passing(*kind),
             };
-            if current.quiet && is_look && !event.verb.changes() {
+            if current.trying && is_passing && event.phase != Phase::Result {
                 return Ok(());
             }
             match self.get() {

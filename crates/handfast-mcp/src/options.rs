@@ -48,6 +48,8 @@ pub struct Options {
     pub log: LogChoice,
     /// What `~` stands for in paths.
     pub home: Option<PathBuf>,
+    /// Wait until content is on the disk before a write is answered.
+    pub sync: bool,
     /// The most that one answer holds of files, in bytes.
     pub read_limit: u64,
 }
@@ -67,6 +69,7 @@ impl Options {
             state: None,
             log: LogChoice::On,
             home: None,
+            sync: false,
             read_limit: 8 << 20,
         }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use handfast::harden::{Hardening, Wall};
-use handfast::{ErrorKind, RelPath, Root};
+use handfast::{Durability, ErrorKind, RelPath, Root};
 use handfast_session::{
     Catalogue, Mode, MountSpec, Policy, Protect, Quota, Session, SessionOptions, SessionSpec,
     VirtualPath,
@@ -94,7 +94,13 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
     };
     // The recorder must exist before the session; its thread starts behind the wall.
     let recorder = Arc::new(crate::log::Later::default());
-    let mut session_options = SessionOptions::new().read_limit(options.read_limit);
+    let durability = match options.sync {
+        true => Durability::Full,
+        false => Durability::None,
+    };
+    let mut session_options = SessionOptions::new()
+        .read_limit(options.read_limit)
+        .durability(durability);
     if options.log == LogChoice::On {
         session_options = session_options.recorder(Arc::clone(&recorder) as _);
     }

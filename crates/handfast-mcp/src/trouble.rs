@@ -14,6 +14,9 @@ use crate::view::View;
 pub(crate) struct Trouble {
     pub(crate) kind: ErrorKind,
     pub(crate) text: String,
+    /// A link was in the way, or the path kept changing, and nothing was done: the next look may
+    /// find something else.
+    pub(crate) may_pass: bool,
     /// Which version the file is now, where that is the trouble.
     pub(crate) version: Option<Box<Version>>,
 }
@@ -23,6 +26,7 @@ impl Trouble {
         Self {
             kind,
             text: text.into(),
+            may_pass: false,
             version: None,
         }
     }
@@ -99,6 +103,13 @@ impl Trouble {
             Effect::Visible => text.push_str(" (the change is visible)"),
             Effect::Unknown => text.push_str(" (whether anything changed is unknown)"),
         }
-        Self::new(error.kind(), text)
+        let mut trouble = Self::new(error.kind(), text);
+        trouble.may_pass = is_passing(error.kind()) && error.effect() == Effect::None;
+        trouble
     }
+}
+
+/// Whether what stood in the way may be gone at the next look.
+pub(crate) fn is_passing(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Escape | ErrorKind::Link | ErrorKind::Raced)
 }

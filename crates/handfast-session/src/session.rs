@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use handfast::{ErrorKind, Recorder, Root, RootOptions, TempDir};
+use handfast::{Durability, ErrorKind, Recorder, Root, RootOptions, TempDir};
 
 use crate::error::Error;
 use crate::layer::Layer;
@@ -56,6 +56,7 @@ pub struct SessionOptions {
     pub(crate) actor: Option<Arc<str>>,
     pub(crate) private: Vec<Root>,
     pub(crate) read_limit: Option<u64>,
+    pub(crate) durability: Option<Durability>,
 }
 
 impl SessionOptions {
@@ -99,6 +100,14 @@ impl SessionOptions {
         self.read_limit = Some(bytes);
         self
     }
+
+    /// Sets what has reached the disk when a write to a read-write mount is answered; the content
+    /// otherwise, before the name points to it.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = Some(durability);
+        self
+    }
 }
 
 impl fmt::Debug for SessionOptions {
@@ -135,6 +144,7 @@ pub struct Session {
     recorder: Option<Arc<dyn Recorder>>,
     actor: Option<Arc<str>>,
     read_limit: u64,
+    durability: Durability,
     quota: Quota,
     /// Homes of overlays in memory; gone with the session.
     _memory: Vec<TempDir>,
@@ -218,6 +228,7 @@ impl Session {
             recorder: options.recorder,
             actor: options.actor,
             read_limit: options.read_limit.unwrap_or(64 << 20),
+            durability: options.durability.unwrap_or(Durability::File),
             quota: spec.quota,
             _memory: memory,
         };
@@ -260,6 +271,10 @@ impl Session {
 
     pub(crate) fn read_limit(&self) -> u64 {
         self.read_limit
+    }
+
+    pub(crate) fn durability(&self) -> Durability {
+        self.durability
     }
 
     pub(crate) fn number_of(&self, mount: &Mount) -> u32 {

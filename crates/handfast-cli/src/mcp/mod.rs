@@ -7,13 +7,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 use handfast::{Effect, ErrorKind, Links};
 use handfast_mcp::{LogChoice, Options, Server, Source, StartError, Started};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Form, Output};
 use crate::session::StateArgs;
 
 /// Serve directories to an MCP client, as the reference filesystem server does
@@ -63,6 +63,10 @@ pub(crate) struct McpArgs {
     #[arg(long)]
     no_log: bool,
 
+    /// Wait until content is on the disk before a write is answered
+    #[arg(long)]
+    sync: bool,
+
     /// The most that one answer holds of files [default: 8MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     read_limit: Option<u64>,
@@ -73,6 +77,31 @@ pub(crate) struct McpArgs {
 
     #[command(flatten)]
     state: StateArgs,
+}
+
+/// `handfast mcp` as a command line of its own, with the options that hold for every command.
+#[derive(Debug, Parser)]
+#[command(name = "handfast mcp", bin_name = "handfast mcp")]
+struct Alone {
+    /// Print one JSON object on standard output if it cannot start
+    #[arg(long)]
+    json: bool,
+
+    /// Print data and errors only: no notes and no hints
+    #[arg(long, short)]
+    quiet: bool,
+
+    #[command(flatten)]
+    args: McpArgs,
+}
+
+/// Runs `handfast mcp …` without looking at the other commands.
+pub(crate) fn run_alone() -> Result<Exit, clap::Error> {
+    let alone = Alone::try_parse_from(std::env::args_os().skip(1))?;
+    let form = if alone.json { Form::Json } else { Form::Words };
+    let mut out = Output::new(form, alone.quiet);
+    let verdict = alone.args.run(&mut out);
+    Ok(out.finish(verdict))
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -141,6 +170,7 @@ impl McpArgs {
         }
         let home: Option<OsString> = std::env::var_os("HOME");
         options.home = home.map(PathBuf::from).filter(|home| home.is_absolute());
+        options.sync = self.sync;
         if let Some(limit) = self.read_limit {
             options.read_limit = limit;
         }

@@ -20,6 +20,7 @@ mod lease;
 mod log;
 mod log_whole;
 mod manual;
+mod mcp;
 mod mounts;
 mod names;
 mod pipes;

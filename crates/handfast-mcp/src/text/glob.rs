@@ -66,7 +66,7 @@ impl Glob {
 
     /// Whether a relative path fits.
     pub(crate) fn matches(&self, path: &str) -> bool {
-        let names: Vec<Vec<char>> = path.split('/').map(|name| name.chars().collect()).collect();
+        let names: Vec<&str> = path.split('/').collect();
         let budget = Cell::new(BUDGET);
         let fits = self
             .alternatives
@@ -95,7 +95,7 @@ fn split(pattern: &str) -> Vec<String> {
 }
 
 /// Follows all positions in the path at once.
-fn fits(pieces: &[Piece], names: &[Vec<char>], budget: &Cell<u64>) -> bool {
+fn fits(pieces: &[Piece], names: &[&str], budget: &Cell<u64>) -> bool {
     // After how many names the pieces so far can end.
     let mut ends = vec![false; names.len() + 1];
     ends[0] = true;

@@ -29,17 +29,45 @@ impl Content {
     }
 }
 
+/// A whole file with its version; `None` if it does not fit into an answer.
+pub(super) fn versioned(
+    call: &Call<'_>,
+    place: &Place,
+) -> Result<Option<(Vec<u8>, Version)>, Trouble> {
+    // The version of a young file digests it: that is not begun for one that is too large anyway.
+    let looked = log::quietly(|| call.session().metadata(&place.path));
+    if looked.is_ok_and(|status| status.len > call.server.read_limit()) {
+        return Ok(None);
+    }
+    match call.session().read_versioned(&place.path) {
+        Ok(read) => Ok(Some(read)),
+        Err(error) if error.kind() == ErrorKind::Limit => Ok(None),
+        Err(error) => Err(unreadable(call, &error, place)),
+    }
+}
+
 /// A whole file; a larger one than fits into an answer is cut, and a note says how to go on.
 pub(super) fn whole(call: &Call<'_>, place: &Place) -> Result<Content, Trouble> {
-    match call.session().read_versioned(&place.path) {
-        Ok((bytes, version)) => Ok(Content {
+    match versioned(call, place)? {
+        Some((bytes, version)) => Ok(Content {
             bytes,
             version: Some(version),
             note: None,
         }),
-        Err(error) if error.kind() == ErrorKind::Limit => from(call, place, 0),
-        Err(error) => Err(unreadable(call, &error, place)),
+        None => from(call, place, 0),
     }
+}
+
+/// The answer for a file that must be read whole and is too large for that.
+pub(super) fn too_large(call: &Call<'_>, place: &Place) -> Trouble {
+    let limit = call.server.read_limit();
+    Trouble::new(
+        ErrorKind::Limit,
+        format!(
+            "EFBIG: the file is larger than the {limit} bytes that one answer holds, read '{}'",
+            place.shown
+        ),
+    )
 }
 
 /// A file from a byte on.

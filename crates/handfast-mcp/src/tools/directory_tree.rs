@@ -32,7 +32,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
             continue;
         }
         // Roughly what the entry takes in the answer.
-        held += found.name.len() as u64 + 4 * found.depth as u64 + 48;
+        held += found.name().len() as u64 + 4 * found.depth as u64 + 48;
         if held > limit {
             walk.stop(format!("at the {limit} bytes that one answer holds"));
             break;
@@ -43,7 +43,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         }
         if let Some(last) = open.last_mut() {
             last.push(Node {
-                name: found.name,
+                name: found.name().to_owned(),
                 kind: if is_dir { "directory" } else { "file" },
                 children: is_dir.then(Vec::new),
             });

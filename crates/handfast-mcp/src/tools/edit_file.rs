@@ -19,18 +19,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let shown = names::shown(&call.resolved(&place)?).into_owned();
     let session = call.session();
     let (bytes, version) =
-        session
-            .read_versioned(&place.path)
-            .map_err(|error| match error.kind() {
-                ErrorKind::Limit => Trouble::new(
-                    ErrorKind::Limit,
-                    format!(
-                        "EFBIG: the file is too large to be edited in one piece, open '{}'",
-                        place.shown
-                    ),
-                ),
-                _ => content::unreadable(call, &error, &place),
-            })?;
+        content::versioned(call, &place)?.ok_or_else(|| content::too_large(call, &place))?;
     if let Some(expected) = &expected
         && let Some(why) = versions::difference(expected, &version, &bytes)
     {

@@ -50,9 +50,8 @@ fn rename(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
 /// The file must be the version that was expected.
 fn require(call: &Call<'_>, place: &Place, expected: &Version) -> Result<Metadata, Trouble> {
     let session = call.session();
-    let (bytes, now) = session
-        .read_versioned(&place.path)
-        .map_err(|error| content::unreadable(call, &error, place))?;
+    let (bytes, now) =
+        content::versioned(call, place)?.ok_or_else(|| content::too_large(call, place))?;
     if let Some(why) = versions::difference(expected, &now, &bytes) {
         return Err(versions::stale(why, place, Some(now)));
     }

@@ -2,7 +2,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use handfast::ErrorKind;
 
 use super::content;
 use crate::answer::{Answer, Media, Resource};
@@ -26,18 +25,9 @@ const TYPES: [(&str, &str); 11] = [
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let place = call.place("path")?;
     let real = call.resolved(&place)?;
-    let content = content::whole(call, &place)?;
-    if content.note.is_some() {
-        return Err(Trouble::new(
-            ErrorKind::Limit,
-            format!(
-                "EFBIG: the file is larger than the {} bytes that one answer holds, read '{}'",
-                call.server.read_limit(),
-                place.shown
-            ),
-        ));
-    }
-    let data = STANDARD.encode(&content.bytes);
+    let (bytes, version) =
+        content::versioned(call, &place)?.ok_or_else(|| content::too_large(call, &place))?;
+    let data = STANDARD.encode(&bytes);
     let mime = mime(&real);
     let media = match mime {
         mime if mime.starts_with("image/") => Media::Image { data, mime },
@@ -50,7 +40,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
             },
         },
     };
-    Ok(Answer::media(media).with_version(content.version))
+    Ok(Answer::media(media).with_version(Some(version)))
 }
 
 fn mime(path: &[u8]) -> &'static str {

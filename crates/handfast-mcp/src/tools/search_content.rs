@@ -7,7 +7,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use regex::{Regex, RegexBuilder};
 
 use super::directory_tree::compile;
-use super::walk::{Found, Walk};
+use super::walk::Walk;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::log;
@@ -63,18 +63,18 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         let is_dir = found.kind == FileKind::Dir;
         let left_out = ignored.holds(&found.relative, is_dir, found.depth)
             || excluded.iter().any(|glob| glob.matches(&found.relative))
-            || (is_dir && found.name == ".git");
+            || (is_dir && found.name() == ".git");
         if left_out {
             continue;
         }
         if is_dir {
-            ignored.enter(call, &found.place, &found.relative, found.depth + 1);
+            ignored.enter(call, &walk.place(&found), &found.relative, found.depth + 1);
             walk.enter(&found);
         } else if found.kind == FileKind::File
             && include
                 .as_ref()
                 .is_none_or(|glob| glob.matches(&found.relative))
-            && let Some(why) = search.look(call, &found)?
+            && let Some(why) = search.look(call, &walk.place(&found))?
         {
             walk.stop(why);
             break;
@@ -103,8 +103,8 @@ struct Search {
 
 impl Search {
     /// Looks into one file; why to stop, if that is the end.
-    fn look(&mut self, call: &Call<'_>, found: &Found) -> Result<Option<String>, Trouble> {
-        let Ok(file) = log::quietly(|| call.session().open(&found.place.path)) else {
+    fn look(&mut self, call: &Call<'_>, place: &Place) -> Result<Option<String>, Trouble> {
+        let Ok(file) = log::quietly(|| call.session().open(&place.path)) else {
             // Protected, gone, or not a file any more.
             return Ok(None);
         };
@@ -121,8 +121,8 @@ impl Search {
         let text = String::from_utf8_lossy(&bytes);
         if !is_binary && self.pattern.is_match(&text) {
             // What is given out is in the log, like any other read.
-            let logged = call.session().open(&found.place.path);
-            logged.map_err(|error| call.trouble(&error, "open", &found.place))?;
+            let logged = call.session().open(&place.path);
+            logged.map_err(|error| call.trouble(&error, "open", place))?;
             for (number, line) in (1..).zip(text.lines()) {
                 if !self.pattern.is_match(line) {
                     continue;
@@ -131,8 +131,7 @@ impl Search {
                     return Ok(Some(format!("after {} lines", self.most)));
                 }
                 let shown: String = line.chars().take(LINE).collect();
-                self.lines
-                    .push(format!("{}:{number}:{shown}", found.place.shown));
+                self.lines.push(format!("{}:{number}:{shown}", place.shown));
             }
         }
         let spent = self.read > ALL_LIMIT;

@@ -28,7 +28,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     while let Some(found) = walk.next() {
         // A link that leads nowhere, or outside, is not there.
         let dead = found.kind == FileKind::Symlink
-            && log::quietly(|| call.session().metadata(&found.place.path)).is_err();
+            && log::quietly(|| call.session().metadata(&found.path)).is_err();
         if dead || excluded.iter().any(|glob| glob.matches(&found.relative)) {
             continue;
         }

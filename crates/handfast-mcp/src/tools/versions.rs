@@ -42,6 +42,7 @@ pub(super) fn stale(why: &str, place: &Place, now: Option<Version>) -> Trouble {
             "Stale - {why}: {} is not the version that was expected. Read it again, then decide.",
             place.shown
         ),
+        may_pass: false,
         version: now.map(Box::new),
     }
 }

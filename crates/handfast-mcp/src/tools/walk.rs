@@ -17,18 +17,26 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One entry.
 pub(super) struct Found {
-    pub(super) place: Place,
+    /// Its path in the session.
+    pub(super) path: Vec<u8>,
     /// Below the directory that was walked, as text.
     pub(super) relative: String,
-    pub(super) name: String,
     pub(super) kind: FileKind,
     /// How many directories lie between it and the top.
     pub(super) depth: usize,
 }
 
+impl Found {
+    /// Its name, as text.
+    pub(super) fn name(&self) -> &str {
+        self.relative.rsplit('/').next().unwrap_or_default()
+    }
+}
+
 /// A walk that is under way.
 pub(super) struct Walk<'a> {
     call: &'a Call<'a>,
+    top: &'a Place,
     pending: Vec<Found>,
     begun: Instant,
     seen: usize,
@@ -38,9 +46,10 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Begins below a directory; that one must be readable.
-    pub(super) fn new(call: &'a Call<'a>, top: &Place) -> Result<Self, Trouble> {
+    pub(super) fn new(call: &'a Call<'a>, top: &'a Place) -> Result<Self, Trouble> {
         let mut walk = Self {
             call,
+            top,
             pending: Vec::new(),
             begun: Instant::now(),
             seen: 0,
@@ -72,9 +81,19 @@ impl<'a> Walk<'a> {
         self.stopped = Some(why);
     }
 
+    /// Where an entry is.
+    pub(super) fn place(&self, found: &Found) -> Place {
+        let above = self.top.shown.trim_end_matches('/');
+        Place {
+            shown: format!("{above}/{}", found.relative),
+            path: found.path.clone(),
+        }
+    }
+
     /// Goes into a directory. One that cannot be read is counted and counts as empty.
     pub(super) fn enter(&mut self, dir: &Found) {
-        if self.push(&dir.place, &dir.relative, dir.depth + 1).is_err() {
+        let place = self.place(dir);
+        if self.push(&place, &dir.relative, dir.depth + 1).is_err() {
             self.unreadable += 1;
         }
     }
@@ -99,21 +118,22 @@ impl<'a> Walk<'a> {
         } else {
             log::quietly(read)?
         };
+        self.pending.reserve(entries.len());
         for entry in entries.into_iter().rev() {
-            let name = names::shown(entry.name.as_bytes()).into_owned();
+            let bytes = entry.name.as_bytes();
             let kind = match entry.kind {
                 FileKind::Unknown if list_directory::is_dir(self.call, dir, &entry) => {
                     FileKind::Dir
                 }
                 kind => kind,
             };
+            let name = names::shown(bytes);
             self.pending.push(Found {
-                place: dir.join(entry.name.as_bytes()),
+                path: crate::view::join(&dir.path, bytes),
                 relative: match relative {
-                    "" => name.clone(),
-                    above => format!("{above}/{name}"),
+                    "" => name.into_owned(),
+                    above => [above, "/", &name].concat(),
                 },
-                name,
                 kind,
                 depth,
             });

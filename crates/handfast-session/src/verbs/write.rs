@@ -86,7 +86,10 @@ impl Session {
             Put::New => ask.itself(),
             _ => ask,
         };
-        self.act(ask, |place, _| store(place, Source::Bytes(data), put, mode))
+        let durability = self.durability();
+        self.act(ask, |place, _| {
+            store(place, Source::Bytes(data), put, mode, durability)
+        })
     }
 
     /// Adds to the end of a file, creating it if it is missing.
@@ -118,7 +121,14 @@ impl Session {
                 .check_other_names(&opened.metadata, Access::Read)?;
             let there = target.mount.layer.symlink_metadata(&target.path).is_ok();
             let mode = (!there).then_some(opened.metadata.mode & 0o777);
-            store(target, Source::File(&opened.file), Put::Replace, mode)
+            let durability = self.durability();
+            store(
+                target,
+                Source::File(&opened.file),
+                Put::Replace,
+                mode,
+                durability,
+            )
         })
     }
 }
@@ -129,11 +139,12 @@ pub(super) fn store(
     source: Source<'_>,
     put: Put<'_>,
     mode: Option<u32>,
+    durability: Durability,
 ) -> Result<Written, Error> {
     if place.through_link {
         refuse_new(place)?;
     }
-    let mut options = WriteOptions::new().durability(Durability::File);
+    let mut options = WriteOptions::new().durability(durability);
     if let Some(mode) = mode {
         options = options.mode(mode);
     }

@@ -9,6 +9,10 @@ const DEEPEST: usize = 8;
 #[derive(Debug)]
 pub(super) struct NamePattern {
     nodes: Vec<Node>,
+    /// The name itself, if the pattern has no signs.
+    literal: Option<String>,
+    /// Without groups, where one star at a time is enough.
+    is_flat: bool,
 }
 
 #[derive(Debug)]
@@ -59,15 +63,62 @@ impl NamePattern {
         let chars: Vec<char> = text.chars().collect();
         let mut parser = Parser { chars, at: 0 };
         let nodes = parser.sequence(0, false)?;
-        Ok(Self { nodes })
+        let literal = nodes.iter().map(|node| match node {
+            Node::Char(c) => Some(*c),
+            _ => None,
+        });
+        Ok(Self {
+            literal: literal.collect(),
+            is_flat: !nodes.iter().any(|node| matches!(node, Node::Group(..))),
+            nodes,
+        })
     }
 
     /// Whether a whole name fits; a spent budget means no.
-    pub(super) fn matches(&self, name: &[char], budget: &Cell<u64>) -> bool {
+    pub(super) fn matches(&self, name: &str, budget: &Cell<u64>) -> bool {
+        if let Some(literal) = &self.literal {
+            return name == literal;
+        }
+        let name: Vec<char> = name.chars().collect();
+        if self.is_flat {
+            return fits_flat(&self.nodes, &name);
+        }
         let mut starts = vec![false; name.len() + 1];
         starts[0] = true;
-        reach(&self.nodes, &[], name, starts, budget)[name.len()]
+        reach(&self.nodes, &[], &name, starts, budget)[name.len()]
     }
+}
+
+/// Matches without groups: on a mismatch the last star takes one character more.
+fn fits_flat(nodes: &[Node], name: &[char]) -> bool {
+    let (mut node, mut at) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while at < name.len() {
+        let fits = match nodes.get(node) {
+            Some(Node::Star) => {
+                star = Some((node, at));
+                node += 1;
+                continue;
+            }
+            Some(Node::Char(wanted)) => name[at] == *wanted,
+            Some(Node::One) => true,
+            Some(Node::Class(class)) => class.holds(name[at]),
+            Some(Node::Group(..)) | None => false,
+        };
+        match (fits, star) {
+            (true, _) => {
+                node += 1;
+                at += 1;
+            }
+            (false, Some((at_star, taken))) => {
+                star = Some((at_star, taken + 1));
+                node = at_star + 1;
+                at = taken + 1;
+            }
+            (false, None) => return false,
+        }
+    }
+    nodes[node..].iter().all(|node| matches!(node, Node::Star))
 }
 
 /// Where the nodes can end if they begin at any of the starts. `after` is what follows them, for

@@ -1,0 +1,267 @@
+//! Random and mutated requests: no crash, no leak. The same numbers give the same requests.
+//!
+//! `HANDFAST_MCP_REQUESTS` says how many, `HANDFAST_MCP_SEED` which.
+
+use serde_json::{Value, json};
+
+use super::client::Mcp;
+use crate::support::Scratch;
+
+/// A generator of numbers (SplitMix64): small, and always the same.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit as u64).unwrap()
+    }
+
+    fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        let index = self.below(of.len());
+        &of[index]
+    }
+}
+
+const TOOLS: [&str; 16] = [
+    "read_file",
+    "read_text_file",
+    "read_media_file",
+    "read_multiple_files",
+    "write_file",
+    "edit_file",
+    "create_directory",
+    "list_directory",
+    "list_directory_with_sizes",
+    "directory_tree",
+    "move_file",
+    "search_files",
+    "search_content",
+    "get_file_info",
+    "list_allowed_directories",
+    "nope",
+];
+
+const TEXTS: [&str; 24] = [
+    "a",
+    "b.txt",
+    "d",
+    "d/c",
+    "d/../a",
+    "../outside/x",
+    "/etc/passwd",
+    "",
+    ".",
+    "~",
+    "C:\\x",
+    "link",
+    "out/x",
+    "loop",
+    "n\u{e9}",
+    "a b",
+    "\\xff",
+    "\0",
+    "**/*",
+    "{a,b}",
+    "!(a)",
+    "[",
+    "(a+)+$",
+    "\u{202e}x",
+];
+
+const NAMES: [&str; 14] = [
+    "path",
+    "paths",
+    "content",
+    "edits",
+    "dryRun",
+    "source",
+    "destination",
+    "pattern",
+    "excludePatterns",
+    "head",
+    "tail",
+    "sortBy",
+    "offset",
+    "expectedVersion",
+];
+
+fn value(numbers: &mut Numbers, depth: usize) -> Value {
+    match numbers.below(if depth > 3 { 6 } else { 9 }) {
+        0 => Value::Null,
+        1 => json!(numbers.below(2) == 0),
+        2 => json!(numbers.below(10)),
+        3 => json!(-1.5e300),
+        4 | 5 => json!(numbers.one(&TEXTS)),
+        6 => Value::from(
+            (0..numbers.below(3))
+                .map(|_| value(numbers, depth + 1))
+                .collect::<Vec<_>>(),
+        ),
+        7 => json!([{"oldText": numbers.one(&TEXTS), "newText": numbers.one(&TEXTS)}]),
+        _ => {
+            let count = numbers.below(3);
+            let pairs =
+                (0..count).map(|_| ((*numbers.one(&NAMES)).to_owned(), value(numbers, depth + 1)));
+            Value::Object(pairs.collect())
+        }
+    }
+}
+
+fn request(numbers: &mut Numbers) -> Vec<u8> {
+    let mut arguments = serde_json::Map::new();
+    for name in NAMES {
+        let is_wanted = !matches!(name, "expectedVersion" | "head" | "tail" | "sortBy");
+        if numbers.below(if is_wanted { 6 } else { 2 }) > 0 {
+            let value = match (name, numbers.below(24)) {
+                (_, 0) => value(numbers, 0),
+                ("paths" | "excludePatterns", _) => json!([numbers.one(&TEXTS)]),
+                ("edits", _) => {
+                    json!([{"oldText": numbers.one(&TEXTS), "newText": numbers.one(&TEXTS)}])
+                }
+                ("head" | "tail" | "offset", _) => json!(numbers.below(4)),
+                ("dryRun", _) => json!(true),
+                ("sortBy", _) => json!("size"),
+                _ => json!(numbers.one(&TEXTS)),
+            };
+            arguments.insert(name.to_owned(), value);
+        }
+    }
+    let method = *numbers.one(&[
+        "tools/call",
+        "tools/call",
+        "tools/call",
+        "tools/call",
+        "tools/list",
+        "ping",
+        "initialize",
+        "x",
+    ]);
+    let message = json!({"jsonrpc": "2.0", "id": numbers.below(1000), "method": method,
+        "params": {"name": numbers.one(&TOOLS), "arguments": arguments}});
+    let mut bytes = message.to_string().into_bytes();
+    // Every third is bent.
+    if numbers.below(3) == 0 {
+        for _ in 0..=numbers.below(4) {
+            let at = numbers.below(bytes.len().max(1));
+            if bytes.is_empty() {
+                break;
+            }
+            match numbers.below(4) {
+                0 => bytes[at] = u8::try_from(numbers.below(256)).unwrap(),
+                1 => drop(bytes.remove(at)),
+                2 => bytes.insert(at, b"{}[]\",:\\0"[numbers.below(9)]),
+                _ => bytes.truncate(at.max(1)),
+            }
+        }
+    }
+    bytes.retain(|byte| *byte != b'\n');
+    if bytes.is_empty() {
+        bytes.push(b'{');
+    }
+    bytes
+}
+
+fn resident(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+fn descriptors(pid: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/fd"))
+        .unwrap()
+        .count()
+}
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(otherwise)
+}
+
+#[test]
+fn random_and_bent_requests_break_nothing() {
+    let count = number("HANDFAST_MCP_REQUESTS", 3_000);
+    let seed = number("HANDFAST_MCP_SEED", 20_261_116);
+    let scratch = Scratch::new();
+    std::fs::write(scratch.outside().join("x"), "outside text").unwrap();
+    scratch.file("a", "text a\n");
+    scratch.file("b.txt", "text b\n");
+    scratch.file("d/c", "text c\n");
+    scratch.link("a", "link");
+    scratch.link("../outside", "out");
+    scratch.link("loop", "loop");
+    let mut server = Mcp::start(&scratch, &["--no-log", "--quota", "1MiB"]);
+    let mut numbers = Numbers(seed);
+    let (mut answered, mut done, mut early) = (0_u64, 0_u64, (0, 0));
+    for index in 0..count {
+        let bytes = request(&mut numbers);
+        // Bent, it may have become a notification, or an answer to nothing: those get no answer.
+        let wants_answer = match serde_json::from_slice::<Value>(&bytes) {
+            Ok(Value::Object(message)) => {
+                let has_id = message
+                    .get("id")
+                    .is_some_and(|id| id.is_string() || id.is_number());
+                let whole = message.get("jsonrpc") == Some(&json!("2.0"));
+                let method = message.get("method").is_some_and(Value::is_string);
+                !(whole && method && message.get("id").is_none())
+                    && !(whole
+                        && has_id
+                        && !message.contains_key("method")
+                        && (message.contains_key("error")
+                            || message.get("result").is_some_and(|r| !r.is_null())))
+            }
+            _ => !bytes.trim_ascii().is_empty(),
+        };
+        server.send_bytes(&bytes);
+        if wants_answer {
+            let answer = server.receive();
+            let text = answer.to_string();
+            assert!(
+                !text.contains("outside text"),
+                "{}",
+                String::from_utf8_lossy(&bytes)
+            );
+            assert!(
+                !text.contains("root:x:"),
+                "{}",
+                String::from_utf8_lossy(&bytes)
+            );
+            answered += 1;
+            done += u64::from(answer["result"].get("structuredContent").is_some());
+        }
+        if index == count / 10 {
+            early = (resident(server.pid()), descriptors(server.pid()));
+        }
+    }
+    let late = (resident(server.pid()), descriptors(server.pid()));
+    println!(
+        "{count} requests, {answered} answered, {done} done; resident {} to {} KiB",
+        early.0, late.0
+    );
+    assert_eq!(early.1, late.1, "descriptors");
+    assert!(
+        late.0 < early.0 * 3 / 2 + 4096,
+        "memory grew from {} to {} KiB",
+        early.0,
+        late.0
+    );
+    assert!(done > count / 20, "only {done} of {count} did anything");
+    assert_eq!(
+        std::fs::read_to_string(scratch.outside().join("x")).unwrap(),
+        "outside text"
+    );
+    assert_eq!(std::fs::read_dir(scratch.outside()).unwrap().count(), 1);
+    assert_eq!(server.finish(), 0);
+}

@@ -1,0 +1,289 @@
+//! HTTP on loopback: who may ask, and both eras.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use serde_json::{Value, json};
+
+use super::client::command;
+use crate::support::Scratch;
+
+struct Served {
+    child: Child,
+    address: String,
+    token: String,
+}
+
+struct Answered {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answered {
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{}", self.head))
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        let line = self
+            .head
+            .lines()
+            .find(|line| line.to_lowercase().starts_with(name))?;
+        Some(line.split_once(": ")?.1)
+    }
+}
+
+impl Served {
+    fn start(scratch: &Scratch) -> Self {
+        let mut command = command(scratch, &["--http", "127.0.0.1:0"]);
+        command.arg(scratch.inside()).stdin(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut words = BufReader::new(child.stderr.take().unwrap())
+            .lines()
+            .map(Result::unwrap);
+        let after = |line: String, mark: &str| line.split(mark).nth(1).unwrap().to_owned();
+        let line = words
+            .find(|line| line.contains("listening on http://"))
+            .unwrap();
+        let address = after(line, "http://").replace("/mcp", "");
+        let token = after(
+            words.find(|line| line.contains("Bearer ")).unwrap(),
+            "Bearer ",
+        );
+        // Whatever else it says is read by nobody.
+        std::thread::spawn(move || words.for_each(drop));
+        Self {
+            child,
+            address,
+            token,
+        }
+    }
+
+    fn raw(&self, request: &str) -> Answered {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        Self::receive(&mut stream)
+    }
+
+    fn receive(stream: &mut TcpStream) -> Answered {
+        let mut reader = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert!(
+                reader.read_line(&mut head).unwrap() > 0,
+                "closed after {head:?}"
+            );
+        }
+        let mut answered = Answered {
+            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
+            head,
+            body: Vec::new(),
+        };
+        let length = answered.header("content-length").unwrap().parse().unwrap();
+        answered.body.resize(length, 0);
+        reader.read_exact(&mut answered.body).unwrap();
+        answered
+    }
+
+    fn post(&self, message: &Value, headers: &[(&str, &str)]) -> Answered {
+        let body = message.to_string();
+        let mut request = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n",
+            self.address,
+            self.token,
+            body.len()
+        );
+        for (name, value) in headers {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+        self.raw(&format!("{request}\r\n{body}"))
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn request(method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+}
+
+#[test]
+fn with_a_handshake_a_client_is_known_by_its_id() {
+    let scratch = Scratch::new();
+    scratch.file("a", "text");
+    let server = Served::start(&scratch);
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "web", "version": "1"}});
+    let answer = server.post(&request("initialize", hello), &[]);
+    assert_eq!(answer.status, 200, "{}", answer.head);
+    let id = answer.header("mcp-session-id").unwrap().to_owned();
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(
+        server.post(&initialized, &[("Mcp-Session-Id", &id)]).status,
+        202
+    );
+    let read = request(
+        "tools/call",
+        json!({"name": "read_text_file", "arguments": {"path": "a"}}),
+    );
+    let answer = server.post(&read, &[("Mcp-Session-Id", &id)]);
+    assert_eq!(
+        answer.json()["result"]["structuredContent"]["content"],
+        "text"
+    );
+    assert_eq!(
+        server.post(&read, &[("Mcp-Session-Id", "nonsense")]).status,
+        404
+    );
+    let lines = super::client::log_lines(&scratch, 0).join("\n");
+    assert!(lines.contains("web 1 / read_text_file"), "{lines}");
+    let end = format!(
+        "DELETE /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nMcp-Session-Id: {id}\r\n\r\n",
+        server.address, server.token
+    );
+    assert_eq!(server.raw(&end).status, 200);
+    assert_eq!(server.post(&read, &[("Mcp-Session-Id", &id)]).status, 404);
+}
+
+#[test]
+fn without_a_handshake_head_and_body_must_agree() {
+    let scratch = Scratch::new();
+    scratch.file("a", "text");
+    let server = Served::start(&scratch);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let read = request(
+        "tools/call",
+        json!({"name": "read_text_file", "arguments": {"path": "a"}, "_meta": meta}),
+    );
+    let good = [
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "read_text_file"),
+    ];
+    let answer = server.post(&read, &good);
+    assert_eq!(answer.json()["result"]["resultType"], "complete");
+    for bad in [
+        &good[..1],
+        &good[1..],
+        &[good[0], ("Mcp-Method", "tools/list")],
+        &[good[0], good[1], ("Mcp-Name", "write_file")],
+    ] {
+        let answer = server.post(&read, bad);
+        assert_eq!(answer.status, 400, "{bad:?}");
+        assert_eq!(answer.json()["error"]["code"], -32020, "{bad:?}");
+    }
+    let ping = request("ping", json!({"_meta": meta}));
+    let answer = server.post(&ping, &[good[0], ("Mcp-Method", "ping")]);
+    assert_eq!(
+        (answer.status, answer.json()["error"]["code"].as_i64()),
+        (404, Some(-32601))
+    );
+}
+
+#[test]
+fn nobody_else_gets_in() {
+    let scratch = Scratch::new();
+    let server = Served::start(&scratch);
+    let list = request("tools/list", json!({}));
+    let body = list.to_string();
+    let ask = |host: &str, more: &str| {
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+        server.raw(&format!("{head}{more}\r\n{body}")).status
+    };
+    let token = format!("Authorization: Bearer {}\r\n", server.token);
+    assert_eq!(ask("localhost", &token), 200);
+    assert_eq!(ask("localhost", ""), 401);
+    assert_eq!(ask("localhost", "Authorization: Bearer wrong\r\n"), 401);
+    assert_eq!(ask("evil.example", &token), 403);
+    assert_eq!(
+        ask(
+            "localhost",
+            &format!("{token}Origin: http://evil.example\r\n")
+        ),
+        403
+    );
+    assert_eq!(ask("localhost", &format!("{token}Origin: null\r\n")), 403);
+    assert_eq!(
+        ask(
+            "localhost",
+            &format!("{token}Origin: http://localhost:5173\r\n")
+        ),
+        200
+    );
+    assert_eq!(ask("localhost", &format!("{token}{token}")), 400);
+    for (request, status) in [
+        (
+            format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\n{token}\r\n"),
+            405,
+        ),
+        (
+            format!("POST /else HTTP/1.1\r\nHost: localhost\r\n{token}Content-Length: 0\r\n\r\n"),
+            404,
+        ),
+        (
+            format!(
+                "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{token}Content-Type: text/plain\r\nContent-Length: 0\r\n\r\n"
+            ),
+            415,
+        ),
+        (
+            format!(
+                "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{token}Content-Type: application/json\r\n\r\n"
+            ),
+            411,
+        ),
+        (
+            format!(
+                "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{token}Content-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n"
+            ),
+            413,
+        ),
+        (
+            format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\n{token}Content-Length: +5\r\n\r\n"),
+            400,
+        ),
+        (
+            format!(
+                "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{token}Transfer-Encoding: chunked\r\n\r\n"
+            ),
+            400,
+        ),
+        ("nonsense\r\n\r\n".to_owned(), 400),
+        (format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(40_000)), 431),
+    ] {
+        assert_eq!(
+            server.raw(&request).status,
+            status,
+            "{}",
+            &request[..request.len().min(80)]
+        );
+    }
+    let bad = server.post(&json!([]), &[]);
+    assert_eq!(
+        (bad.status, bad.json()["error"]["code"].as_i64()),
+        (400, Some(-32600))
+    );
+}
+
+#[test]
+fn only_loopback_is_served() {
+    let scratch = Scratch::new();
+    for address in ["0.0.0.0:0", "192.0.2.1:80", "[::]:0"] {
+        let mut command = command(&scratch, &["--no-log", "--http", address]);
+        command.arg(scratch.inside()).stdin(Stdio::null());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{address}");
+    }
+}

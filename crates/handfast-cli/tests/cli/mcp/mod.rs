@@ -1,0 +1,12 @@
+//! `handfast mcp`, spoken to as clients do.
+
+mod bad_input;
+mod client;
+mod eras;
+mod fuzz;
+mod grants;
+mod http;
+mod logged;
+mod names;
+mod order;
+mod versions;

@@ -1,0 +1,50 @@
+// The official TypeScript clients before the server: both eras, standard input and output and HTTP.
+//
+//   clients.mjs HANDFAST DIRECTORY STATE URL TOKEN
+//
+// The newer client (@modelcontextprotocol/client) speaks the stateless era if the server does; the
+// older one (@modelcontextprotocol/sdk) knows the handshake only.
+import assert from "node:assert/strict";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as OldStdio } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport as OldHttp } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+
+const [handfast, directory, state, url, token] = process.argv.slice(2);
+const info = { name: "typescript", version: "1" };
+const command = { command: handfast, args: ["mcp", "--quiet", "--state", state, directory], stderr: "inherit" };
+const request = { requestInit: { headers: { Authorization: `Bearer ${token}` } } };
+
+async function talk(name, client, transport, expected) {
+  await client.connect(transport);
+  const era = client.getNegotiatedProtocolVersion?.() ?? client.getProtocolEra?.() ?? transport._protocolVersion ?? "?";
+  const { tools } = await client.listTools();
+  assert.equal(tools.length, 15);
+  const written = await client.callTool({
+    name: "write_file",
+    arguments: { path: "from-typescript.txt", content: `hello from ${name}` },
+  });
+  assert.ok(!written.isError, JSON.stringify(written));
+  // The client checks structured content against the output schema.
+  const read = await client.callTool({ name: "read_text_file", arguments: { path: "from-typescript.txt" } });
+  assert.equal(read.structuredContent.content, `hello from ${name}`);
+  assert.equal(read.content[0].text, `hello from ${name}`);
+  assert.ok(read._meta["handfast/version"]);
+  const media = await client.callTool({ name: "read_media_file", arguments: { path: "from-typescript.txt" } });
+  assert.equal(media.content[0].type, "resource");
+  const refused = await client.callTool({ name: "read_text_file", arguments: { path: "/etc/passwd" } });
+  assert.ok(refused.isError);
+  await assert.rejects(client.callTool({ name: "nope", arguments: {} }));
+  await client.close();
+  if (expected) assert.equal(String(era), expected, name);
+  console.log(`${name.padEnd(44)} ${era}`);
+}
+
+const stateless = { versionNegotiation: { mode: { pin: "2026-07-28" } } };
+await talk("client 2.4.0, stdio, stateless", new Client(info, stateless), new StdioClientTransport(command), "2026-07-28");
+await talk("client 2.4.0, stdio, handshake", new Client(info), new StdioClientTransport(command));
+await talk("sdk 1.32.2, stdio, handshake", new OldClient(info), new OldStdio(command));
+await talk("client 2.4.0, HTTP, stateless", new Client(info, stateless), new StreamableHTTPClientTransport(new URL(url), request), "2026-07-28");
+await talk("client 2.4.0, HTTP, handshake", new Client(info), new StreamableHTTPClientTransport(new URL(url), request));
+await talk("sdk 1.32.2, HTTP, handshake", new OldClient(info), new OldHttp(new URL(url), request));
