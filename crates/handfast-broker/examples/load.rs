@@ -38,7 +38,11 @@ mod load {
             return serve(Path::new(&args[2]));
         }
         let number = |at: usize, or: u64| args.get(at).map_or(or, |text| text.parse().unwrap());
-        run(number(1, 60), number(2, 256) as usize, number(3, 10_000) as usize);
+        run(
+            number(1, 60),
+            number(2, 256) as usize,
+            number(3, 10_000) as usize,
+        );
     }
 
     fn serve(dir: &Path) {
@@ -88,7 +92,9 @@ mod load {
             let line = status.lines().find(|line| line.starts_with(key)).unwrap();
             line.split_whitespace().nth(1).unwrap().parse().unwrap()
         };
-        let fds = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
+        let fds = std::fs::read_dir(format!("/proc/{pid}/fd"))
+            .unwrap()
+            .count();
         (field("VmRSS:"), fds, field("Threads:"))
     }
 
@@ -107,7 +113,10 @@ mod load {
                 .collect()
         };
         let took = begun.elapsed().as_secs_f64();
-        println!("{leases} leases in {took:.2} s, {:.0} a second", leases as f64 / took);
+        println!(
+            "{leases} leases in {took:.2} s, {:.0} a second",
+            leases as f64 / took
+        );
         let stop = AtomicBool::new(false);
         let times: Mutex<[Vec<u32>; 6]> = Mutex::new(Default::default());
         let mut samples = Vec::new();
@@ -130,7 +139,11 @@ mod load {
             stop.store(true, Ordering::Relaxed);
         });
         let mut client = Client::connect(&socket).unwrap();
-        let live: usize = client.info().unwrap()["leases"].as_str().unwrap().parse().unwrap();
+        let live: usize = client.info().unwrap()["leases"]
+            .as_str()
+            .unwrap()
+            .parse()
+            .unwrap();
         println!("{connections} connections for {seconds} s, {live} leases live at the end");
         let times = times.into_inner().unwrap();
         for (kind, mut times) in KINDS.iter().zip(times) {
@@ -157,7 +170,10 @@ mod load {
         let early =
             most(&samples[quarter.min(samples.len() - 1)..(2 * quarter).min(samples.len())]);
         let late = most(&samples[samples.len().saturating_sub(quarter)..]);
-        println!("memory   second quarter {} KiB, last {} KiB", early.0, late.0);
+        println!(
+            "memory   second quarter {} KiB, last {} KiB",
+            early.0, late.0
+        );
         println!("descriptors   second quarter {}, last {}", early.1, late.1);
         assert!(live >= leases, "leases were lost");
     }
