@@ -127,6 +127,18 @@ impl Caller {
         }
     }
 
+    /// Notes that something about a lease itself was refused: renewing, looking up, ending.
+    pub(crate) fn note(&mut self, broker: &Broker, id: &str, fault: Fault) -> Fault {
+        let handle = LeaseHandle::of_either(id);
+        self.note_refusal(
+            broker,
+            handle.as_ref(),
+            Verb::Resolve,
+            &RelPath::root(),
+            fault,
+        )
+    }
+
     /// Notes that a lease was refused.
     pub(crate) fn note_refused_lease(&mut self, broker: &Broker, fault: Fault) -> Fault {
         self.refused += 1;

@@ -8,7 +8,7 @@ use handfast_session::policy::OnRevoke;
 use crate::broker::{Broker, Tally};
 use crate::clock;
 use crate::fault::{Code, Fault};
-use crate::identity::Peer;
+use crate::identity::{Peer, Process};
 use crate::lease::{Ended, Lease, LeaseHandle};
 
 impl Broker {
@@ -125,8 +125,10 @@ fn kill_holders(lease: &Lease, by: Option<&Peer>) {
     let asking = by.and_then(Peer::process_ref);
     let out = lease.outstanding.lock();
     let out = out.unwrap_or_else(std::sync::PoisonError::into_inner);
-    let given = out.iter().filter_map(|given| given.to.as_ref());
-    for process in lease.holder.iter().chain(given) {
+    // Found again by number and inode: whoever has the number of one that ended is somebody else.
+    let given = out.iter().filter_map(|given| Process::find(given.to?).ok());
+    let holder = lease.holder.iter().map(Arc::clone);
+    for process in holder.chain(given.map(Arc::new)) {
         if Some(process.id()) != asking
             && let Err(error) = process.kill()
             && error.raw_os_error() != Some(libc::ESRCH)

@@ -72,3 +72,10 @@ pub use wire::{MAX_DESCRIPTORS, MAX_MESSAGE};
 pub(crate) fn complain(what: &str) {
     eprintln!("handfast-broker: {what}");
 }
+
+/// The examples of the documents are tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../docs/broker.md")]
+    struct Broker;
+}

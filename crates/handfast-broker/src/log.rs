@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use handfast::{Backend, Decision, Event, Identity, RecordError, Recorder, RelPath, Verb};
+use handfast::{Backend, Decision, Event, Identity, Phase, RecordError, Recorder, RelPath, Verb};
 use handfast_ledger::event::{
     DecisionField, Entry, EventKind, Lease as LeaseField, Record, Request, U64, Workload, rfc3339,
 };
@@ -114,6 +114,16 @@ impl Scribe {
             kind: fault.log_kind(),
             why: fault.why().to_owned(),
         };
+        recorder
+            .record(&event)
+            .map_err(|error| Fault::new(Code::Unavailable, error.to_string()))
+    }
+
+    /// Notes that a private file was handed out, for a path that it may later be committed to.
+    pub(crate) fn begun(&self, recorder: &LedgerRecorder, path: &RelPath) -> Result<(), Fault> {
+        let mut event = Event::begin(Verb::TempFile, path, self.root, self.backend);
+        // Nothing of the tree changes by it, so no result follows.
+        event.phase = Phase::Single;
         recorder
             .record(&event)
             .map_err(|error| Fault::new(Code::Unavailable, error.to_string()))

@@ -5,15 +5,17 @@ mod files;
 mod leases;
 mod types;
 
+use std::borrow::Cow;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 pub use error::ClientError;
 pub use files::Draft;
@@ -76,8 +78,8 @@ impl Client {
         fds: &[BorrowedFd<'_>],
     ) -> Result<(R, Vec<OwnedFd>), ClientError> {
         self.ask(method, parameters, false, fds)?;
-        let (value, fds, _) = self.answer()?;
-        Ok((serde_json::from_value(value)?, fds))
+        let (answer, fds, _) = self.answer()?;
+        Ok((answer, fds))
     }
 
     /// Calls a method that answers in parts.
@@ -92,8 +94,8 @@ impl Client {
     ) -> Result<(), ClientError> {
         self.ask(method, parameters, true, &[])?;
         loop {
-            let (value, _, continues) = self.answer()?;
-            each(serde_json::from_value(value)?);
+            let (answer, _, continues) = self.answer()?;
+            each(answer);
             if !continues {
                 return Ok(());
             }
@@ -125,15 +127,29 @@ impl Client {
         }
     }
 
-    fn answer(&mut self) -> Result<(Value, Vec<OwnedFd>, bool), ClientError> {
+    fn answer<R: DeserializeOwned>(&mut self) -> Result<(R, Vec<OwnedFd>, bool), ClientError> {
         let frame = self.channel.receive().map_err(io::Error::from)?;
-        let mut reply: Value = serde_json::from_slice(&frame.json)?;
-        let parameters = reply.get_mut("parameters").map(Value::take);
-        let parameters = parameters.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-        if let Some(name) = reply.get("error").and_then(Value::as_str) {
-            return Err(Fault::from_wire(name, &parameters).into());
+        let reply: Reply<'_> = serde_json::from_slice(&frame.json)?;
+        let parameters = reply.parameters.map_or("{}", RawValue::get);
+        if let Some(name) = reply.error {
+            let parameters: Value = serde_json::from_str(parameters)?;
+            return Err(Fault::from_wire(&name, &parameters).into());
         }
-        let continues = reply.get("continues") == Some(&Value::Bool(true));
-        Ok((parameters, frame.fds, continues))
+        Ok((
+            serde_json::from_str(parameters)?,
+            frame.fds,
+            reply.continues,
+        ))
     }
+}
+
+/// An answer, taken apart no further than needed.
+#[derive(Deserialize)]
+struct Reply<'a> {
+    #[serde(borrow, default)]
+    error: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    parameters: Option<&'a RawValue>,
+    #[serde(default)]
+    continues: bool,
 }

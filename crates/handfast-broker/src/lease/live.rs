@@ -255,3 +255,70 @@ pub(super) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Counts and lists: whole after every statement.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lease::LeaseId;
+
+    fn lease(expires_ns: u64, parent: Option<Arc<Lease>>) -> Arc<Lease> {
+        let record = LeaseRecord {
+            handle: LeaseId::new(1, "test").unwrap().handle(),
+            parent: None,
+            uid: 1,
+            bound: Bound::User,
+            tether: None,
+            paths: vec!["a/**".to_owned()],
+            verbs: vec!["read".to_owned()],
+            purpose: None,
+            max_opens: Some(1),
+            opens: 0,
+            issued_wall_ns: 0,
+            renewed_wall_ns: None,
+            expires_ns,
+            limit_ns: 100,
+            boot_id: String::new(),
+        };
+        Arc::new(Lease::new(record, parent, None, 0).unwrap())
+    }
+
+    #[test]
+    fn the_clock_alone_ends_a_lease_and_those_below_it() {
+        let parent = lease(10, None);
+        let child = lease(20, Some(Arc::clone(&parent)));
+        assert!(parent.hold(9).is_ok() && child.hold(9).is_ok());
+        assert_eq!(child.expires_ns(), 10);
+        for over in [parent.hold(10), child.hold(10)] {
+            assert_eq!(over.unwrap_err().code(), Code::LeaseExpired);
+        }
+    }
+
+    #[test]
+    fn an_end_waits_for_who_acts_and_is_final() {
+        let lease = lease(50, None);
+        let held = lease.hold(1).unwrap();
+        let ending = Arc::clone(&lease);
+        let thread = std::thread::spawn(move || ending.end(Ended::Revoked));
+        while lease.ended().is_none() {
+            std::thread::yield_now();
+        }
+        // Ended for everybody new, and not answered while somebody acts.
+        assert!(!thread.is_finished());
+        drop(held);
+        assert!(thread.join().unwrap());
+        assert_eq!(lease.hold(1).unwrap_err().code(), Code::LeaseRevoked);
+        assert!(!lease.end(Ended::Expired), "only the first end counts");
+        assert_eq!(lease.ended(), Some(Ended::Revoked));
+    }
+
+    #[test]
+    fn the_count_of_opens_is_kept_before_it_is_used() {
+        let store = crate::store::MemoryStore::new();
+        let lease = lease(50, None);
+        let held = lease.hold(1).unwrap();
+        held.count_open(&store).unwrap();
+        assert_eq!(held.has_opens().unwrap_err().code(), Code::Limit);
+        assert_eq!(held.count_open(&store).unwrap_err().code(), Code::Limit);
+        assert_eq!(lease.opens(), 1);
+    }
+}

@@ -1,9 +1,8 @@
 //! Descriptors that were handed out under a lease and cannot be taken back.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::identity::Process;
+use crate::identity::ProcessRef;
 
 /// As many different paths are remembered; beyond that they are only counted.
 const MOST: usize = 64;
@@ -33,8 +32,9 @@ pub(crate) struct Given {
     pub(crate) mode: GivenMode,
     pub(crate) object: String,
     pub(crate) count: u64,
-    /// Who got the last one.
-    pub(crate) to: Option<Arc<Process>>,
+    /// Who got the last one. By name and not by descriptor: clients come and go, and a broker that
+    /// held on to each of them would run out.
+    pub(crate) to: Option<ProcessRef>,
 }
 
 /// What is out under one lease. Whether a client has closed its descriptor is not known, so this

@@ -66,11 +66,13 @@ struct Revoked {
 
 impl Broker {
     pub(crate) fn renew(&self, caller: &mut Caller, asked: Renew) -> Result<Answer, Fault> {
-        let claim = caller.present(self, &asked.lease)?;
+        let claim = caller.present(self, &asked.lease);
+        let claim = claim.map_err(|fault| caller.note(self, &asked.lease, fault))?;
         let lease = &claim.lease;
         let now = clock::now_ns();
         // Behind the gate, so that a lease that ends right now is not made longer.
-        let _held = lease.hold(now)?;
+        let held = lease.hold(now);
+        let _held = held.map_err(|fault| caller.note(self, &asked.lease, fault))?;
         let seconds = asked.increment.unwrap_or(self.rulebook.terms.ttl.as_secs());
         if seconds == 0 {
             return Err(Fault::parameter("increment", "at least a second"));
@@ -95,8 +97,9 @@ impl Broker {
         })
     }
 
-    pub(crate) fn lookup(&self, caller: &Caller, asked: &Which) -> Result<Answer, Fault> {
-        let lease = self.own_lease(caller, &asked.lease)?;
+    pub(crate) fn lookup(&self, caller: &mut Caller, asked: &Which) -> Result<Answer, Fault> {
+        let lease = self.own_lease(caller, &asked.lease);
+        let lease = lease.map_err(|fault| caller.note(self, &asked.lease, fault))?;
         Answer::of(&One {
             lease: LeaseView::of(&lease),
         })
@@ -119,8 +122,9 @@ impl Broker {
         })
     }
 
-    pub(crate) fn revoke(&self, caller: &Caller, asked: &Which) -> Result<Answer, Fault> {
-        let lease = self.own_lease(caller, &asked.lease)?;
+    pub(crate) fn revoke(&self, caller: &mut Caller, asked: &Which) -> Result<Answer, Fault> {
+        let lease = self.own_lease(caller, &asked.lease);
+        let lease = lease.map_err(|fault| caller.note(self, &asked.lease, fault))?;
         // Who presents the id gives the lease back; who knows its handle takes it away.
         let how = match LeaseId::parse(&asked.lease) {
             Some(_) if lease.admits(&caller.peer) => Ended::Released,
@@ -129,13 +133,17 @@ impl Broker {
         self.answer_end(self.end(&lease, how, Some(&caller.peer))?)
     }
 
-    pub(crate) fn revoke_prefix(&self, caller: &Caller, asked: &Prefix) -> Result<Answer, Fault> {
+    pub(crate) fn revoke_prefix(
+        &self,
+        caller: &mut Caller,
+        asked: &Prefix,
+    ) -> Result<Answer, Fault> {
         let own = format!("u{}", caller.peer.uid);
         let prefix = asked.prefix.trim_end_matches('/');
         let is_own = prefix == own || prefix.starts_with(&format!("{own}/"));
         if !is_own && !self.rulebook.is_keeper(&caller.peer) {
             let why = format!("only leases below `{own}/` are this user's to revoke");
-            return Err(Fault::denied(why));
+            return Err(caller.note(self, "", Fault::denied(why)));
         }
         let mut ended = Vec::new();
         let mut trouble = None;

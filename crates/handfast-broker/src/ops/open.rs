@@ -1,7 +1,6 @@
 //! `Open` and `Resume`: a file is opened on behalf of the caller, and its descriptor handed over.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 
 use handfast::{Metadata, RelPath, Verb, Version};
 use handfast_session::policy::Writes;
@@ -202,7 +201,7 @@ impl Broker {
                 mode,
                 object: handle.clone(),
                 count: 1,
-                to: caller.peer.process.as_ref().map(Arc::clone),
+                to: caller.peer.process_ref(),
             });
         Tally::add(&self.tally.opened);
         let answer = Answer::of(&Opened {

@@ -94,7 +94,7 @@ pub(crate) fn outstanding_of(lease: &Lease) -> Vec<OutstandingView> {
                 mode: given.mode.name(),
                 object: given.object.clone(),
                 count: Big(given.count),
-                pid: given.to.as_ref().map(|process| process.id().pid),
+                pid: given.to.map(|process| process.pid),
             }
         })
         .collect()

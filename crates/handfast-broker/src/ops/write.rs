@@ -105,6 +105,7 @@ impl Broker {
             .try_clone()
             .map_err(|error| refuse(Fault::new(Code::Unavailable, error.to_string())))?;
         held.count_open(&*self.store).map_err(refuse)?;
+        self.scribe.begun(&claim.recorder, path.rel())?;
         let draft = Draft {
             lease: claim.lease.record.handle.clone(),
             connection: caller.number,
@@ -152,7 +153,8 @@ impl Broker {
         let taken = self.drafts.take(&asked.draft, &id.handle(), caller.number);
         let Some(draft) = taken else {
             // Who lost it with its lease hears that.
-            caller.present(self, &asked.lease)?;
+            let claim = caller.present(self, &asked.lease);
+            drop(claim.map_err(|fault| caller.note(self, &asked.lease, fault))?);
             let why = "there is no such file begun on this connection under this lease";
             return Err(Fault::new(Code::Failed, why).of_kind(ErrorKind::NotFound));
         };
@@ -191,7 +193,8 @@ impl Broker {
     }
 
     pub(crate) fn abort(&self, caller: &mut Caller, asked: &Abort) -> Result<Answer, Fault> {
-        let claim = caller.present(self, &asked.lease)?;
+        let claim = caller.present(self, &asked.lease);
+        let claim = claim.map_err(|fault| caller.note(self, &asked.lease, fault))?;
         let handle = &claim.lease.record.handle;
         match self.drafts.take(&asked.draft, handle, caller.number) {
             Some(draft) => {

@@ -209,3 +209,80 @@ impl From<rusqlite::Error> for StoreError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lease::{Bound, LeaseId};
+    use crate::store::MemoryStore;
+
+    fn record(parent: Option<&LeaseRecord>) -> LeaseRecord {
+        LeaseRecord {
+            handle: LeaseId::new(7, "store").unwrap().handle(),
+            parent: parent.map(|parent| parent.handle.clone()),
+            uid: 7,
+            bound: Bound::Cgroup(u64::MAX),
+            tether: None,
+            paths: vec!["a \u{e9}".to_owned()],
+            verbs: vec!["read".to_owned()],
+            purpose: Some("test".to_owned()),
+            max_opens: Some(u64::MAX),
+            opens: 0,
+            issued_wall_ns: -1,
+            renewed_wall_ns: None,
+            expires_ns: u64::MAX,
+            limit_ns: u64::MAX,
+            boot_id: "boot".to_owned(),
+        }
+    }
+
+    /// What every store must do.
+    fn keeps(store: &dyn LeaseStore) -> Vec<LeaseRecord> {
+        let parent = record(None);
+        let child = record(Some(&parent));
+        let other = record(None);
+        let first = store.insert(&parent).unwrap();
+        assert!(store.insert(&child).unwrap() > first);
+        store.insert(&other).unwrap();
+        assert_eq!(
+            store.live().unwrap(),
+            [parent.clone(), child.clone(), other.clone()]
+        );
+        store.extend(&child.handle, u64::MAX - 1, 5).unwrap();
+        store.count_opens(&child.handle, u64::MAX).unwrap();
+        store
+            .end(std::slice::from_ref(&other.handle), Ended::Revoked)
+            .unwrap();
+        let live = store.live().unwrap();
+        assert_eq!(live.len(), 2);
+        assert_eq!(
+            (live[1].expires_ns, live[1].opens),
+            (u64::MAX - 1, u64::MAX)
+        );
+        assert_eq!(live[1].renewed_wall_ns, Some(5));
+        live
+    }
+
+    #[test]
+    fn both_stores_keep_what_they_answered() {
+        keeps(&MemoryStore::new());
+        let dir = std::env::temp_dir().join(format!("hf-store-{}", std::process::id()));
+        std::fs::create_dir(&dir).unwrap();
+        let path = dir.join("leases.db");
+        let store = SqliteStore::open_ambient(&path).unwrap();
+        let live = keeps(&store);
+        assert!(matches!(
+            SqliteStore::open_ambient(&path),
+            Err(StoreError::Locked)
+        ));
+        drop(store);
+        assert_eq!(
+            SqliteStore::open_ambient(&path).unwrap().live().unwrap(),
+            live
+        );
+        handfast::Root::open_ambient(&dir)
+            .and_then(|root| root.remove_file(&handfast::RelPath::parse("leases.db")?))
+            .unwrap();
+        std::fs::remove_dir(&dir).unwrap();
+    }
+}

@@ -46,6 +46,7 @@ fn from_acquire_to_revoke_in_order_and_with_identity() {
     let handle = LeaseId::parse(&id).unwrap().handle();
     client.revoke(handle.as_str()).unwrap();
     assert_eq!(code(client.open(&id, "src/a.txt")), Code::LeaseRevoked);
+    assert_eq!(code(client.renew(&id, None)), Code::LeaseRevoked);
     stage.kill_broker();
     assert_eq!(
         story(&stage, handle.as_str()),
@@ -53,12 +54,14 @@ fn from_acquire_to_revoke_in_order_and_with_identity() {
             "lease.acquire single ",
             "open single src/a.txt",
             "open single top.txt denied",
+            "temp-file single src/new",
             "write intent src/new",
             "write result src/new",
             "lease.renew single ",
             "lease.revoke single ",
             "fd.outstanding single ",
             "open single src/a.txt denied",
+            "resolve single . denied",
         ]
     );
     // The id itself is nowhere in it.

@@ -12,6 +12,7 @@ mod commits;
 mod files;
 mod holders;
 mod leases;
+mod load;
 mod log;
 mod policy;
 mod python;

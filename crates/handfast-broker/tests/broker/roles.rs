@@ -13,6 +13,8 @@ fn another_process() {
     let Ok(role) = std::env::var("HF_ROLE") else {
         return;
     };
+    // Gone with the test, however that ends.
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).unwrap();
     let dir = PathBuf::from(std::env::var_os("HF_DIR").expect("HF_DIR"));
     match role.as_str() {
         "serve" => serve(&dir),
