@@ -15,13 +15,19 @@ fn project() -> Option<PathBuf> {
     root.join("THREAT-MODEL.md").is_file().then_some(root)
 }
 
-/// Names of all test functions of the crate.
+/// Names of all test functions of the crates that the documents speak of.
 fn tests(project: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    let mut dirs = vec![
-        project.join("crates/handfast/tests"),
-        project.join("crates/handfast/src"),
-    ];
+    let mut dirs: Vec<_> = [
+        "handfast",
+        "handfast-session",
+        "handfast-ledger",
+        "handfast-cli",
+    ]
+    .iter()
+    .flat_map(|name| ["tests", "src"].map(|part| format!("crates/{name}/{part}")))
+    .map(|dir| project.join(dir))
+    .collect();
     while let Some(dir) = dirs.pop() {
         for entry in std::fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
@@ -93,6 +99,13 @@ fn check(document: &str, keys: &[String]) {
 fn every_attack_of_the_catalogue_names_its_tests() {
     let keys: Vec<_> = (1..=50).map(|number: u32| number.to_string()).collect();
     check("THREAT-MODEL.md", &keys);
+}
+
+#[test]
+fn every_attack_on_sessions_and_the_log_names_its_tests() {
+    let sessions = (1..=14).map(|number: u32| format!("S{number}"));
+    let log = (1..=12).map(|number: u32| format!("L{number}"));
+    check("THREAT-MODEL.md", &sessions.chain(log).collect::<Vec<_>>());
 }
 
 #[test]

@@ -1,8 +1,4 @@
 //! What the log takes on this machine, beside what the disk itself gives.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it looks at the log's files from outside, in a directory of its own"
-)]
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use handfast::{RelPath, RenameMode, Root};
 use handfast_ledger::{
     CreateOptions, Ledger, Level, LogReader, OpenOptions, Verdict, VerifyOptions, verify,
 };
@@ -23,6 +20,7 @@ use crate::site::Site;
 
 struct Scene<'a> {
     site: &'a Site,
+    root: Root,
     time: Duration,
     clients: &'a [u64],
     verified: u64,
@@ -37,6 +35,7 @@ pub(super) fn measure(dir: &Path, amount: Amount) -> Result<Vec<Figure>, Failure
         Amount::Once => (0.05, &[1, 8], 1000),
     };
     let scene = Scene {
+        root: Root::open_ambient(site.path(""))?,
         site: &site,
         time: Duration::from_secs_f64(seconds),
         clients,
@@ -65,7 +64,11 @@ pub(super) fn rate(count: usize, time: Duration) -> f64 {
 impl Scene<'_> {
     /// The disk itself: 4 KiB written in place into zeroed space, then fdatasync.
     fn disk(&self, when: &str) -> Result<Vec<Figure>, Failure> {
-        let file = std::fs::File::create(self.site.path("disk"))?;
+        let how = handfast::OpenOptions::new().write(true).create(true);
+        let file = self
+            .root
+            .open_with(&RelPath::parse("disk")?, how)?
+            .into_std();
         file.write_all_at(&vec![0; 4 << 20], 0)?;
         file.sync_all()?;
         let mut times = Vec::new();
@@ -87,9 +90,31 @@ impl Scene<'_> {
         Ok(vec![figure(0.5, "p50"), figure(0.99, "p99")])
     }
 
+    /// The name of the log that was made last.
+    fn log_name(&self) -> String {
+        format!("log{}", self.logs.get())
+    }
+
+    /// Bytes of all its segments up to the last that is not zero.
+    fn written(&self) -> Result<u64, Failure> {
+        let segments = RelPath::parse(format!("{}/segments", self.log_name()))?;
+        let mut total = 0;
+        let mut listing = self.root.read_dir(&segments)?;
+        while let Some(entry) = listing.next_entry()? {
+            let bytes = self
+                .root
+                .read_to_limit(&segments.join(entry.name()), u64::MAX)?;
+            total += bytes
+                .iter()
+                .rposition(|byte| *byte != 0)
+                .map_or(0, |last| last + 1) as u64;
+        }
+        Ok(total)
+    }
+
     fn fresh(&self, level: Level) -> Result<(PathBuf, Ledger), Failure> {
         self.logs.set(self.logs.get() + 1);
-        let dir = self.site.path(&format!("log{}", self.logs.get()));
+        let dir = self.site.path(&self.log_name());
         let _key = CreateOptions::new().level(level).create(&dir)?;
         let options = OpenOptions::new().publish_every(Duration::from_secs(3600));
         let ledger = Ledger::open(&dir, options)?;
@@ -99,7 +124,7 @@ impl Scene<'_> {
     /// Clients that each wait for their event before the next.
     #[expect(clippy::cast_precision_loss, reason = "counts are below 2^53")]
     fn waiting(&self, level: Level, clients: u64) -> Result<Vec<Figure>, Failure> {
-        let (dir, ledger) = self.fresh(level)?;
+        let (_, ledger) = self.fresh(level)?;
         let ledger = Arc::new(ledger);
         let stop = Arc::new(AtomicBool::new(false));
         let before = user_seconds();
@@ -130,7 +155,7 @@ impl Scene<'_> {
         }
         let took = begun.elapsed();
         let user = (user_seconds() - before) * 1e6 / times.len() as f64;
-        let bytes = written(&dir)? as f64 / ledger.size() as f64;
+        let bytes = self.written()? as f64 / ledger.size() as f64;
         let name = format!("{level}, {clients} waiting");
         let id = |what: &str| format!("ledger/{level}/{clients}/{what}");
         let figure = |what: &str, value: f64, unit| {
@@ -205,7 +230,9 @@ impl Scene<'_> {
             ("published", "a published copy"),
         ] {
             if what == "published" {
-                std::fs::rename(dir.join("segments"), self.site.path("away"))?;
+                let from = RelPath::parse(format!("{}/segments", self.log_name()))?;
+                let away = RelPath::parse("away")?;
+                self.root.rename(&from, &away, RenameMode::NoReplace)?;
             }
             let watch = crate::clock::Stopwatch::start();
             let report = verify(&LogReader::open(&dir)?, &VerifyOptions::new())?;
@@ -245,6 +272,7 @@ fn quantile(times: &mut [Duration], part: f64) -> f64 {
 }
 
 /// User time of this process so far. System time is the write and sync calls.
+#[expect(clippy::disallowed_methods, reason = "a file of the kernel's")]
 fn user_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after = text.rsplit(')').next().unwrap_or_default();
@@ -253,17 +281,4 @@ fn user_seconds() -> f64 {
         .nth(12)
         .and_then(|ticks| ticks.parse().ok());
     ticks.map_or(f64::NAN, |ticks: f64| ticks / 100.0)
-}
-
-/// Bytes of all segments up to the last that is not zero.
-fn written(dir: &Path) -> Result<u64, Failure> {
-    let mut total = 0;
-    for entry in std::fs::read_dir(dir.join("segments"))? {
-        let bytes = std::fs::read(entry?.path())?;
-        total += bytes
-            .iter()
-            .rposition(|byte| *byte != 0)
-            .map_or(0, |last| last + 1) as u64;
-    }
-    Ok(total)
 }

@@ -113,7 +113,7 @@ impl Ledger {
     /// `NotALog`; `Busy` if another writer does not let go; `Corrupt` or `Rollback` if what is
     /// there is not what was written; `Key`.
     pub fn open(dir: impl AsRef<Path>, options: OpenOptions) -> Result<Self, Error> {
-        super::create::open(dir.as_ref(), options)
+        super::open::open(dir.as_ref(), options)
     }
 
     /// What an answered event has survived.
@@ -352,7 +352,7 @@ impl Shared {
         }
         if error.kind() == ErrorKind::Full {
             // The reserve makes room for the files that others read.
-            drop(self.store.remove(super::create::RESERVE));
+            drop(self.store.remove(super::open::RESERVE));
             if let Err(second) = core.stop_full() {
                 return self.poison(&second);
             }

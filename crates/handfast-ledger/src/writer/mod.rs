@@ -11,11 +11,13 @@ mod core;
 mod create;
 mod keeper;
 mod ledger;
+mod open;
 mod prune;
 mod publish;
 mod queue;
 mod recover;
 mod rotate;
+mod system;
 #[cfg(test)]
 mod tests;
 
