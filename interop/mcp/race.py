@@ -122,7 +122,10 @@ def cell(command, row, pause, count):
         swapper.wait()
     server.close()
     after = snapshot(outside)
-    touched = [path for path in set(before) | set(after) if before.get(path, 0) != after.get(path, 0)]
+    touched = [path for path in after if before.get(path, 0) != after[path]]
+    # A file that was moved away shows under its new name already.
+    if not touched:
+        touched = [path for path in before if path not in after]
     return {"done": done, "shown": shown, "touched": len(touched), "named": named, "examples": touched[:3]}
 
 

@@ -3,6 +3,8 @@
 //! In this order: pin the directories, open the session, raise the wall, and only then the first
 //! thread and the first byte of input.
 
+mod plan;
+
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,16 +12,12 @@ use std::sync::Arc;
 
 use handfast::harden::{Hardening, Wall};
 use handfast::{Durability, ErrorKind, RelPath, Root};
-use handfast_session::{
-    Catalogue, Mode, MountSpec, Policy, Protect, Quota, Session, SessionOptions, SessionSpec,
-    VirtualPath,
-};
+use handfast_session::{Catalogue, Session, SessionOptions};
 
-use crate::dirs::{self, Granted};
+use self::plan::{Plan, existing_session, from_dirs, from_policy, from_spec};
 use crate::log::Log;
 use crate::options::{LogChoice, Options, Source};
 use crate::server::{Server, Started};
-use crate::view::{Allowed, View};
 
 /// Why a server did not start.
 #[derive(Debug)]
@@ -54,15 +52,6 @@ fn failed(what: &str, error: &handfast_session::Error) -> StartError {
         text: format!("{what}: {}", error.detail()),
         hint: None,
     }
-}
-
-/// What the session is made of, before it is opened.
-struct Plan {
-    spec: SessionSpec,
-    /// Directories to grant behind the wall.
-    roots: Vec<Root>,
-    view: View,
-    warnings: Vec<String>,
 }
 
 /// State of ours on disk.
@@ -185,167 +174,6 @@ fn session_name(options: &Options) -> Option<String> {
         }
         other => other.map(str::to_owned),
     }
-}
-
-fn existing_session(
-    options: &Options,
-    state: Option<&State>,
-    name: Option<&str>,
-) -> Result<Option<SessionSpec>, StartError> {
-    let (Some(state), Some(name)) = (state, name) else {
-        return Ok(None);
-    };
-    let spec = match state.catalogue.spec(name) {
-        Ok(spec) => spec,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed("the session cannot be opened", &error)),
-    };
-    let given = options.quota.is_some()
-        || options.protect.is_some()
-        || !options.deny.is_empty()
-        || matches!(options.source, Source::Policy(_));
-    if given {
-        return Err(StartError {
-            hint: Some(
-                "leave out `--deny`, `--protect`, `--quota` and `--policy`, or take a new name",
-            ),
-            ..usage(format!(
-                "the session `{name}` exists, with rules of its own"
-            ))
-        });
-    }
-    if let Source::Dirs(dirs) = &options.source {
-        for dir in dirs {
-            let granted = dirs::pin(dir, options.home.as_deref()).map_err(usage)?;
-            let known = spec
-                .mounts()
-                .iter()
-                .any(|mount| mount.host() == granted.real);
-            if !known {
-                return Err(StartError {
-                    hint: Some("leave out the directory, or take a new name"),
-                    ..usage(format!(
-                        "the session `{name}` exists, and does not hold `{}`",
-                        handfast::escape(dir.as_os_str().as_bytes())
-                    ))
-                });
-            }
-        }
-    }
-    Ok(Some(spec))
-}
-
-fn from_dirs(options: &Options, dirs: &[PathBuf]) -> Result<Plan, StartError> {
-    let mut warnings = Vec::new();
-    let mut granted: Vec<Granted> = Vec::new();
-    for dir in dirs {
-        match dirs::pin(dir, options.home.as_deref()) {
-            Ok(one) => granted.push(one),
-            Err(why) => {
-                let shown = handfast::escape(dir.as_os_str().as_bytes());
-                warnings.push(format!("`{shown}` is left out: {why}"));
-            }
-        }
-    }
-    if granted.is_empty() {
-        let why = warnings.join("; ");
-        return Err(StartError {
-            is_usage: false,
-            text: format!("none of the directories can be used: {why}"),
-            hint: None,
-        });
-    }
-    let mode = match (options.session.is_some(), options.read_only) {
-        (_, true) => Mode::ReadOnly,
-        (true, false) => Mode::Overlay,
-        (false, false) => Mode::ReadWrite,
-    };
-    let mut protect = match &options.protect {
-        Some(preset) => Protect::preset(preset).map_err(|error| failed("`--protect`", &error))?,
-        None => Protect::new(),
-    };
-    protect.deny.extend(options.deny.iter().cloned());
-    let mut spec = SessionSpec::new();
-    if let Some(bytes) = options.quota {
-        spec = spec.quota(Quota {
-            bytes: Some(bytes),
-            ..Quota::new()
-        });
-    }
-    let mut roots = Vec::new();
-    for one in dirs::outermost(&granted) {
-        let at = VirtualPath::parse(one.real.as_os_str().as_bytes())
-            .map_err(|error| failed("a directory's path", &error))?;
-        let mount = MountSpec::new(&one.real, at)
-            .mode(mode)
-            .links(options.links)
-            .allow_network_fs(true)
-            .protect(protect.clone());
-        spec = spec.mount(mount);
-        roots.push(one.root.clone());
-    }
-    let mut view = View::default();
-    for one in &granted {
-        let place = one.real.as_os_str().as_bytes().to_vec();
-        for spelled in [&one.spelled, &one.real] {
-            let spelled = spelled.as_os_str().as_bytes().to_vec();
-            if !view.allowed.iter().any(|known| known.spelled == spelled) {
-                let place = place.clone();
-                view.allowed.push(Allowed { spelled, place });
-            }
-        }
-    }
-    Ok(Plan {
-        spec,
-        roots,
-        view,
-        warnings,
-    })
-}
-
-fn from_policy(options: &Options, file: &Path) -> Result<Plan, StartError> {
-    if options.quota.is_some() || options.protect.is_some() || !options.deny.is_empty() {
-        return Err(usage(
-            "`--policy` says everything; `--deny`, `--protect` and `--quota` go without it",
-        ));
-    }
-    let policy = Policy::read_ambient(file).map_err(|error| failed("the policy", &error))?;
-    let mut spec = policy.session();
-    if options.read_only {
-        let quota = policy.quota;
-        let mounts = spec.mounts().to_vec();
-        spec = mounts
-            .into_iter()
-            .fold(SessionSpec::new().quota(quota), |spec, mount| {
-                spec.mount(mount.mode(Mode::ReadOnly))
-            });
-    }
-    from_spec(spec, Vec::new())
-}
-
-/// Mounts that somebody else described: what clients see are the mount points.
-fn from_spec(spec: SessionSpec, warnings: Vec<String>) -> Result<Plan, StartError> {
-    let mut roots = Vec::new();
-    let mut view = View::default();
-    for mount in spec.mounts() {
-        let root = Root::open_ambient(mount.host()).map_err(|error| {
-            let text = format!("the directory for `{}`: {}", mount.at(), error.detail());
-            usage(text)
-        })?;
-        roots.push(root);
-        let mut path = vec![b'/'];
-        path.extend_from_slice(mount.at().as_rel().as_bytes());
-        view.allowed.push(Allowed {
-            spelled: path.clone(),
-            place: path,
-        });
-    }
-    Ok(Plan {
-        spec,
-        roots,
-        view,
-        warnings,
-    })
 }
 
 fn open_session(

@@ -79,7 +79,8 @@ pub(crate) struct McpArgs {
     state: StateArgs,
 }
 
-/// `handfast mcp` as a command line of its own, with the options that hold for every command.
+// `handfast mcp` as a command line of its own, with the options that hold for every command. Its
+// help is that of the arguments.
 #[derive(Debug, Parser)]
 #[command(name = "handfast mcp", bin_name = "handfast mcp")]
 struct Alone {

@@ -1,6 +1,7 @@
 //! `move_file`: nothing is replaced, and a link moves itself.
 
 use handfast::{ErrorKind, Metadata, RenameMode, Version};
+use handfast_session::Reason;
 
 use super::{content, versions};
 use crate::answer::Answer;
@@ -31,20 +32,60 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
 
 fn rename(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
     let session = call.session();
+    let renamed = session.rename(&from.path, &to.path, RenameMode::NoReplace);
+    let is_file = || {
+        let status = log::quietly(|| session.symlink_metadata(&from.path));
+        status.is_ok_and(|status| status.is_file())
+    };
+    match &renamed {
+        Err(error) if error.reason() == Some(Reason::TwoMounts) && is_file() => {
+            return across(call, from, to);
+        }
+        _ => {}
+    }
+    renamed.map_err(|error| match error.kind() {
+        ErrorKind::Exists => taken(to),
+        // A file on the way: the reference names the path that it is on the way to.
+        ErrorKind::NotADirectory => {
+            let is_source = log::quietly(|| session.symlink_metadata(&from.path)).is_err();
+            call.trouble(&error, "realpath", if is_source { from } else { to })
+        }
+        _ => Trouble::of_two(&error, from, to, call.view),
+    })
+}
+
+/// Moves a file from one allowed directory to another: a new file, then the old one is removed if
+/// it is still the one that was copied. Never are both gone.
+fn across(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
+    let session = call.session();
+    let (bytes, version) =
+        content::versioned(call, from)?.ok_or_else(|| content::too_large(call, from))?;
+    let status = log::quietly(|| session.symlink_metadata(&from.path))
+        .map_err(|error| content::unreadable(call, &error, from))?;
     session
-        .rename(&from.path, &to.path, RenameMode::NoReplace)
+        .write_new(&to.path, &bytes)
         .map_err(|error| match error.kind() {
-            ErrorKind::Exists => Trouble::new(
-                ErrorKind::Exists,
-                format!("Destination already exists: {}", to.shown),
-            ),
-            // A file on the way: the reference names the path that it is on the way to.
-            ErrorKind::NotADirectory => {
-                let is_source = log::quietly(|| session.symlink_metadata(&from.path)).is_err();
-                call.trouble(&error, "realpath", if is_source { from } else { to })
-            }
+            ErrorKind::Exists => taken(to),
             _ => Trouble::of_two(&error, from, to, call.view),
-        })
+        })?;
+    let moved = session
+        .chmod(&to.path, status.mode & 0o777)
+        .and_then(|()| session.remove_if(&from.path, &version));
+    moved.map_err(|error| {
+        let mut trouble = call.trouble(&error, "rename", from);
+        trouble.may_pass = false;
+        if session.remove_file(&to.path).is_err() {
+            trouble
+                .text
+                .push_str(" (a copy was left at the destination)");
+        }
+        trouble
+    })
+}
+
+fn taken(to: &Place) -> Trouble {
+    let text = format!("Destination already exists: {}", to.shown);
+    Trouble::new(ErrorKind::Exists, text)
 }
 
 /// The file must be the version that was expected.

@@ -2,7 +2,7 @@
 //!
 //! `rmcp-client HANDFAST DIRECTORY STATE`
 
-use rmcp::model::{CallToolRequestParams, ClientInfo, ProtocolVersion};
+use rmcp::model::{CallToolRequestParams, ClientConfig, ProtocolVersion};
 use rmcp::service::{ClientLifecycleMode, serve_client_with_lifecycle};
 use rmcp::transport::TokioChildProcess;
 use serde_json::json;
@@ -25,7 +25,8 @@ async fn main() -> Result<(), Failure> {
         let mut command = tokio::process::Command::new(handfast);
         command.args(["mcp", "--quiet", "--state", state, directory]);
         let transport = TokioChildProcess::new(command)?;
-        let client = serve_client_with_lifecycle(ClientInfo::default(), transport, lifecycle).await?;
+        let client =
+            serve_client_with_lifecycle(ClientConfig::default(), transport, lifecycle).await?;
         let tools = client.list_all_tools().await?;
         assert_eq!(tools.len(), 15);
         let content = format!("hello from rmcp, {name}");
@@ -41,7 +42,11 @@ async fn main() -> Result<(), Failure> {
         assert_eq!(refused.is_error, Some(true));
         assert!(call("nope", json!({})).await.is_err());
         let version = client.peer_info().map(|info| info.protocol_version.clone());
-        println!("{:44} {}", format!("rmcp 3.8.0, stdio, {name}"), version.map_or_else(|| "?".to_owned(), |v| v.to_string()));
+        println!(
+            "{:44} {}",
+            format!("rmcp 3.8.0, stdio, {name}"),
+            version.map_or_else(|| "?".to_owned(), |v| v.to_string())
+        );
         client.cancel().await?;
     }
     Ok(())

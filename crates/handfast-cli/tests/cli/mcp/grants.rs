@@ -223,6 +223,39 @@ fn a_policy_says_what_is_where() {
 }
 
 #[test]
+fn a_file_moves_between_directories_and_is_never_lost() {
+    let scratch = Scratch::new();
+    let file = scratch.file("a", "text");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o750);
+    std::fs::set_permissions(&file, mode).unwrap();
+    scratch.file("d/x", "");
+    std::fs::write(scratch.outside().join("taken"), "kept").unwrap();
+    let mut both = command(&scratch, &["--no-log"]);
+    both.args([scratch.inside(), scratch.outside()]);
+    let mut server = Mcp::spawn(both);
+    let to = |name: &str| scratch.outside().join(name).to_str().unwrap().to_owned();
+    let refusal = server.refusal(
+        "move_file",
+        json!({"source": "a", "destination": to("taken")}),
+    );
+    assert!(
+        refusal.starts_with("Destination already exists: "),
+        "{refusal}"
+    );
+    assert_eq!(read(scratch.outside().join("taken")), "kept");
+    let refusal = server.refusal("move_file", json!({"source": "d", "destination": to("d")}));
+    assert!(refusal.starts_with("EXDEV: "), "{refusal}");
+    server.text("move_file", json!({"source": "a", "destination": to("b")}));
+    assert!(!file.exists());
+    assert_eq!(read(scratch.outside().join("b")), "text");
+    let moved = std::fs::metadata(scratch.outside().join("b")).unwrap();
+    assert_eq!(
+        std::os::unix::fs::PermissionsExt::mode(&moved.permissions()) & 0o777,
+        0o750
+    );
+}
+
+#[test]
 fn an_overlay_keeps_changes_apart_until_they_are_committed() {
     let scratch = Scratch::new();
     scratch.file("src/main.rs", "fn main() {}\n");
