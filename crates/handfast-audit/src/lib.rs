@@ -7,6 +7,7 @@
 mod accept;
 mod anchors;
 mod audit;
+mod callgraph;
 pub mod explain;
 mod facts;
 mod gather;
