@@ -151,7 +151,7 @@ fn the_index_is_complete() {
         };
         for entry in entries.flatten() {
             let path = entry.path();
-            if path.is_dir() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 pending.push(path);
             } else if dir != base {
                 found += 1;
