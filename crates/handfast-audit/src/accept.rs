@@ -45,6 +45,44 @@ impl Acceptances {
         }
     }
 
+    /// Acceptances that nobody answers for are findings themselves.
+    pub(crate) fn incomplete(&self) -> Vec<Finding> {
+        let bad = self
+            .list
+            .iter()
+            .filter(|one| one.owner.is_empty() || one.reason.is_empty());
+        bad.map(|one| Finding {
+            id: crate::judge::short_hash(&format!("{}\n{}\naccept", one.file, one.items.join("+"))),
+            items: one.items.clone(),
+            title: "an acceptance names no owner or no reason".to_owned(),
+            category: one
+                .items
+                .first()
+                .and_then(|id| crate::tables::item(id))
+                .map_or_else(|| "Tests".to_owned(), |item| item.category.clone()),
+            severity: crate::tables::Severity::Medium,
+            classification: Classification::Confirmed,
+            file: one.file.clone(),
+            line: one.line,
+            end_line: one.line,
+            function: String::new(),
+            sink: String::new(),
+            source: String::new(),
+            trigger: "somebody reads the acceptance and cannot ask anybody about it".to_owned(),
+            risk: "a gap stays open that no one has decided to leave open".to_owned(),
+            required_guard: "an owner and a reason, and a date if it is for a time".to_owned(),
+            suggested_anchor: format!(
+                "handfast-accept: {} owner=@team until=YYYY-MM-DD reason=\"…\"",
+                one.items.join(",")
+            ),
+            trace: Vec::new(),
+            acceptance: None,
+            reachable: true,
+            within: (0, 0),
+        })
+        .collect()
+    }
+
     /// Turns findings into accepted ones where somebody answers for them.
     pub(crate) fn apply(&mut self, findings: &mut [Finding]) {
         for one in &self.list {
@@ -53,8 +91,9 @@ impl Acceptances {
                 && !self.today.is_empty()
                 && one.until.as_str() < self.today.as_str();
             for finding in findings.iter_mut() {
-                let covered =
-                    !one.items.is_empty() && finding.items.iter().all(|id| one.items.contains(id));
+                let covered = !one.items.is_empty()
+                    && finding.items.iter().all(|id| one.items.contains(id))
+                    && one.is_about(finding);
                 if covered && complete && !expired {
                     finding.classification = Classification::Accepted;
                     let until = if one.until.is_empty() {
@@ -78,6 +117,22 @@ impl Acceptances {
         }
     }
 }
+
+impl Acceptance {
+    /// One in a function, or just above it, speaks of that function; one at the head of the file,
+    /// or of the project, of all.
+    fn is_about(&self, finding: &Finding) -> bool {
+        let (from, to) = finding.within;
+        let at_head = self.line <= HEAD;
+        from == 0 || at_head || (self.line + ABOVE >= from && self.line <= to)
+    }
+}
+
+/// Lines at the head of a file that speak of the whole file.
+const HEAD: u32 = 5;
+
+/// How far above a function its acceptance may stand.
+const ABOVE: u32 = 4;
 
 fn parse(text: &str) -> Acceptance {
     let mut out = Acceptance::default();

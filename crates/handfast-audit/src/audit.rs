@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::accept::Acceptances;
+use crate::callgraph::CallGraph;
 use crate::gather::Gathered;
 use crate::interp::{Declared, Interp};
-use crate::ir::{Expr, ExprKind, Stmt, StmtKind};
 use crate::kb::Knowledge;
 use crate::lang::Lang;
 use crate::program::{Program, SourceFile};
@@ -111,9 +111,12 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
         .filter(|index| !flags[*index].1 && (!program.files[*index].is_test || flags[*index].0))
         .filter_map(|index| u32::try_from(index).ok())
         .collect();
-    let called = called_names(&program);
+    let called = CallGraph::new(&program, knowledge);
     let results = in_parallel(&work, options.threads, |_, file| {
-        one_file(&program, knowledge, options, &tests, &called, *file)
+        let is_named = flags[*file as usize].0;
+        one_file(
+            &program, knowledge, options, &tests, &called, *file, is_named,
+        )
     });
     let mut outcome = Outcome {
         verdict: Verdict::NotApplicable,
@@ -202,8 +205,9 @@ fn one_file(
     knowledge: &Knowledge,
     options: &Options,
     tests: &TestIndex,
-    called: &CalledNames,
+    called: &CallGraph,
     file: u32,
+    is_named: bool,
 ) -> Found {
     let source = program.file(file);
     if !mentions_sink(source, knowledge) {
@@ -211,7 +215,8 @@ fn one_file(
     }
     let declared = declared_in(source, options);
     let mut interp = Interp::new(program, knowledge, &declared);
-    run(&mut interp, program, file, options, called);
+    interp.graph = Some(called);
+    run(&mut interp, program, file, options, called, is_named);
     let found = interp.gather(file);
     if found.flows.is_empty() {
         return if !found.rootless.is_empty() {
@@ -294,33 +299,46 @@ fn run(
     program: &Program,
     file: u32,
     options: &Options,
-    called: &CalledNames,
+    called: &CallGraph,
+    is_named: bool,
 ) {
     interp.run_top(file);
     let top = program.file(file).module.top;
-    let state = crate::state::State::default();
-    interp.run_pending(&state);
-    let none = std::collections::BTreeSet::new();
-    let called = called
-        .get(program.file(file).lang.family())
-        .unwrap_or(&none);
+    interp.run_registered();
+    let family = program.file(file).lang.family();
     let module = &program.file(file).module;
     for (index, function) in module.functions.iter().enumerate() {
         let is_closure =
             function.name.starts_with('<') || function.parent.is_some_and(|parent| parent != top);
-        if index == top || is_closure || function.is_test {
+        let id = (file, u32::try_from(index).unwrap_or(0));
+        if index == top || is_closure || function.is_test || !called.reaches(id) {
             continue;
         }
         let named = function
             .params
             .iter()
             .any(|param| options.inputs.iter().any(|input| **input == *param.name));
-        let inner = called.contains(&*function.name) && function.decorators.is_empty() && !named;
+        let inner =
+            called.is_called(family, &function.name) && function.decorators.is_empty() && !named;
         // A private helper that others call is seen through them.
         if inner && !has_source(function) {
             continue;
         }
-        interp.run_entry((file, u32::try_from(index).unwrap_or(0)));
+        interp.run_entry(id);
+    }
+    // In a whole tree a function that something calls is seen through its callers. Of a file
+    // that was named, every public function is a boundary.
+    if !is_named {
+        return;
+    }
+    for (index, function) in module.functions.iter().enumerate() {
+        let id = (file, u32::try_from(index).unwrap_or(0));
+        let is_closure =
+            function.name.starts_with('<') || function.parent.is_some_and(|parent| parent != top);
+        let skipped = index == top || is_closure || function.is_test || function.is_ctor;
+        if !skipped && function.is_public && called.reaches(id) && !interp.was_run(id) {
+            interp.run_entry(id);
+        }
     }
 }
 
@@ -333,118 +351,6 @@ fn has_source(function: &crate::ir::Function) -> bool {
                 .as_deref()
                 .is_some_and(|ty| ty.contains("Request") || ty.contains("Context"))
     }) || &*function.name == "main"
-}
-
-/// Names that functions call, per family of languages.
-type CalledNames = std::collections::BTreeMap<&'static str, std::collections::BTreeSet<String>>;
-
-fn called_names(program: &Program) -> CalledNames {
-    let mut all = CalledNames::new();
-    for source in program.files.iter().filter(|source| !source.is_test) {
-        let out = all.entry(source.lang.family()).or_default();
-        for function in source
-            .module
-            .functions
-            .iter()
-            .filter(|function| !function.is_test)
-        {
-            let own = function.name.to_string();
-            let mut pending: Vec<&Stmt> = function.body.iter().collect();
-            while let Some(statement) = pending.pop() {
-                calls_in_statement(statement, &own, out, &mut pending);
-            }
-        }
-    }
-    all
-}
-
-fn calls_in_statement<'s>(
-    statement: &'s Stmt,
-    own: &str,
-    out: &mut std::collections::BTreeSet<String>,
-    pending: &mut Vec<&'s Stmt>,
-) {
-    let mut exprs: Vec<&Expr> = Vec::new();
-    match &statement.kind {
-        StmtKind::Expr(expr) => exprs.push(expr),
-        StmtKind::Assign { target, value, .. } => exprs.extend([target, value]),
-        StmtKind::If {
-            cond,
-            then,
-            otherwise,
-        } => {
-            exprs.push(cond);
-            pending.extend(then);
-            pending.extend(otherwise);
-        }
-        StmtKind::While {
-            cond, step, body, ..
-        } => {
-            exprs.extend(cond);
-            pending.extend(step);
-            pending.extend(body);
-        }
-        StmtKind::ForEach { iter, body, .. } => {
-            exprs.push(iter);
-            pending.extend(body);
-        }
-        StmtKind::Return(value) | StmtKind::Throw(value) => exprs.extend(value),
-        StmtKind::Try {
-            body,
-            handlers,
-            finally,
-        } => {
-            pending.extend(body);
-            pending.extend(finally);
-            for handler in handlers {
-                pending.extend(&handler.body);
-            }
-        }
-        StmtKind::With { items, body } => {
-            exprs.extend(items.iter().map(|(value, _)| value));
-            pending.extend(body);
-        }
-        StmtKind::Defer(body) | StmtKind::Block(body) => pending.extend(body),
-        StmtKind::Break | StmtKind::Continue | StmtKind::Bind { .. } => {}
-    }
-    while let Some(expr) = exprs.pop() {
-        match &expr.kind {
-            ExprKind::Call { callee, args, .. } => {
-                let name = match &callee.kind {
-                    ExprKind::Name(name) | ExprKind::Field(_, name) => Some(name),
-                    _ => None,
-                };
-                if let Some(name) = name
-                    && **name != *own
-                {
-                    out.insert(name.to_string());
-                }
-                exprs.push(callee);
-                exprs.extend(args.iter().map(|arg| &arg.value));
-            }
-            ExprKind::Field(base, _)
-            | ExprKind::Not(base)
-            | ExprKind::Await(base)
-            | ExprKind::Question(base)
-            | ExprKind::Cast(base, _)
-            | ExprKind::Ref(base)
-            | ExprKind::IsVariant(base, ..) => exprs.push(base),
-            ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Assign(a, b) => {
-                exprs.extend([&**a, &**b])
-            }
-            ExprKind::Cond(a, b, c) => exprs.extend([&**a, &**b, &**c]),
-            ExprKind::Concat(parts) | ExprKind::List(parts) | ExprKind::Opaque(parts) => {
-                exprs.extend(parts)
-            }
-            ExprKind::Dict(pairs) => exprs.extend(pairs.iter().map(|(_, value)| value)),
-            ExprKind::Block(statements, value) => {
-                pending.extend(statements);
-                exprs.extend(value.as_deref());
-            }
-            ExprKind::Comprehension { element, iter, .. } => exprs.extend([&**element, &**iter]),
-            _ => {}
-        }
-    }
 }
 
 /// The cheap question first: does any name of a sink occur at all?

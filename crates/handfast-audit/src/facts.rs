@@ -127,6 +127,23 @@ pub(crate) fn mask(test: impl Fn(char) -> bool) -> u32 {
     mask
 }
 
+/// The probes that stand for the characters of a text: those that are probes, and for the others
+/// the one of their kind.
+pub(crate) fn stands_for(text: &str) -> u32 {
+    let mut all = mask(|c| text.contains(c));
+    for c in text.chars().filter(|c| !PROBES.contains(c)) {
+        all |= match c {
+            c if c.is_ascii_lowercase() => chars("a"),
+            c if c.is_ascii_uppercase() => chars("Z"),
+            c if c.is_ascii_digit() => chars("7"),
+            c if c.is_ascii_control() => chars("\u{1}"),
+            c if c.is_ascii() => chars("~"),
+            _ => 1 << 15,
+        };
+    }
+    all
+}
+
 /// Letters, digits and the like are harmless; these never belong into an allow-list.
 pub(crate) const FOREIGN: u32 = chars("\0\n\t\u{1}|") | (1 << 15);
 

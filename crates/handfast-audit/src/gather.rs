@@ -36,11 +36,16 @@ impl Interp<'_> {
         for sink in &sinks {
             // An operation on a descriptor is none on a path.
             let on_fd = matches!(self.terms.get(sink.path), Term::Fd(_)) && sink.dirfd.is_none();
-            if sink.kind == SinkKind::Stat || sink.function.0 != file || on_fd {
+            if sink.kind == SinkKind::Stat || on_fd {
                 continue;
             }
             let flow = self.flow(sink);
             if flow.leaves.is_empty() {
+                continue;
+            }
+            // In another file, reached from here: that is for this report only if the text
+            // surely comes from outside. Guesses are made where the operation stands.
+            if sink.function.0 != file && !flow.has_source() {
                 continue;
             }
             let known = flow
@@ -94,17 +99,22 @@ impl Interp<'_> {
     fn flow(&mut self, sink: &Sink) -> Flow {
         let state = sink.state.clone();
         let mut leaves = self.leaves(sink.path, &state);
+        self.asking = Some(sink.function);
         let root = match (&sink.anchored, sink.dirfd) {
             (Some(_), _) | (None, Some(_)) => self.anchor_root(sink),
             (None, None) => self.root_of(sink.path, 0),
         };
         // The root itself is no input.
         if let Some(root) = &root {
-            leaves.retain(|leaf| leaf.vid != root.vid && !self.is_inside(root.vid, leaf.vid));
+            leaves.retain(|leaf| {
+                sink.anchored.is_some() && root.vid == sink.path
+                    || leaf.vid != root.vid && !self.is_inside(root.vid, leaf.vid)
+            });
         }
         let labels = leaves.iter().map(|leaf| self.label(leaf.vid)).collect();
         let anchor = self.anchor_of(sink, &leaves);
         let is_temp = self.is_unguessable(sink.path, 0);
+        let from_temp = sink.from.is_some_and(|from| self.is_unguessable(from, 0));
         let has_clock = self.has_clock(sink.path, 0);
         let function = self.function_name(sink.function);
         Flow {
@@ -114,6 +124,7 @@ impl Interp<'_> {
             root,
             anchor,
             is_temp,
+            from_temp,
             has_clock,
             function,
         }
@@ -130,7 +141,7 @@ impl Interp<'_> {
     }
 
     fn anchor_root(&mut self, sink: &Sink) -> Option<Root> {
-        let base = sink.dirfd.or_else(|| {
+        let base = sink.dirfd.or(sink.handle).or_else(|| {
             // The receiver of an anchored operation is a handle that is in scope.
             let state = &sink.state;
             state
@@ -142,7 +153,7 @@ impl Interp<'_> {
         let found = base.and_then(|base| self.root_of(base, 0));
         found.or_else(|| {
             sink.anchored.as_ref().map(|anchor| Root {
-                vid: sink.path,
+                vid: base.unwrap_or(sink.path),
                 label: anchor.clone(),
                 at: Some(sink.at),
             })
@@ -170,6 +181,24 @@ impl Interp<'_> {
             }
         }
         None
+    }
+
+    /// A parameter of the function around a handler was set once, as a constructor's is.
+    pub(crate) fn is_captured(&self, of: FnId) -> bool {
+        let Some(mut at) = self.asking else {
+            return false;
+        };
+        for _ in 0..8 {
+            let Some(parent) = self.program.function(at).parent else {
+                return false;
+            };
+            at = (at.0, u32::try_from(parent).unwrap_or(u32::MAX));
+            let is_top = parent == self.program.file(at.0).module.top;
+            if at == of {
+                return !is_top;
+            }
+        }
+        false
     }
 
     /// A temporary file, or a name with random text in it.
@@ -503,7 +532,8 @@ impl Scope<'_> {
             .functions
             .iter()
             .any(|function| {
-                function.is_ctor && (function.span.line..=function.span.end_line).contains(&at.line)
+                (function.is_ctor || function.makes.is_some())
+                    && (function.span.line..=function.span.end_line).contains(&at.line)
             })
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct Module {
     /// Index of the function that stands for the module's own statements.
     pub(crate) top: usize,
     pub(crate) damaged: bool,
+    /// Module-level names that are declared without a value.
+    pub(crate) declared: Vec<Sym>,
 }
 
 /// A class, struct or interface.
@@ -56,6 +58,8 @@ pub(crate) struct Function {
     pub(crate) span: Span,
     pub(crate) is_public: bool,
     pub(crate) is_ctor: bool,
+    /// The class whose objects a free function makes: Go's `NewStore`.
+    pub(crate) makes: Option<Sym>,
     pub(crate) is_test: bool,
     /// A closure or nested function sees its parent's names.
     pub(crate) parent: Option<usize>,

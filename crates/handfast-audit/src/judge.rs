@@ -83,6 +83,11 @@ pub(crate) fn judge(
             Answer::Yes(at) => {
                 count.0 += 1;
                 count.1 += 1;
+                // What has no place of its own is shown where the operation is.
+                let at = match scope.flows.first() {
+                    Some(flow) if at.line == 0 => &flow.sink.at,
+                    _ => at,
+                };
                 evidence.push(Evidence {
                     item: (*id).to_owned(),
                     is_yes: true,
@@ -130,12 +135,8 @@ pub(crate) fn judge(
         ))
     });
     accepted.apply(&mut findings);
-    let verdict = verdict(findings.iter().map(|finding| Weighed {
-        severity: finding.severity,
-        classification: finding.classification,
-        reachable: finding.reachable,
-        compensated: false,
-    }));
+    findings.extend(accepted.incomplete());
+    let verdict = weigh(&findings);
     let coverage = "ABCDEF".chars().map(|area| {
         let (yes, applicable) = counts.get(&area).copied().unwrap_or_default();
         Coverage {
@@ -164,6 +165,16 @@ pub(crate) fn judge(
         depth,
         is_insufficient: false,
     }
+}
+
+/// The verdict over findings.
+pub(crate) fn weigh(findings: &[Finding]) -> crate::tables::Verdict {
+    verdict(findings.iter().map(|finding| Weighed {
+        severity: finding.severity,
+        classification: finding.classification,
+        reachable: finding.reachable,
+        compensated: false,
+    }))
 }
 
 fn finding(scope: &Scope<'_>, group: &Group<'_>) -> Finding {
@@ -214,7 +225,7 @@ fn finding(scope: &Scope<'_>, group: &Group<'_>) -> Finding {
             .find_map(|gap| gap.flow)
             .map(|index| scope.flows[index].sink.at)
     });
-    let at = if is_tests { None } else { at };
+    let at = at.filter(|at| !is_tests && at.line > 0);
     let (file, line, end_line) = match at {
         Some(at) => (
             scope.program.file(at.file).path.clone(),
@@ -271,6 +282,10 @@ fn finding(scope: &Scope<'_>, group: &Group<'_>) -> Finding {
         trace: flow.map(|flow| trace(scope, flow)).unwrap_or_default(),
         acceptance: None,
         reachable: flow.is_none_or(Flow::is_reachable),
+        within: group.flow.map_or((0, 0), |flow| {
+            let span = scope.program.function(flow.sink.function).span;
+            (span.line, span.end_line)
+        }),
     }
 }
 
@@ -451,6 +466,7 @@ pub(crate) fn insufficient(target: &str, missing: &str, family: &str) -> Report 
         trace: Vec::new(),
         acceptance: None,
         reachable: true,
+        within: (0, 0),
     };
     let _ = (family, bit::TYPED);
     Report {

@@ -7,6 +7,10 @@
 mod accept;
 mod anchors;
 mod audit;
+pub mod baseline;
+mod callgraph;
+mod config;
+pub mod diff;
 pub mod explain;
 mod facts;
 mod gather;
@@ -28,6 +32,7 @@ mod term;
 mod tests_index;
 
 pub use audit::{Input, MAX_FILE, Options, audit};
+pub use config::{ConfigError, configure};
 pub use kb::{Knowledge, KnowledgeError};
 pub use lang::Lang;
 pub use report::{

@@ -57,7 +57,8 @@ impl Program {
             let file = u32::try_from(file).unwrap_or(u32::MAX);
             for (index, function) in source.module.functions.iter().enumerate() {
                 let index = u32::try_from(index).unwrap_or(u32::MAX);
-                if let (true, Some(class)) = (function.is_ctor, &function.class) {
+                let own = function.class.as_ref().filter(|_| function.is_ctor);
+                if let Some(class) = own.or(function.makes.as_ref()) {
                     program
                         .ctors
                         .entry(class.clone())

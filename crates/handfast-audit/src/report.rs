@@ -77,6 +77,8 @@ pub struct Finding {
     /// Why it was accepted, and by whom.
     pub acceptance: Option<String>,
     pub(crate) reachable: bool,
+    /// First and last line of the function it is about; zero where there is none.
+    pub(crate) within: (u32, u32),
 }
 
 /// An item that is no finding.

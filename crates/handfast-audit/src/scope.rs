@@ -27,6 +27,8 @@ pub(crate) struct Flow {
     pub(crate) anchor: Option<String>,
     /// The name is new and cannot be guessed.
     pub(crate) is_temp: bool,
+    /// Moved here from a name that cannot be guessed.
+    pub(crate) from_temp: bool,
     /// A date is part of the path.
     pub(crate) has_clock: bool,
     pub(crate) function: String,
@@ -115,6 +117,16 @@ impl Flow {
             matches!(
                 leaf.kind,
                 SourceKind::Request | SourceKind::Declared | SourceKind::Archive
+            )
+        })
+    }
+
+    /// Some of the text comes from a request, the command line or a declared field.
+    pub(crate) fn has_source(&self) -> bool {
+        self.leaves.iter().any(|leaf| {
+            matches!(
+                leaf.kind,
+                SourceKind::Request | SourceKind::Declared | SourceKind::Process
             )
         })
     }
@@ -272,7 +284,7 @@ impl Interp<'_> {
             } => {
                 let declared = self.is_declared_root(&name);
                 let handle = self.terms.ty(vid).is_some_and(is_handle_type);
-                if is_ctor || declared || handle {
+                if is_ctor || declared || handle || self.is_captured(of) {
                     let at = self.program.function(of).span;
                     return Some(Root {
                         vid,

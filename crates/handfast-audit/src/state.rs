@@ -17,10 +17,34 @@ pub(crate) struct Held {
     pub(crate) scoped: bool,
 }
 
+/// Names and their values; copies are cheap until one is changed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Env(Arc<BTreeMap<Sym, Vid>>);
+
+impl From<BTreeMap<Sym, Vid>> for Env {
+    fn from(names: BTreeMap<Sym, Vid>) -> Self {
+        Self(Arc::new(names))
+    }
+}
+
+impl std::ops::Deref for Env {
+    type Target = BTreeMap<Sym, Vid>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Env {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
 /// The state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
-    pub(crate) env: BTreeMap<Sym, Vid>,
+    pub(crate) env: Env,
     pub(crate) heap: Arc<BTreeMap<(Vid, Sym), Vid>>,
     pub(crate) facts: Arc<BTreeMap<Vid, Facts>>,
     /// Which ways out of a known call are still possible.
@@ -85,18 +109,17 @@ impl State {
             *self = other;
             return;
         }
-        let mut env = BTreeMap::new();
-        for (name, one) in &self.env {
-            let value = match other.env.get(name) {
-                Some(two) if one != two => terms.phi(*one, *two),
-                _ => *one,
-            };
-            env.insert(name.clone(), value);
+        if !Arc::ptr_eq(&self.env.0, &other.env.0) {
+            let env = Arc::make_mut(&mut self.env.0);
+            for (name, two) in other.env.iter() {
+                let value = match env.get(name) {
+                    Some(one) if one == two => continue,
+                    Some(one) => terms.phi(*one, *two),
+                    None => *two,
+                };
+                env.insert(name.clone(), value);
+            }
         }
-        for (name, two) in &other.env {
-            env.entry(name.clone()).or_insert(*two);
-        }
-        self.env = env;
         if !Arc::ptr_eq(&self.heap, &other.heap) {
             let mut heap = (*self.heap).clone();
             for (key, two) in other.heap.iter() {

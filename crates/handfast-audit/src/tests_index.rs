@@ -46,7 +46,7 @@ impl Test {
             Shows::DotDot => text.contains("..") && says(&["../", "..\"", "..'", "\"..", "'.."]),
             Shows::RootLink => {
                 links
-                    && says(&["root"])
+                    && says(&["root", "Root"])
                     && says(&[
                         "root_link",
                         "root_is",
@@ -207,8 +207,11 @@ fn describe(text: &str, path: &str, function: &Function) -> Test {
     let file_has = |words: &[&str]| words.iter().any(|word| whole.contains(word));
     let private = has(&[
         "tmp_path",
-        "tmpdir",
-        "TempDir",
+        "t.TempDir",
+        "b.TempDir",
+        "TempDir::",
+        "tmpdir)",
+        "tmpdir,",
         "tempdir",
         "mkdtemp",
         "MkdirTemp",
@@ -217,8 +220,28 @@ fn describe(text: &str, path: &str, function: &Function) -> Test {
         "temp_dir_for",
     ]) || file_has(&["beforeEach", "setUp", "SetUp"])
         && file_has(&["mkdtemp", "tmp_path", "TemporaryDirectory"]);
-    let fixed =
-        has(&["\"/tmp/", "'/tmp/", "'/var/tmp", "\"/var/tmp"]) && !has(&["mkdtemp", "XXXXXX"]);
+    const FIXED: [&str; 4] = ["\"/tmp/", "'/tmp/", "'/var/tmp", "\"/var/tmp"];
+    // The system's directory for temporary files, and a name that everybody knows below it.
+    const SHARED: [&str; 4] = [
+        "gettempdir()",
+        "os.tmpdir()",
+        "os.TempDir()",
+        "env::temp_dir()",
+    ];
+    const UNIQUE: [&str; 10] = [
+        "mkdtemp",
+        "XXXXXX",
+        "MkdirTemp",
+        "mkstemp",
+        "uuid",
+        "process::id",
+        "getpid",
+        "random",
+        "TempDir::",
+        "tempfile::tempdir",
+    ];
+    let fixed = (has(&FIXED) || has(&SHARED)) && !has(&UNIQUE)
+        || !private && (file_has(&FIXED) || file_has(&SHARED)) && !file_has(&UNIQUE);
     let frozen = file_has(&[
         "freeze_time",
         "time_machine",
@@ -226,6 +249,12 @@ fn describe(text: &str, path: &str, function: &Function) -> Test {
         "freezegun",
         "setSystemTime",
         "time::pause",
+        "synctest",
+        "clockwork",
+        "clock.NewMock",
+        "MockDate",
+        "__wrap_time",
+        "FixedClock",
         "fakeclock",
         "fixed_clock",
         "FakeClock",

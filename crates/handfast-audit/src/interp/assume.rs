@@ -571,7 +571,7 @@ impl Interp<'_> {
                                 .collect();
                             state
                                 .edit(a)
-                                .narrow_chars(crate::facts::mask(|c| text.contains(c)), at);
+                                .narrow_chars(crate::facts::stands_for(&text), at);
                         } else {
                             state.add(a, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
                         }
@@ -590,10 +590,12 @@ impl Interp<'_> {
             Term::Str(text) => {
                 // A character of a string.
                 if matches!(self.terms.get(a), Term::Elem(_)) {
-                    let mask = crate::facts::mask(|c| text.contains(c));
-                    state
-                        .edit(a)
-                        .narrow_chars(if truth { mask } else { !mask }, at);
+                    let listed = if truth {
+                        crate::facts::stands_for(&text)
+                    } else {
+                        !crate::facts::mask(|c| text.contains(c))
+                    };
+                    state.edit(a).narrow_chars(listed, at);
                     if state.own(a).is_some_and(|facts| facts.chars == 0) {
                         state.dead = true;
                     }
@@ -736,7 +738,7 @@ impl Interp<'_> {
         {
             state
                 .edit(base)
-                .narrow_chars(crate::facts::mask(|c| allowed.contains(c)), at);
+                .narrow_chars(crate::facts::stands_for(&allowed), at);
         }
     }
 

@@ -87,6 +87,10 @@ impl Interp<'_> {
                 let args = self.eval_args(args, None, state);
                 return self.invoke(id, None, &args, None, at, state);
             }
+            if let Some(id) = self.associated(file, dotted) {
+                let args = self.eval_args(args, None, state);
+                return self.invoke(id, None, &args, None, at, state);
+            }
         }
         if let ExprKind::Field(base, method) = &callee.kind {
             return self.method_call(callee, base, method, args, at, state);
@@ -105,8 +109,31 @@ impl Interp<'_> {
         self.unknown_call(&name, &args, at, state)
     }
 
+    /// `Slug::parse`, `Slug.parse`: a function of a class of the program.
+    fn associated(&self, file: u32, dotted: &str) -> Option<FnId> {
+        let (class, name) = dotted.rsplit_once('.')?;
+        let own = self.program.function(self.here()).class.clone();
+        let class = match (class, &own) {
+            ("Self", Some(class)) => class.to_string(),
+            _ => self.program.qualify(file, class),
+        };
+        self.program.class(file, &class)?;
+        self.program.method(file, &class, name)
+    }
+
     /// Names that mean the same: `fs.promises.x`, `fs.xSync`.
     fn canonical_name(&self, name: &str) -> String {
+        if self.lang().family() == "c" {
+            // The C library under its C++ name.
+            let bare = name.trim_start_matches("std.").trim_start_matches('.');
+            let known = |name: &str| !self.family().call(name).is_empty();
+            return if !known(name) && known(bare) {
+                bare
+            } else {
+                name
+            }
+            .to_owned();
+        }
         if self.lang().family() != "javascript" {
             return name.trim_start_matches("builtins.").to_owned();
         }
@@ -159,6 +186,12 @@ impl Interp<'_> {
         };
         for (key, vid) in &args.list {
             if key.as_deref() == Some(name) && holds(*vid) {
+                return true;
+            }
+            // A constant that selects what the call does: `syscall(SYS_openat2, …)`.
+            if key.is_none()
+                && matches!(self.terms.get(*vid), Term::Undefined(known) if **known == *name)
+            {
                 return true;
             }
             if let Term::Dict(pairs) = self.terms.get(*vid)
@@ -305,6 +338,18 @@ impl Interp<'_> {
             ("Self", Some(class)) => class.to_string(),
             _ => qualified,
         };
+        // A struct that is declared elsewhere, with its fields by name.
+        let by_name = is_new && !args.is_empty() && args.iter().all(|arg| arg.name.is_some());
+        if by_name && self.program.class(file, &qualified).is_none() {
+            let object = self.make_object(None);
+            for arg in args {
+                let value = self.eval(&arg.value, state);
+                if let Some(field) = &arg.name {
+                    state.set_field(object, field.clone(), value);
+                }
+            }
+            return Some(object);
+        }
         let (of, class) = self.program.class(file, &qualified)?;
         let name = class.name.clone();
         if self.lang().family() == "rust"
@@ -358,7 +403,8 @@ impl Interp<'_> {
         }
         let program = self.program;
         let recursive = self.frames.iter().any(|frame| frame.id == id);
-        if recursive || self.frames.len() > MAX_CALLS || self.overrun {
+        let dull = !self.is_worth_following(id, receiver, args, state);
+        if dull || recursive || self.frames.len() > MAX_CALLS || self.overrun {
             let name = program.function(id).name.to_string();
             return self.unknown_call(&name, args, at, state);
         }
@@ -404,13 +450,76 @@ impl Interp<'_> {
         result
     }
 
+    /// A call that can neither reach a path operation nor say anything about external text needs
+    /// no look inside.
+    fn is_worth_following(
+        &self,
+        id: FnId,
+        receiver: Option<Vid>,
+        args: &Args,
+        state: &State,
+    ) -> bool {
+        let Some(graph) = self.graph else {
+            return true;
+        };
+        graph.reaches(id)
+            || args.list.is_empty()
+            || receiver
+                .into_iter()
+                .chain(args.list.iter().map(|(_, vid)| *vid))
+                .any(|vid| self.may_carry_text(vid, state, 0))
+    }
+
+    fn may_carry_text(&self, vid: Vid, state: &State, depth: usize) -> bool {
+        if depth > 6 {
+            return false;
+        }
+        match self.terms.get(vid) {
+            Term::Source { .. }
+            | Term::Param { .. }
+            | Term::Undefined(_)
+            | Term::Closure { .. } => true,
+            Term::Config { .. } | Term::Global { .. } | Term::Handle { .. } | Term::Temp { .. } => {
+                true
+            }
+            Term::Object { .. } => state
+                .heap
+                .range((vid, Sym::from(""))..)
+                .take_while(|((base, _), _)| *base == vid)
+                .any(|(_, value)| self.may_carry_text(*value, state, depth + 1)),
+            Term::Join { parts, .. }
+            | Term::Concat(parts)
+            | Term::Phi(parts)
+            | Term::List(parts) => parts
+                .iter()
+                .any(|part| self.may_carry_text(*part, state, depth + 1)),
+            Term::Field(of, _)
+            | Term::Index(of, _)
+            | Term::Norm { of, .. }
+            | Term::Part { of, .. }
+            | Term::Elem(of)
+            | Term::Coll { of, .. }
+            | Term::Payload(of)
+            | Term::Proj(of, _)
+            | Term::Variant(_, of)
+            | Term::Stat { of, .. } => self.may_carry_text(*of, state, depth + 1),
+            Term::Outcome(_) | Term::Relative { .. } | Term::Fd(_) => true,
+            // A path that is written down: perhaps a root.
+            Term::Str(text) => text.contains('/'),
+            Term::Call { args, .. } => args
+                .iter()
+                .any(|arg| self.may_carry_text(*arg, state, depth + 1)),
+            _ => false,
+        }
+    }
+
     #[expect(clippy::too_many_arguments, reason = "everything a call leaves behind")]
     fn merge_ways(
         &mut self,
         ways: Vec<(Vid, State)>,
         function: &Function,
         args: &Args,
-        caller: &std::collections::BTreeMap<Sym, Vid>,
+        caller: &crate::state::Env,
         writes: bool,
         mark: Vid,
         state: &mut State,

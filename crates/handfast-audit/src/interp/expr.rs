@@ -355,7 +355,7 @@ impl Interp<'_> {
                 }
             }
             Term::Stat { .. } => return self.terms.make(Term::StatField(base, name.clone())),
-            Term::StatField(..) => return base,
+            Term::StatField(..) | Term::CommonPath(_) => return base,
             Term::Phi(parts) => {
                 let values: Vec<Vid> = parts
                     .iter()
@@ -373,9 +373,8 @@ impl Interp<'_> {
         }
         // Properties of paths that are no calls: `p.name`, `p.parent`, `p.parts`.
         if let Some(row) = self.family().field(&format!("*.{name}")) {
-            let is_path = self.is_pathish(base);
             let entry = &self.family().rows[row];
-            if is_path {
+            if self.is_pathish(base) || entry.what.starts_with("length") {
                 self.hits.insert(row);
                 let what = entry.what.clone();
                 return self.part(&what, base, at, state);
@@ -387,6 +386,16 @@ impl Interp<'_> {
         } = self.terms.get(base).clone()
         {
             let file = self.here().0;
+            if matches!(&**name, "path" | "headers" | "rfile" | "request" | "kwargs")
+                && self.answers_requests(file, &class)
+            {
+                let term = Term::Source {
+                    label: Sym::from(format!("self.{name}").as_str()),
+                    kind: SourceKind::Request,
+                    at: Span::default(),
+                };
+                return self.terms.make(term);
+            }
             let ty = self.program.class(file, &class).and_then(|(of, known)| {
                 let (_, ty) = known.fields.iter().find(|(field, _)| field == name)?;
                 Some((of, ty.clone()))
@@ -427,6 +436,9 @@ impl Interp<'_> {
         let is_text = matches!(self.lang(), Lang::C | Lang::Cpp | Lang::Go)
             && self.terms.number(index).is_none()
             && self.terms.string(index).is_none();
+        if matches!(self.terms.get(index), Term::Length(of, _) if *of != base) {
+            return self.terms.make(Term::Index(base, index));
+        }
         if is_text {
             // `name[strspn(name, OK)]`: the first character that is not in the list.
             if let Term::Call { name, args, .. } = self.terms.get(index).clone()
@@ -588,8 +600,10 @@ impl Interp<'_> {
 
     fn mode_test(&mut self, a: Vid, b: Vid) -> Vid {
         for (mode, which) in [(a, b), (b, a)] {
-            let Term::StatField(stat, _) = *self.terms.get(mode) else {
-                continue;
+            let stat = match *self.terms.get(mode) {
+                Term::StatField(stat, _) => stat,
+                Term::Stat { .. } => mode,
+                _ => continue,
             };
             let name = self.name_of(which).unwrap_or_default().to_owned();
             if name.contains("IFMT") || name.contains("ModeType") {

@@ -50,6 +50,10 @@ impl Interp<'_> {
         let subject = self.slot(&entry.arg, args);
         let subject = subject.map(|vid| self.deref(vid, state));
         let vid = match entry.role {
+            Role::Source if entry.what == "filled" && !self.is_filled_from_outside(shown, args) => {
+                let name = shown.to_owned();
+                return self.unknown_call(&name, args, at, state);
+            }
             Role::Source => {
                 let label = if entry.label.is_empty() {
                     shown
@@ -58,6 +62,12 @@ impl Interp<'_> {
                 };
                 let kind = super::expr::source_kind(&entry.what);
                 let key = subject.and_then(|vid| self.terms.string(vid));
+                // The environment is the operator's, but for what a web server puts there.
+                if entry.label == "getenv" && key.is_some_and(|key| !is_cgi_variable(key)) {
+                    let label = Sym::from(key.unwrap_or_default());
+                    let at = Span::default();
+                    return self.terms.make(Term::Config { label, at });
+                }
                 let label = match key {
                     Some(key) if kind != crate::term::SourceKind::Archive => {
                         format!("{label}.{key}")
@@ -142,6 +152,11 @@ impl Interp<'_> {
                     }
                     if what == "printf" {
                         return self.printf(entry, subject, args, at, state);
+                    }
+                    if what == "mismatch" {
+                        let parts = [args.at(0), args.at(2).or(args.at(1))];
+                        let parts = parts.into_iter().flatten().collect();
+                        return self.terms.make(Term::CommonPath(parts));
                     }
                     if what == "common_path" || what == "common_prefix" {
                         let parts = match self.terms.get(subject) {
@@ -256,6 +271,13 @@ impl Interp<'_> {
             Role::Temp => {
                 let dir = subject;
                 let vid = self.terms.make(Term::Temp { dir, at });
+                // C: the template is filled in.
+                if self.lang().family() == "c"
+                    && let Some(Some(place)) = args.places.first()
+                {
+                    let place = place.clone();
+                    self.assign(&place, vid, state, at);
+                }
                 if let Some(dir) = dir {
                     let sink = self.new_sink(SinkKind::Temp, shown, dir, at, is_guess, state);
                     self.sink(sink);
@@ -314,6 +336,11 @@ impl Interp<'_> {
                 if entry.what == "throws" {
                     return self.question(vid, at, state);
                 }
+                // The system's error became one of the program's own.
+                if entry.what == "mapped" && matches!(self.terms.get(vid), Term::Stat { .. }) {
+                    self.failure(super::Failure::Mapped, at);
+                    return self.terms.make(Term::Payload(vid));
+                }
                 if entry.what == "coerce" {
                     state.add(vid, bit::WEAK_COERCED, at);
                 }
@@ -329,6 +356,11 @@ impl Interp<'_> {
             }
             Role::Route => {
                 let list = args.all();
+                for vid in &list {
+                    if let Term::Closure { of, .. } = *self.terms.get(*vid) {
+                        self.handlers.insert(of);
+                    }
+                }
                 self.terms.make(Term::Call {
                     name: Sym::from(shown),
                     args: list,
@@ -349,6 +381,17 @@ impl Interp<'_> {
             self.terms.typed(vid, &returns);
         }
         vid
+    }
+
+    /// Decoders fill what they are given with what they read; only some read a request.
+    fn is_filled_from_outside(&self, shown: &str, args: &Args) -> bool {
+        let last = shown.rsplit('.').next().unwrap_or(shown);
+        if !matches!(last, "Decode" | "Unmarshal") {
+            return true;
+        }
+        args.all()
+            .iter()
+            .any(|vid| self.external_base(*vid, 0).is_some())
     }
 
     /// A name that held a builder or a path holds the changed one.
@@ -659,8 +702,8 @@ impl Interp<'_> {
                 let list = self.terms.make(Term::List(values));
                 self.format_percent(&format, list, state)
             }
-            // strcpy, strcat: the text itself.
-            None => self.concat(std::iter::once(format).chain(values).collect(), state),
+            // strcpy, strncat: the text itself; what follows is a size.
+            None => format,
         };
         match &entry.other {
             Some(Slot::At(index)) => {
@@ -780,6 +823,8 @@ impl Interp<'_> {
                 }
             }
             ("member", Some(other)) => Pred::Member(other, subject),
+            // Text, not a path: characters are compared.
+            ("within", Some(other)) if self.is_rust_text(subject) => Pred::Prefix(subject, other),
             ("within", Some(other)) => Pred::Within(subject, other),
             ("absolute", _) => Pred::IsAbsolute(subject),
             ("local", _) => Pred::IsLocal(subject),
@@ -840,6 +885,10 @@ impl Interp<'_> {
             _ => Pred::Unknown(self.terms.fresh()),
         };
         self.terms.make(Term::Pred(pred))
+    }
+
+    fn is_rust_text(&self, vid: Vid) -> bool {
+        self.lang() == Lang::Rust && self.terms.ty(vid) == Some("text")
     }
 
     fn any_prefix(&mut self, subject: Vid, items: &[Vid]) -> Pred {
@@ -1149,6 +1198,7 @@ impl Interp<'_> {
             _ => vec![(SinkKind::Read, path)],
         };
         let opens = entry.what == "open";
+        let origin = self.deref(path, state);
         let fd = opens.then(|| self.open(path, flags, dirfd, at, state));
         for (kind, path) in kinds {
             let mut sink = self.new_sink(kind, shown, path, at, is_guess, state);
@@ -1158,6 +1208,8 @@ impl Interp<'_> {
             sink.anchored.clone_from(&entry.anchored);
             sink.fd = fd;
             sink.tolerates_existing = self.tolerates(args);
+            sink.handle = args.receiver.filter(|_| entry.anchored.is_some());
+            sink.from = (kind == SinkKind::MoveTo).then_some(origin);
             self.sink(sink);
             if matches!(kind, SinkKind::Create) && entry.fixed.iter().any(|name| name == "parents")
             {
@@ -1206,4 +1258,21 @@ impl Interp<'_> {
             }
         }
     }
+}
+
+/// Variables that a web server fills from the request.
+fn is_cgi_variable(name: &str) -> bool {
+    name.starts_with("HTTP_")
+        || matches!(
+            name,
+            "QUERY_STRING"
+                | "PATH_INFO"
+                | "PATH_TRANSLATED"
+                | "REQUEST_URI"
+                | "SCRIPT_NAME"
+                | "DOCUMENT_URI"
+                | "REMOTE_USER"
+                | "REMOTE_HOST"
+                | "CONTENT_TYPE"
+        )
 }

@@ -7,8 +7,10 @@
 
 mod assume;
 mod call;
+mod entry;
 mod expr;
 mod flags;
+mod globals;
 mod meaning;
 mod open;
 mod query;
@@ -21,7 +23,7 @@ use crate::facts::Facts;
 use crate::ir::{Function, Span, Sym};
 use crate::kb::{Family, Knowledge};
 use crate::program::Program;
-use crate::state::State;
+use crate::state::{Env, State};
 use crate::term::{FnId, SourceKind, Term, Terms, Vid};
 
 pub(crate) use self::flags::OpenFlags;
@@ -31,7 +33,7 @@ pub(crate) use self::query::Leaf;
 const MAX_CALLS: usize = 8;
 
 /// How many expressions are looked at for one file.
-const MAX_STEPS: u32 = 120_000;
+const MAX_STEPS: u32 = 60_000;
 
 /// What a path operation does.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -64,6 +66,12 @@ pub(crate) struct Sink {
     pub(crate) dirfd: Option<Vid>,
     pub(crate) anchored: Option<String>,
     pub(crate) state: State,
+    /// Done again and again, segment by segment.
+    pub(crate) in_loop: bool,
+    /// The handle whose anchored operation this is.
+    pub(crate) handle: Option<Vid>,
+    /// Where a moved or copied file comes from.
+    pub(crate) from: Option<Vid>,
     /// The calls that led here, outermost first.
     pub(crate) calls: Vec<(FnId, Span)>,
     /// The receiver or callee was guessed.
@@ -172,7 +180,7 @@ pub(crate) struct Interp<'p> {
     pub(crate) terms: Terms,
     ways: Vec<Vec<Way>>,
     pub(crate) opens: Vec<Opened>,
-    envs: Vec<BTreeMap<Sym, Vid>>,
+    envs: Vec<Env>,
     globals: BTreeMap<u32, BTreeMap<Sym, Vid>>,
     global_state: State,
     frames: Vec<Frame>,
@@ -187,9 +195,15 @@ pub(crate) struct Interp<'p> {
     /// Closures that were made and never called yet.
     pending: Vec<(FnId, u32)>,
     called: BTreeSet<FnId>,
+    /// Functions that were registered as handlers of requests.
+    handlers: BTreeSet<FnId>,
     pub(crate) overrun: bool,
     /// Module-level statements are being run for their names only.
     at_top: bool,
+    /// Who reaches a path operation; without it every call is followed.
+    pub(crate) graph: Option<&'p crate::callgraph::CallGraph>,
+    /// The function of the operation that is being asked about.
+    pub(crate) asking: Option<FnId>,
 }
 
 impl std::fmt::Debug for Interp<'_> {
@@ -225,8 +239,11 @@ impl<'p> Interp<'p> {
             fd_places: Vec::new(),
             pending: Vec::new(),
             called: BTreeSet::new(),
+            handlers: BTreeSet::new(),
             overrun: false,
             at_top: false,
+            graph: None,
+            asking: None,
         }
     }
 
@@ -256,7 +273,7 @@ impl<'p> Interp<'p> {
             self.muted = 1;
         }
         let mut state = self.global_state.clone();
-        state.env = BTreeMap::new();
+        state.env = Env::default();
         state.dead = false;
         self.push_frame((file, top), Span::default());
         let program = self.program;
@@ -266,13 +283,14 @@ impl<'p> Interp<'p> {
         self.muted = muted;
         self.at_top = was_top;
         let mut names = BTreeMap::new();
-        for (name, vid) in state.env {
-            names.insert(name, vid);
+        for (name, vid) in state.env.iter() {
+            names.insert(name.clone(), *vid);
         }
         self.globals.insert(file, names);
         self.global_state.facts = state.facts;
         self.global_state.heap = state.heap;
         self.global_state.ways = state.ways;
+        self.run_assigners(file);
     }
 
     fn push_frame(&mut self, id: FnId, called_at: Span) {
@@ -307,6 +325,17 @@ impl<'p> Interp<'p> {
         self.exec_all(&function.body, &mut state);
         self.frames.pop();
         self.run_pending(&state);
+    }
+
+    /// Handlers that the module's own statements registered, with the module's values.
+    pub(crate) fn run_registered(&mut self) {
+        let state = self.global_state.clone();
+        self.run_pending(&state);
+    }
+
+    /// Whether a function was entered at all.
+    pub(crate) fn was_run(&self, id: FnId) -> bool {
+        self.called.contains(&id)
     }
 
     /// Closures that nobody called: handlers, callbacks.
@@ -354,7 +383,7 @@ impl<'p> Interp<'p> {
             self.run_top(ctor.0);
             let function = program.function(ctor);
             let mut inner = state.clone();
-            inner.env = BTreeMap::new();
+            inner.env = Env::default();
             if let Some(receiver) = &function.receiver {
                 inner.env.insert(receiver.clone(), object);
             }
@@ -437,12 +466,17 @@ impl<'p> Interp<'p> {
         state: &mut State,
     ) {
         self.bind_params(id, function, false, state);
-        for param in &function.params {
+        let by_place = self.filled_by_framework(id, function);
+        for (index, param) in function.params.iter().enumerate() {
             let is_named = self
                 .declared
                 .inputs
                 .iter()
                 .any(|input| **input == *param.name);
+            let is_argv = &*function.name == "main"
+                && self.lang().family() == "c"
+                && param.ty.as_deref().is_some_and(|ty| ty.contains("char"))
+                || self.lang().family() == "c" && &*param.name == "argv";
             let by_type = param.ty.as_deref().and_then(|ty| self.source_type(ty));
             let is_request = matches!(
                 &*param.name,
@@ -458,9 +492,13 @@ impl<'p> Interp<'p> {
                     | "reply"
                     | "self"
             );
-            let is_source = is_named || by_type.is_some() || (is_route && !is_request);
+            let by_place = by_place.contains(&index);
+            let is_source =
+                is_named || is_argv || by_place || by_type.is_some() || (is_route && !is_request);
             if is_source {
-                let kind = if by_type.is_some() || is_route {
+                let kind = if is_argv {
+                    SourceKind::Process
+                } else if by_type.is_some() || by_place || is_route {
                     SourceKind::Request
                 } else {
                     SourceKind::Declared

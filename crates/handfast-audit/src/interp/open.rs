@@ -24,6 +24,13 @@ impl Interp<'_> {
         state: &State,
     ) -> Sink {
         let path = self.deref(path, state);
+        // Rust: `[root, name].iter().collect::<PathBuf>()`.
+        let path = match self.terms.get(path).clone() {
+            Term::List(parts) if self.lang() == crate::lang::Lang::Rust && parts.len() > 1 => {
+                self.join_paths(parts, true, state)
+            }
+            _ => path,
+        };
         let calls = self
             .frames
             .iter()
@@ -48,6 +55,12 @@ impl Interp<'_> {
             is_shell: false,
             has_separator: false,
             fd: None,
+            from: None,
+            handle: None,
+            in_loop: self
+                .frames
+                .last()
+                .is_some_and(|frame| !frame.loops.is_empty()),
         }
     }
 
@@ -234,7 +247,7 @@ impl Interp<'_> {
                     let text = self.terms.string(two_real).unwrap_or_default().to_owned();
                     state
                         .edit(one)
-                        .narrow_chars(crate::facts::mask(|c| text.contains(c)), at);
+                        .narrow_chars(crate::facts::stands_for(&text), at);
                     if state.own(one).is_some_and(|facts| facts.chars == 0) {
                         state.dead = true;
                     }
@@ -330,6 +343,16 @@ impl Interp<'_> {
             }
             return true;
         }
+        // `target[len(root)] == '/'` after a prefix test: the separator is there after all.
+        if let Term::Index(base, index) = *self.terms.get(one)
+            && let Term::Length(root, _) = *self.terms.get(index)
+            && (self.is_separator(two) || self.ends_text(two))
+        {
+            if truth {
+                self.contained(base, root, true, state, at);
+            }
+            return true;
+        }
         match self.terms.get(one).clone() {
             Term::Call { name, args, .. }
                 if matches!(&*name, "strcmp" | "strncmp") && self.terms.number(two) == Some(0) =>
@@ -374,7 +397,7 @@ impl Interp<'_> {
                 {
                     state
                         .edit(of)
-                        .narrow_chars(crate::facts::mask(|c| allowed.contains(c)), at);
+                        .narrow_chars(crate::facts::stands_for(&allowed), at);
                 }
                 true
             }
@@ -491,6 +514,11 @@ impl Interp<'_> {
         let pred = self.terms.make(Term::Pred(Pred::StatIs(stat, kind)));
         self.assume(pred, truth, state, at);
         true
+    }
+
+    /// The end of a C string.
+    fn ends_text(&self, vid: Vid) -> bool {
+        self.terms.string(vid) == Some("\0") || self.terms.number(vid) == Some(0)
     }
 
     fn strncmp(&mut self, args: &[Vid]) -> Pred {

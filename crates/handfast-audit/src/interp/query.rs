@@ -182,7 +182,19 @@ impl Interp<'_> {
                 let wraps = matches!(&**name, "?" | "fmt.Errorf" | "from" | "into");
                 wraps && args.iter().any(|arg| self.is_raw_error(*arg, state))
             }
+            Term::Undefined(name) => &**name == "errno",
             _ => vid == failing,
+        }
+    }
+
+    /// What a C function returns when all is well.
+    pub(super) fn is_success_value(&self, vid: Vid) -> bool {
+        match self.terms.get(vid) {
+            Term::Bool(value) => *value,
+            Term::Num(n) => *n == 0 && self.lang().family() == "c",
+            Term::Undefined(name) => matches!(&**name, "OK" | "SUCCESS" | "EXIT_SUCCESS"),
+            Term::Global { of, .. } => self.is_success_value(*of),
+            _ => false,
         }
     }
 
@@ -535,11 +547,14 @@ impl Interp<'_> {
             Term::Field(base, _)
             | Term::Index(base, _)
             | Term::Payload(base)
+            | Term::Proj(base, _)
+            | Term::Variant(_, base)
             | Term::Elem(base)
             | Term::Coll { of: base, .. } => self.external_base(*base, depth + 1),
             Term::Call { args, .. } => args
-                .first()
-                .and_then(|first| self.external_base(*first, depth + 1)),
+                .iter()
+                .take(3)
+                .find_map(|arg| self.external_base(*arg, depth + 1)),
             Term::Phi(parts) => parts
                 .iter()
                 .find_map(|part| self.external_base(*part, depth + 1)),

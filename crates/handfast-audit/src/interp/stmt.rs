@@ -150,7 +150,7 @@ impl Interp<'_> {
         if state.failing.is_some() && !state.missing {
             let how = if self.is_raw_error(vid, state) {
                 Failure::Raw
-            } else if matches!(self.terms.get(vid), Term::Null) {
+            } else if matches!(self.terms.get(vid), Term::Null) || self.is_success_value(vid) {
                 // Going on as if nothing were there.
                 Failure::Swallowed
             } else {
@@ -684,7 +684,13 @@ impl Interp<'_> {
     }
 
     fn looks_like_lock(&self, vid: Vid, value: &Expr) -> bool {
-        if matches!(self.terms.get(vid), Term::Lock { .. }) {
+        let real = match self.terms.get(vid) {
+            Term::Global { of, .. } => *of,
+            _ => vid,
+        };
+        if matches!(self.terms.get(real), Term::Lock { .. })
+            || self.terms.ty(real).is_some_and(|ty| ty.contains("Lock"))
+        {
             return true;
         }
         let name = value.dotted().unwrap_or_default().to_ascii_lowercase();

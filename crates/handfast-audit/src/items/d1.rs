@@ -15,6 +15,15 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
         if flow.sink.kind == SinkKind::MkdirAll {
             return Err(gap(index, "mkdir"));
         }
+        if flow.sink.in_loop && !flow.is_one_step() && !flow.any(bit::NOT_LINK | bit::WALK_NOT_LINK)
+        {
+            return Err(weak(
+                index,
+                "mkdir",
+                "directories are made one after the other, and none is looked at for links",
+                Some(flow.sink.at),
+            ));
+        }
         if (flow.sink.tolerates_existing || flow.any(bit::LOOKED))
             && !flow.any(bit::NOT_LINK | bit::WALK_NOT_LINK)
         {

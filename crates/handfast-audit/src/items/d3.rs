@@ -2,14 +2,17 @@
 
 use super::{Answer, anchored, every_flow, gap, weak};
 use crate::interp::SinkKind;
-use crate::scope::{Flow, Scope};
+use crate::scope::Scope;
 
 pub(super) fn answer(scope: &Scope<'_>) -> Answer {
     every_flow(
         scope,
-        Flow::writes,
+        |flow| flow.writes() || flow.from_temp,
         "no new file is written",
         |index, flow| {
+            if flow.from_temp {
+                return Ok(flow.sink.at);
+            }
             if anchored(flow, "D3") {
                 return Ok(flow.sink.at);
             }

@@ -135,7 +135,10 @@ fn every_text(
         {
             anchor = anchor.or_else(|| flow.at(keys)).or(Some(flow.sink.at));
         } else {
-            gaps.push(missing(index, flow));
+            let mut gap = missing(index, flow);
+            // What cannot leave the root whatever the text says is a control that can be checked.
+            gap.milder |= anchored(flow, "B3");
+            gaps.push(gap);
         }
     }
     if !asked {

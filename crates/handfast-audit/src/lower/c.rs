@@ -338,6 +338,9 @@ fn declaration(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
                 declarator,
             )
         } else {
+            if arguments.is_none() {
+                cx.declare(&name);
+            }
             continue;
         };
         let kind = StmtKind::Assign { target, value };

@@ -37,6 +37,14 @@ pub(super) fn construct(cx: &mut Cx<'_>, ty: &str, arguments: Node<'_>, node: No
         } else {
             child
         };
+        if child.kind() == "initializer_pair" {
+            let name = field(child, "designator").map(|n| cx.s(n).trim_start_matches('.'));
+            args.push(Arg {
+                name: name.map(Arc::from),
+                value: *boxed(cx, field(child, "value"), child),
+            });
+            continue;
+        }
         args.push(Arg {
             name: None,
             value: expr(cx, child),

@@ -130,6 +130,14 @@ fn spec_statement(cx: &mut Cx<'_>, spec: Node<'_>, out: &mut Vec<Stmt>) {
         return;
     };
     let Some(value) = field(spec, "value") else {
+        let mut cursor = spec.walk();
+        let names: Vec<_> = spec
+            .children_by_field_name("name", &mut cursor)
+            .map(|name| cx.s(name).to_owned())
+            .collect();
+        for name in names {
+            cx.declare(&name);
+        }
         return;
     };
     let values = children(value);
@@ -335,6 +343,20 @@ fn types(cx: &mut Cx<'_>, node: Node<'_>) {
     }
 }
 
+/// The type that a function with the name of a constructor returns.
+fn made_by<'t>(name: &str, result: &'t str) -> Option<&'t str> {
+    let lower = name.to_ascii_lowercase();
+    let is_maker = ["new", "open", "make", "must", "create", "load"]
+        .iter()
+        .any(|start| lower.starts_with(start));
+    let first = result.trim_start_matches('(').split(',').next()?;
+    let first = first.rsplit(' ').next().unwrap_or(first);
+    let ty = first.trim_start_matches('*').trim_end_matches(')').trim();
+    let is_type = !ty.is_empty() && ty.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_basic = matches!(ty, "string" | "int" | "error" | "bool" | "byte" | "any");
+    (is_maker && is_type && !is_basic).then_some(ty)
+}
+
 fn function_item(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
     let Some(name) = field(node, "name") else {
         return;
@@ -365,11 +387,15 @@ fn function_item(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
     let statements = body(cx, field(node, "body"));
     cx.class = saved;
     let has_receiver = receiver.is_some();
+    let makes = made_by(&name, field(node, "result").map_or("", |n| cx.s(n)))
+        .filter(|_| !has_receiver)
+        .map(Arc::from);
     let is_test_file = name.starts_with("Test") || name.starts_with("Fuzz");
     let function = cx.end(index);
     function.params = params;
     function.receiver = receiver;
     function.body = statements;
+    function.makes = makes;
     function.is_public = name.chars().next().is_some_and(char::is_uppercase);
     function.is_test = is_test_file && !has_receiver;
     if !has_receiver {

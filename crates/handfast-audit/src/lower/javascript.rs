@@ -201,6 +201,7 @@ fn declarator(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
         return;
     };
     let Some(value) = field(node, "value") else {
+        cx.declare(cx.s(name));
         return;
     };
     if require(cx, name, value) {

@@ -113,6 +113,13 @@ impl<'t> Cx<'t> {
         }
     }
 
+    /// A module-level name that has no value yet.
+    fn declare(&mut self, name: &str) {
+        if self.open.len() <= 1 && !name.is_empty() {
+            self.module.declared.push(Arc::from(name));
+        }
+    }
+
     fn name(&self, name: &str, node: Node<'_>) -> Expr {
         self.expr(ExprKind::Name(Arc::from(name)), node)
     }
@@ -140,6 +147,7 @@ impl<'t> Cx<'t> {
             span: self.span(node),
             is_public: false,
             is_ctor: false,
+            makes: None,
             is_test: false,
             parent: self.open.last().copied(),
             damaged: node.has_error(),

@@ -31,10 +31,29 @@ fn items(cx: &mut Cx<'_>, node: Node<'_>) -> Vec<Stmt> {
         let is_test = attributes.iter().any(|text| {
             text.contains("test]") || text.contains("test(") || text.contains("(test)")
         });
+        let before = cx.module.functions.len();
         cx.deeper(|cx| item(cx, child, is_test, &mut out));
+        if child.kind() == "function_item"
+            && let Some(verb) = attributes.iter().find_map(|text| route_verb(text))
+        {
+            let decorator = cx.name(&format!("route.{verb}"), child);
+            if let Some(function) = cx.module.functions.get_mut(before) {
+                function.decorators.push(decorator);
+            }
+        }
         attributes.clear();
     }
     out
+}
+
+/// `#[get("/…")]`, `#[rocket::post("/…")]`.
+fn route_verb(attribute: &str) -> Option<&'static str> {
+    let inner = attribute.trim_start_matches("#[");
+    let name = inner.split('(').next()?;
+    let last = name.rsplit("::").next()?.trim();
+    ["get", "post", "put", "delete", "patch", "route"]
+        .into_iter()
+        .find(|verb| *verb == last && inner.contains('"'))
 }
 
 fn item(cx: &mut Cx<'_>, node: Node<'_>, is_test: bool, out: &mut Vec<Stmt>) {

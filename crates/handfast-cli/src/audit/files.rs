@@ -44,6 +44,33 @@ pub(super) fn collect(path: &Path, inputs: &mut Vec<Input>) -> Result<(), String
     }
 }
 
+/// The directory of a file, opened, and its name there.
+fn place(path: &Path) -> Result<(Root, RelPath), String> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or_else(|| Path::new("."));
+    let name = path.file_name().ok_or("it has no name")?;
+    let root = Root::open_ambient_with(parent, RootOptions::new().mounts(Mounts::Allow))
+        .map_err(|error| error.detail())?;
+    let rel = RelPath::parse(name.as_bytes()).map_err(|error| error.detail())?;
+    Ok((root, rel.to_owned()))
+}
+
+/// A whole file: a configuration, a baseline.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let (root, name) = place(path)?;
+    root.read(&name).map_err(|error| error.detail())
+}
+
+/// Writes a whole file at once.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let (root, name) = place(path)?;
+    root.write(&name, bytes)
+        .map(|_| ())
+        .map_err(|error| error.detail())
+}
+
 fn directory(root: &Root, base: &Path, inputs: &mut Vec<Input>) {
     let mut names = Vec::new();
     for entry in WalkBuilder::new(base)

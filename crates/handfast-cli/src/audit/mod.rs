@@ -1,5 +1,6 @@
 //! `handfast audit`: which guards are there, which are missing.
 
+mod change;
 mod explain;
 mod files;
 
@@ -31,8 +32,31 @@ Exit codes:
 #[command(after_help = HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct AuditArgs {
     /// Files and directories to look at
-    #[arg(required = true)]
+    #[arg(required_unless_present = "diff")]
     paths: Vec<PathBuf>,
+
+    /// Only what changed since a revision of git; `-` reads a unified diff from standard input
+    ///
+    /// Findings in touched functions are shown, and findings that the text did not have before: a
+    /// guard that the change removes is one.
+    #[arg(long, value_name = "REV", allow_hyphen_values = true)]
+    diff: Option<String>,
+
+    /// Configuration with a table `[audit]`, instead of `handfast.toml` of this directory
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Show only findings that are not in this baseline
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+
+    /// Write a baseline of all findings, and exit 0
+    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
+    write_baseline: Option<PathBuf>,
+
+    /// Write the report to a file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    output_file: Option<PathBuf>,
 
     /// Name of the trusted root in the code: a constant, a field, a parameter
     #[arg(long, value_name = "NAME")]
@@ -114,22 +138,52 @@ impl AuditArgs {
         if let Some(Command::Explain(args)) = &self.command {
             return args.run(out);
         }
-        let inputs = match self.inputs() {
-            Ok(inputs) => inputs,
+        match self.answer(out) {
+            Ok(exit) => exit,
             Err(failure) => {
                 out.failure(&failure);
-                return failure.exit;
+                failure.exit
             }
+        }
+    }
+
+    fn answer(&self, out: &mut Output) -> Result<Exit, Box<Failure>> {
+        let options = self.options()?;
+        let changes = match &self.diff {
+            Some(rev) => Some(change::read(rev, &self.paths)?),
+            None => None,
         };
+        let inputs = match &changes {
+            Some(changes) => change::inputs(changes)?,
+            None => self.inputs()?,
+        };
+        if inputs.len() > MANY {
+            out.note(&format!("looking at {} files", inputs.len()));
+        }
         let knowledge = match Knowledge::new(&[]) {
             Ok(knowledge) => knowledge,
             Err(error) => {
                 let failure = failure("the knowledge base", &error.to_string(), Exit::Usage);
-                out.failure(&failure);
-                return failure.exit;
+                return Err(Box::new(failure));
             }
         };
-        let outcome = audit(inputs, &knowledge, &self.options());
+        let mut outcome = match &changes {
+            Some(changes) => {
+                handfast_audit::diff::audit_change(inputs, changes, &knowledge, &options)
+            }
+            None => audit(inputs, &knowledge, &options),
+        };
+        if let Some(path) = &self.write_baseline {
+            let text = handfast_audit::baseline::write(&outcome);
+            files::write(path, text.as_bytes()).map_err(|detail| unwritten(path, &detail))?;
+            return Ok(Exit::Yes);
+        }
+        if let Some(path) = &self.baseline {
+            let bytes = files::read(path).map_err(|detail| unread(path, &detail))?;
+            let text = String::from_utf8_lossy(&bytes);
+            handfast_audit::baseline::apply(&mut outcome, &text)
+                .map_err(|detail| unread(path, &detail))?;
+        }
         let exit = self.exit_of(&outcome);
         let format = if out.is_json() {
             Format::Json
@@ -142,7 +196,12 @@ impl AuditArgs {
             Format::Sarif => render::sarif(&outcome),
             Format::Markdown => render::markdown(&outcome),
         };
-        out.data(text.as_bytes());
+        match &self.output_file {
+            Some(path) => {
+                files::write(path, text.as_bytes()).map_err(|detail| unwritten(path, &detail))?;
+            }
+            None => out.data(text.as_bytes()),
+        }
         if format == Format::Text {
             for one in &outcome.skipped {
                 out.note(&format!("skipped: {}: {}", one.file, one.reason));
@@ -154,11 +213,11 @@ impl AuditArgs {
                 ));
             }
         }
-        exit
+        Ok(exit)
     }
 
-    fn options(&self) -> Options {
-        Options {
+    fn options(&self) -> Result<Options, Box<Failure>> {
+        let mut options = Options {
             roots: self.root.clone(),
             inputs: self.input.clone(),
             operation: self.operation.map(|operation| {
@@ -174,7 +233,20 @@ impl AuditArgs {
             threads: self.threads,
             today: self.today.clone().unwrap_or_else(today),
             ..Options::default()
+        };
+        let usual = PathBuf::from("handfast.toml");
+        let path = self.config.as_ref().unwrap_or(&usual);
+        match files::read(path) {
+            Ok(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
+                handfast_audit::configure(&mut options, &text)
+                    .map_err(|error| unread(path, &error.detail))?;
+            }
+            // Nobody has to have one; a named one has to be there.
+            Err(detail) if self.config.is_some() => return Err(unread(path, &detail)),
+            Err(_) => {}
         }
+        Ok(options)
     }
 
     fn inputs(&self) -> Result<Vec<Input>, Box<Failure>> {
@@ -223,6 +295,25 @@ impl AuditArgs {
             _ => Exit::Yes,
         }
     }
+}
+
+/// From so many files on it is said that there is something to do.
+const MANY: usize = 2000;
+
+fn shown(path: &std::path::Path) -> String {
+    handfast::escape(OsString::from(path).as_encoded_bytes())
+}
+
+fn unread(path: &std::path::Path, detail: &str) -> Box<Failure> {
+    let mut failure = failure(&shown(path), detail, Exit::Usage);
+    failure.sentence = format!("cannot use `{}`", shown(path));
+    Box::new(failure)
+}
+
+fn unwritten(path: &std::path::Path, detail: &str) -> Box<Failure> {
+    let mut failure = failure(&shown(path), detail, Exit::CannotTell);
+    failure.sentence = format!("cannot write `{}`", shown(path));
+    Box::new(failure)
 }
 
 fn failure(what: &str, detail: &str, exit: Exit) -> Failure {

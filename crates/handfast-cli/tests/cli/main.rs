@@ -14,6 +14,7 @@
 )]
 
 mod audit;
+mod audit_daily;
 mod bad_input;
 mod doctor;
 mod lease;

@@ -1,0 +1,125 @@
+//! Parameters that a framework fills from a request, by the place of the function.
+
+use crate::interp::Interp;
+use crate::ir::Function;
+use crate::lang::Lang;
+use crate::term::{FnId, Vid};
+
+/// Methods that answer a request in classes made for that.
+const VERBS: [&str; 12] = [
+    "get", "post", "put", "delete", "patch", "head", "options", "list", "retrieve", "create",
+    "update", "destroy",
+];
+
+/// How the names of such classes' bases end.
+const BASES: [&str; 9] = [
+    "RequestHandler",
+    "View",
+    "ViewSet",
+    "Resource",
+    "HTTPEndpoint",
+    "Servicer",
+    "Controller",
+    "Endpoint",
+    "Handler",
+];
+
+impl Interp<'_> {
+    /// Positions of the parameters that carry external text.
+    pub(super) fn filled_by_framework(&mut self, id: FnId, function: &Function) -> Vec<usize> {
+        let lang = self.program.file(id.0).lang;
+        let names: Vec<&str> = function.params.iter().map(|param| &*param.name).collect();
+        let types = |index: usize| function.params[index].ty.as_deref().unwrap_or("");
+        match lang.family() {
+            "python" => {
+                let request = names.iter().position(|name| *name == "request");
+                let is_view = request.is_some_and(|at| at <= 1) || self.is_verb(id, function);
+                if !is_view {
+                    return Vec::new();
+                }
+                (0..names.len())
+                    .filter(|index| {
+                        !matches!(names[*index], "self" | "cls" | "request" | "context")
+                            && !names[*index].starts_with('*')
+                            && !types(*index).contains("Depends")
+                    })
+                    .filter(|index| is_texty(types(*index)))
+                    .collect()
+            }
+            // Messages of remote calls: `req *pb.GetRequest`.
+            "go" => (0..names.len())
+                .filter(|index| {
+                    let ty = types(*index);
+                    ty.ends_with("Request") && !ty.contains("http.")
+                })
+                .collect(),
+            "javascript" => {
+                self.type_request(id, function);
+                Vec::new()
+            }
+            "rust" => {
+                let is_route = self.is_route(function, id);
+                (0..names.len())
+                    .filter(|index| is_route && is_rust_text(types(*index)))
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A handler's first parameter is a request, whatever its name.
+    fn type_request(&mut self, id: FnId, function: &Function) {
+        if !self.handlers.contains(&id) {
+            return;
+        }
+        let Some(first) = function.params.first() else {
+            return;
+        };
+        let term = crate::term::Term::Param {
+            name: first.name.clone(),
+            index: 0,
+            of: id,
+            is_ctor: false,
+        };
+        let vid: Vid = self.terms.make(term);
+        if self.terms.ty(vid).is_none() {
+            self.terms.typed(vid, "Request");
+        }
+    }
+
+    fn is_verb(&self, id: FnId, function: &Function) -> bool {
+        let Some(class) = &function.class else {
+            return false;
+        };
+        VERBS.contains(&&*function.name) && self.answers_requests(id.0, class)
+    }
+
+    /// A class whose base is a framework's.
+    pub(super) fn answers_requests(&self, file: u32, class: &str) -> bool {
+        if self.program.file(file).lang != Lang::Python {
+            return false;
+        }
+        let Some((_, known)) = self.program.class(file, class) else {
+            return false;
+        };
+        known.bases.iter().any(|base| {
+            let last = base.rsplit('.').next().unwrap_or(base);
+            BASES.iter().any(|end| last.ends_with(end)) && last != "Exception"
+        })
+    }
+}
+
+/// Not a number, a flag or a session.
+fn is_texty(ty: &str) -> bool {
+    let ty = ty.to_ascii_lowercase();
+    ty.is_empty() || ty.contains("str") || ty.contains("path") || ty.contains("any")
+}
+
+fn is_rust_text(ty: &str) -> bool {
+    let bare = ty.trim_start_matches(['&', ' ']);
+    bare == "str"
+        || bare.starts_with("String")
+        || bare.starts_with("PathBuf")
+        || bare.starts_with("Option<String")
+        || bare.contains(" str")
+}

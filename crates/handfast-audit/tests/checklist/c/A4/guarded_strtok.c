@@ -1,0 +1,30 @@
+/* expect: A4=yes */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BOX "/srv/box"
+
+int main(void) {
+    const char *name = getenv("QUERY_STRING");
+    if (name == NULL)
+        return 1;
+    char copy[PATH_MAX];
+    snprintf(copy, sizeof copy, "%s", name);
+    for (char *part = strtok(copy, "/"); part != NULL; part = strtok(NULL, "/")) {
+        if (strcmp(part, "..") == 0 || strcmp(part, ".") == 0)
+            return 1;
+    }
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", BOX, name);
+    FILE *in = fopen(path, "r");
+    if (in == NULL)
+        return 1;
+    fclose(in);
+    return 0;
+}

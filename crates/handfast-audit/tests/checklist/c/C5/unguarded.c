@@ -1,0 +1,37 @@
+/* expect: C5=finding */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BOX "/srv/box"
+
+static int is_name(const char *name) {
+    size_t length = strlen(name);
+    if (length == 0 || length > 30)
+        return 0;
+    for (const char *p = name; *p; p++) {
+        if (*p < 'a' || *p > 'z')
+            return 0;
+    }
+    return 1;
+}
+
+int main(void) {
+    const char *name = getenv("QUERY_STRING");
+    if (name == NULL)
+        return 1;
+    if (!is_name(name))
+        return 1;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", BOX, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0)
+        return 1;
+    close(fd);
+    return 0;
+}

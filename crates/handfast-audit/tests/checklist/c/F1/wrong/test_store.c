@@ -1,0 +1,20 @@
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int save(const char *name, const char *text);
+void set_root(const char *path);
+
+#define SHARED "/tmp/store-test"
+
+static void test_save(void) {
+    mkdir(SHARED, 0755);
+    set_root(SHARED);
+    assert(save("a", "x") == 0);
+}
+
+int main(void) {
+    test_save();
+    return 0;
+}

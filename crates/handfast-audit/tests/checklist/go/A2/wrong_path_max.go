@@ -1,0 +1,24 @@
+// expect: A2=finding
+package main
+
+import (
+	"net/http"
+	"path/filepath"
+	"regexp"
+)
+
+const (
+	tiles   = "/var/cache/tiles"
+	maxName = 4096
+)
+
+var layerName = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+
+func tile(w http.ResponseWriter, r *http.Request) {
+	layer := r.PathValue("layer")
+	if len(layer) > maxName || !layerName.MatchString(layer) {
+		http.Error(w, "bad layer", http.StatusBadRequest)
+		return
+	}
+	http.ServeFile(w, r, filepath.Join(tiles, layer))
+}

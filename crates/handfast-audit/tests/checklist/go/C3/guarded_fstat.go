@@ -1,0 +1,35 @@
+// expect: C3=yes D2=yes
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"syscall"
+)
+
+const box = "/srv/box"
+
+var name = regexp.MustCompile(`^[a-z]{1,30}$`)
+
+func read(w http.ResponseWriter, r *http.Request) {
+	n := r.FormValue("name")
+	if !name.MatchString(n) {
+		http.Error(w, "bad", 400)
+		return
+	}
+	f, err := os.OpenFile(filepath.Join(box, n), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		http.NotFound(w, r)
+		return
+	}
+	io.Copy(w, f)
+}

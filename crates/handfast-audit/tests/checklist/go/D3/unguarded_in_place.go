@@ -1,0 +1,22 @@
+// expect: D3=finding
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+const box = "/srv/box"
+
+var name = regexp.MustCompile(`^[a-z]{1,30}$`)
+
+func save(w http.ResponseWriter, r *http.Request) {
+	n := r.FormValue("name")
+	if !name.MatchString(n) {
+		http.Error(w, "bad", 400)
+		return
+	}
+	os.WriteFile(filepath.Join(box, n), []byte(r.FormValue("text")), 0o600)
+}

@@ -1,0 +1,28 @@
+// expect: E1=yes
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+)
+
+const box = "/srv/box"
+
+var (
+	name = regexp.MustCompile(`^[a-z]{1,30}$`)
+	mu   sync.Mutex
+)
+
+func save(w http.ResponseWriter, r *http.Request) {
+	n := r.FormValue("name")
+	if !name.MatchString(n) {
+		http.Error(w, "bad", 400)
+		return
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	os.WriteFile(filepath.Join(box, n), []byte("x"), 0o600)
+}

@@ -1,0 +1,28 @@
+// expect: E3=finding
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+const clones = "/srv/clones"
+
+var name = regexp.MustCompile(`^[a-z]{1,30}$`)
+
+func sync(w http.ResponseWriter, r *http.Request) {
+	n := r.FormValue("repo")
+	dir := filepath.Join(clones, n)
+	switch r.FormValue("mode") {
+	case "make":
+		if !name.MatchString(n) {
+			http.Error(w, "bad", 400)
+			return
+		}
+		os.Mkdir(dir, 0o700)
+	case "drop":
+		os.RemoveAll(dir)
+	}
+}

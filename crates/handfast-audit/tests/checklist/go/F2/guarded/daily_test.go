@@ -1,0 +1,13 @@
+package daily
+
+import (
+	"testing"
+	"testing/synctest"
+)
+
+func TestAppend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(t.TempDir())
+		l.Append("acme", "x")
+	})
+}

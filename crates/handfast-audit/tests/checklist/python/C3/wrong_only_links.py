@@ -1,0 +1,19 @@
+# expect: C3=finding C2=yes
+import os
+import re
+import stat
+from flask import Flask, abort, request
+
+app = Flask(__name__)
+BOX = "/srv/box"
+
+
+@app.route("/read")
+def read():
+    name = request.args["name"]
+    if not re.fullmatch(r"[a-z]{1,30}", name):
+        abort(400)
+    path = os.path.join(BOX, name)
+    if stat.S_ISLNK(os.lstat(path).st_mode):
+        abort(400)
+    return open(path).read()

@@ -1,0 +1,15 @@
+# expect: D2=finding
+import os
+import re
+from flask import Flask, abort, request
+
+app = Flask(__name__)
+BOX = "/srv/box"
+
+
+@app.route("/read")
+def read():
+    name = request.args["name"]
+    if not re.fullmatch(r"[a-z]{1,30}", name):
+        abort(400)
+    return open(os.path.join(BOX, name)).read()

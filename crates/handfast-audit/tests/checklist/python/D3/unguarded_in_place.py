@@ -1,0 +1,17 @@
+# expect: D3=finding
+import os
+import re
+from flask import Flask, abort, request
+
+app = Flask(__name__)
+BOX = "/srv/box"
+
+
+@app.post("/save")
+def save():
+    name = request.form["name"]
+    if not re.fullmatch(r"[a-z]{1,30}", name):
+        abort(400)
+    with open(os.path.join(BOX, name), "wb") as handle:
+        handle.write(request.data)
+    return "ok"

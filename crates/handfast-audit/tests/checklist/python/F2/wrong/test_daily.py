@@ -1,0 +1,10 @@
+import datetime
+import daily
+
+
+def test_append(tmp_path, monkeypatch):
+    monkeypatch.setattr(daily, "ROOT", str(tmp_path))
+    (tmp_path / "acme").mkdir()
+    daily.append("acme", "x")
+    today = datetime.date.today().isoformat()
+    assert (tmp_path / "acme" / today).exists()

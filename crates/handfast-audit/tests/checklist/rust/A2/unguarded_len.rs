@@ -1,0 +1,15 @@
+// expect: A1=yes A2=finding
+
+use axum::extract::Path as Segment;
+use axum::http::StatusCode;
+use std::fs;
+use std::path::Path;
+
+const BOX: &str = "/srv/box";
+
+pub async fn read(Segment(name): Segment<String>) -> Result<Vec<u8>, StatusCode> {
+    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_lowercase()) {
+        return Err(StatusCode::BAD_REQUEST);
+    }
+    fs::read(Path::new(BOX).join(&name)).map_err(|_| StatusCode::NOT_FOUND)
+}

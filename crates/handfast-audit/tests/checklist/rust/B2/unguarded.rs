@@ -1,0 +1,18 @@
+// expect: B2=finding
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub struct Store {
+    root: PathBuf,
+}
+
+impl Store {
+    pub fn new(root: &Path) -> io::Result<Store> {
+        Ok(Store { root: fs::canonicalize(root)? })
+    }
+
+    pub fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        fs::read(self.root.join(name))
+    }
+}

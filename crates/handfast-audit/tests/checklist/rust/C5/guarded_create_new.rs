@@ -1,0 +1,26 @@
+// expect: C5=yes D2=yes
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use axum::extract::Path as Segment;
+use axum::http::StatusCode;
+use std::fs;
+use std::path::Path;
+
+const BOX: &str = "/srv/box";
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 30 && name.bytes().all(|b| b.is_ascii_lowercase())
+}
+
+pub async fn create(Segment(name): Segment<String>, body: String) -> Result<(), StatusCode> {
+    if !is_name(&name) {
+        return Err(StatusCode::BAD_REQUEST);
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(Path::new(BOX).join(&name))
+        .map_err(|_| StatusCode::CONFLICT)?;
+    file.write_all(body.as_bytes()).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
+}

@@ -1,0 +1,25 @@
+// expect: D1=yes
+use axum::extract::Path as Segment;
+use axum::http::StatusCode;
+use std::fs;
+use std::path::Path;
+
+const BOX: &str = "/srv/box";
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 30 && name.bytes().all(|b| b.is_ascii_lowercase())
+}
+
+pub async fn job(Segment(name): Segment<String>) -> Result<(), StatusCode> {
+    if !is_name(&name) {
+        return Err(StatusCode::BAD_REQUEST);
+    }
+    let path = Path::new(BOX).join(&name);
+    if fs::create_dir(&path).is_err() {
+        let info = fs::symlink_metadata(&path).map_err(|_| StatusCode::CONFLICT)?;
+        if info.file_type().is_symlink() || !info.is_dir() {
+            return Err(StatusCode::CONFLICT);
+        }
+    }
+    Ok(())
+}

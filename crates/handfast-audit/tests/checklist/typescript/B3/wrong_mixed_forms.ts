@@ -1,0 +1,15 @@
+// expect: B3=finding
+import express from "express";
+import fs from "fs";
+import path from "path";
+
+const ROOT = "/srv/site";
+const app = express();
+
+app.get("/page", (req, res) => {
+  const target = fs.realpathSync(path.join(ROOT, String(req.query.p)));
+  if (!target.startsWith(ROOT + "/")) {
+    return res.sendStatus(404);
+  }
+  res.sendFile(target);
+});

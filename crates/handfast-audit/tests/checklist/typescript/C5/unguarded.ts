@@ -1,0 +1,15 @@
+// expect: C5=finding
+import express from "express";
+import fs from "fs";
+import path from "path";
+
+const BOX = "/srv/box";
+
+express().post("/new/:name", (req, res) => {
+  const { name } = req.params;
+  if (!/^[a-z]{1,30}$/.test(name)) {
+    return res.sendStatus(400);
+  }
+  fs.writeFileSync(path.join(BOX, name), req.body);
+  res.sendStatus(201);
+});

@@ -1,0 +1,19 @@
+// expect: C5=finding
+import express from "express";
+import fs from "fs";
+import path from "path";
+
+const BOX = "/srv/box";
+
+express().post("/new/:name", (req, res) => {
+  const { name } = req.params;
+  if (!/^[a-z]{1,30}$/.test(name)) {
+    return res.sendStatus(400);
+  }
+  const target = path.join(BOX, name);
+  if (fs.existsSync(target)) {
+    return res.sendStatus(409);
+  }
+  fs.writeFileSync(target, req.body);
+  res.sendStatus(201);
+});

@@ -1,0 +1,20 @@
+// expect: D4=yes
+import express from "express";
+import fs from "fs";
+import path from "path";
+
+const BOX = "/srv/box";
+
+express().delete("/box/:name", (req, res) => {
+  const { name } = req.params;
+  if (!/^[a-z]{1,30}$/.test(name)) {
+    return res.sendStatus(400);
+  }
+  const target = path.join(BOX, name);
+  const info = fs.lstatSync(target);
+  if (info.isSymbolicLink() || !info.isFile()) {
+    return res.sendStatus(400);
+  }
+  fs.unlinkSync(target);
+  res.sendStatus(204);
+});

@@ -1,0 +1,22 @@
+// expect: E1=yes
+import { Mutex } from "async-mutex";
+import express from "express";
+import fs from "fs";
+import path from "path";
+
+const BOX = "/srv/box";
+const mutex = new Mutex();
+
+express().put("/save/:name", async (req, res) => {
+  const { name } = req.params;
+  if (!/^[a-z]{1,30}$/.test(name)) {
+    return res.sendStatus(400);
+  }
+  const release = await mutex.acquire();
+  try {
+    fs.writeFileSync(path.join(BOX, name), req.body);
+  } finally {
+    release();
+  }
+  res.sendStatus(204);
+});

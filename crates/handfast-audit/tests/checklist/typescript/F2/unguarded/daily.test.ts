@@ -1,0 +1,6 @@
+import { it } from "vitest";
+import { append } from "./daily";
+
+it("appends", () => {
+  append("acme", "x");
+});

@@ -1,0 +1,135 @@
+//! `audit` from day to day: changes, baselines, configuration, a file for the report.
+
+use std::time::Duration;
+
+use crate::support::{Run, Scratch};
+
+fn run(args: &[&str], input: &[u8]) -> Run {
+    Run::of(&[&["audit"], args].concat(), input, Duration::from_secs(60))
+}
+
+const GUARDED: &str = "import os
+import re
+from flask import Flask, abort, request, send_file
+
+app = Flask(__name__)
+ROOT = '/srv/files'
+
+
+@app.route('/get')
+def get():
+    name = request.args['name']
+    if not re.fullmatch('[a-z]{1,20}', name):
+        abort(400)
+    return send_file(os.path.join(ROOT, name))
+
+
+@app.route('/list')
+def listing():
+    return os.listdir(os.path.join(ROOT, request.args['dir']))
+";
+
+fn write(scratch: &Scratch, name: &str, text: &str) -> String {
+    scratch.file(name, text).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_guard_that_a_change_removes_is_a_finding_and_the_rest_is_not() {
+    let scratch = Scratch::new();
+    let guard = "    if not re.fullmatch('[a-z]{1,20}', name):\n        abort(400)\n";
+    let file = write(&scratch, "app.py", &GUARDED.replace(guard, ""));
+    let diff = format!(
+        "--- {file}\n+++ {file}\n@@ -11,4 +11,2 @@ def get():\n     name = request.args['name']\n-    if not re.fullmatch('[a-z]{{1,20}}', name):\n-        abort(400)\n     return send_file(os.path.join(ROOT, name))\n"
+    );
+    let found = run(&["--diff", "-"], diff.as_bytes());
+    assert_eq!(found.code, 1, "{found:?}");
+    let text = found.text();
+    assert!(text.contains("app.py:12"), "{text}");
+    assert!(
+        !text.contains("os.listdir"),
+        "an untouched function: {text}"
+    );
+    let none = run(&["--diff", "-"], b"");
+    assert_eq!(none.code, 0, "{none:?}");
+}
+
+#[test]
+fn a_baseline_shows_what_is_new() {
+    let scratch = Scratch::new();
+    let file = write(&scratch, "app.py", GUARDED);
+    let baseline = scratch.at("known").to_str().unwrap().to_owned();
+    let written = run(&["--write-baseline", &baseline, "--", &file], b"");
+    assert_eq!(written.code, 0, "{written:?}");
+    let quiet = run(&["--baseline", &baseline, "--", &file], b"");
+    assert_eq!(quiet.code, 0, "{quiet:?}");
+    // Moved lines change nothing; a new operation does.
+    write(&scratch, "app.py", &format!("# moved\n\n{GUARDED}"));
+    let moved = run(&["--baseline", &baseline, "--", &file], b"");
+    assert_eq!(moved.code, 0, "{moved:?}");
+    let more = format!(
+        "{GUARDED}\n\n@app.route('/drop')\ndef drop():\n    os.remove(os.path.join(ROOT, request.args['f']))\n"
+    );
+    write(&scratch, "app.py", &more);
+    let new = run(&["--baseline", &baseline, "--", &file], b"");
+    assert_eq!(new.code, 1, "{new:?}");
+    assert!(new.text().contains("os.remove"));
+    let wrong = write(&scratch, "no-baseline", "something else\n");
+    assert_eq!(run(&["--baseline", &wrong, "--", &file], b"").code, 2);
+}
+
+#[test]
+fn a_configuration_declares_and_a_misspelt_one_is_refused() {
+    let scratch = Scratch::new();
+    let code = "import os\n\ndef save(base, name, body):\n    with open(os.path.join(base, name), 'w') as out:\n        out.write(body)\n";
+    let file = write(&scratch, "store.py", code);
+    let bare = run(&["--", &file], b"");
+    assert!(bare.text().contains("trusted-root-undeclared"), "{bare:?}");
+    let config = write(
+        &scratch,
+        "audit.toml",
+        "[audit]\nroot = \"base\"\ninput = [\"name\"]\n\n[[audit.control]]\nitem = \"C5\"\nowner = \"@ops\"\nreason = \"one mount per tenant\"\n",
+    );
+    let found = run(&["--config", &config, "--", &file], b"");
+    assert_eq!(found.code, 1, "{found:?}");
+    let text = found.text();
+    assert!(text.contains("Trusted root: base"), "{text}");
+    assert!(
+        text.contains("C5: N/A because one mount per tenant (@ops)"),
+        "{text}"
+    );
+    let wrong = write(&scratch, "wrong.toml", "[audit]\nroots = \"base\"\n");
+    let refused = run(&["--config", &wrong, "--", &file], b"");
+    assert_eq!(refused.code, 2, "{refused:?}");
+}
+
+#[test]
+fn the_report_goes_into_a_file_if_asked() {
+    let scratch = Scratch::new();
+    let file = write(&scratch, "app.py", GUARDED);
+    let report = scratch.at("report.json").to_str().unwrap().to_owned();
+    let found = run(
+        &["--format", "json", "--output-file", &report, "--", &file],
+        b"",
+    );
+    assert_eq!(found.code, 1, "{found:?}");
+    assert!(found.text().is_empty());
+    let text = std::fs::read_to_string(report).unwrap();
+    assert!(text.starts_with('{') && text.contains("\"verdict\""));
+}
+
+#[test]
+fn an_acceptance_that_nobody_answers_for_is_a_finding() {
+    let scratch = Scratch::new();
+    let text = GUARDED.replace(
+        "@app.route('/list')",
+        "# handfast-accept: D2 reason=\"read only\"\n@app.route('/list')",
+    );
+    let file = write(&scratch, "app.py", &text);
+    let found = run(&["--", &file], b"");
+    assert!(
+        found
+            .text()
+            .contains("D2 an acceptance names no owner or no reason"),
+        "{found:?}"
+    );
+}
