@@ -4,7 +4,7 @@
 //! $ cargo run --ignore-rust-version --features interpreter --example program -- project tidy.py
 //! ```
 //!
-//! The program sees the directory as `/work`. Its changes are kept in an overlay in memory, secrets are
+//! The program sees the directory as `/project`. Its changes are kept in an overlay in memory, secrets are
 //! out of its reach, and it may use one mebibyte.
 #![allow(
     clippy::disallowed_methods,
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (Some(dir), Some(program)) = (arguments.next(), arguments.next()) else {
         return Err("usage: program DIRECTORY FILE.py".into());
     };
-    let mount = MountSpec::new(dir, VirtualPath::parse("/work")?)
+    let mount = MountSpec::new(dir, VirtualPath::parse("/project")?)
         .mode(Mode::Memory)
         .protect(Protect::preset("workspace")?)
         .quota(Quota {

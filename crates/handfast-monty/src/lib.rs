@@ -1,6 +1,6 @@
 //! Monty's filesystem calls, served from a Handfast session.
 //!
-//! [Monty](https://docs.rs/monty-types) runs Python and performs no I/O: it stops with an
+//! Monty runs Python and performs no I/O: it stops with an
 //! [`OsFunctionCall`](monty_types::OsFunctionCall) and goes on with what the host answers.
 //! [`MontyFiles`] answers the twenty calls that are about files with the return values, exceptions
 //! and words that Monty's own backend has, and everything a session adds: overlays that last,

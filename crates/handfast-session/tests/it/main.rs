@@ -23,3 +23,4 @@ mod protect;
 mod siege;
 mod support;
 mod told;
+mod tree_model;
