@@ -76,4 +76,5 @@ person("session", "--state", state, "commit", "--yes", "review")
 assert "hello, {name}" in content("src/main.py") and content("CHANGES.md")
 shown = person("log", "show", os.path.join(state, "logs", "mcp-0"))
 assert "scripted-agent 1 / edit_file" in shown and "DENIED" in shown
+person("log", "grep", os.path.join(state, "logs", "mcp-0"), "--denied")
 person("log", "verify", os.path.join(state, "logs", "mcp-0"))
