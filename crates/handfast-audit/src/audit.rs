@@ -210,7 +210,7 @@ fn one_file(
     is_named: bool,
 ) -> Found {
     let source = program.file(file);
-    if !mentions_sink(source, knowledge) {
+    if !mentions_sink(source, knowledge) && !hands_on(program, called, file) {
         return Found::Nothing;
     }
     let declared = declared_in(source, options);
@@ -351,6 +351,19 @@ fn has_source(function: &crate::ir::Function) -> bool {
                 .as_deref()
                 .is_some_and(|ty| ty.contains("Request") || ty.contains("Context"))
     }) || &*function.name == "main"
+}
+
+/// Takes something from outside and calls what works on files elsewhere.
+fn hands_on(program: &Program, called: &CallGraph, file: u32) -> bool {
+    const WORDS: [&str; 8] = [
+        "request", "Request", "req.", "argv", "Args", "ctx.", "params", "args",
+    ];
+    let source = program.file(file);
+    let functions = 0..source.module.functions.len();
+    WORDS.iter().any(|word| source.text.contains(word))
+        && functions
+            .filter_map(|index| u32::try_from(index).ok())
+            .any(|index| called.reaches((file, index)))
 }
 
 /// The cheap question first: does any name of a sink occur at all?

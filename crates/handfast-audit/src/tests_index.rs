@@ -133,7 +133,7 @@ pub(crate) fn is_test_path(path: &str) -> bool {
         || name.contains("_test.")
         || name.contains(".test.")
         || name.contains(".spec.")
-        || name == "conftest.py"
+        || matches!(name, "conftest.py" | "tests.rs")
 }
 
 impl TestIndex {

@@ -185,3 +185,105 @@ fn threads_do_not_change_the_output() {
     assert_eq!(one, formats(2));
     assert_eq!(one, formats(8));
 }
+
+/// Empty lines, line ends and a comment at the top change no answer of any program.
+#[test]
+fn reformatting_changes_no_answer() {
+    let mut wrong = Vec::new();
+    for (case, files) in cases() {
+        let plain = answers(&run(&files, 1));
+        let forms: [fn(&str) -> String; 3] = [
+            |text| text.replace("\n\n", "\n\n\n\n"),
+            |text| text.replace('\n', "\r\n"),
+            |text| format!("\n\n{text}\n\n"),
+        ];
+        for (index, form) in forms.iter().enumerate() {
+            let texts: Vec<(String, String)> = files
+                .iter()
+                .map(|(name, text)| (name.clone(), form(text)))
+                .collect();
+            let again: Vec<(String, &str)> = texts
+                .iter()
+                .map(|(name, text)| (name.clone(), text.as_str()))
+                .collect();
+            if answers(&run(&again, 1)) != plain {
+                wrong.push(format!("{case}: form {index}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Names of local variables carry no meaning.
+#[test]
+fn renaming_variables_changes_no_answer() {
+    const NAMES: [(&str, &str); 8] = [
+        ("target", "zeta"),
+        ("relative", "rho"),
+        ("slug", "sigma"),
+        ("layer", "lambda1"),
+        ("here", "eta"),
+        ("info", "omega"),
+        ("repo", "pi"),
+        ("day", "delta"),
+    ];
+    let rename = |text: &str| {
+        let mut out = String::new();
+        let mut word = String::new();
+        let mut before = ' ';
+        for c in text.chars().chain(['\0']) {
+            if c.is_alphanumeric() || c == '_' {
+                word.push(c);
+                continue;
+            }
+            // A field, a keyword argument or text in quotes is no variable.
+            let is_plain = !matches!(before, '.' | '"' | '\'' | '/' | ':' | '%' | '<');
+            let new = NAMES.iter().find(|(old, _)| *old == word);
+            match new {
+                Some((_, new)) if is_plain && !matches!(c, '"' | '\'' | ':' | '/') => {
+                    out.push_str(new);
+                }
+                _ => out.push_str(&word),
+            }
+            word.clear();
+            before = c;
+            if c != '\0' {
+                out.push(c);
+            }
+        }
+        out
+    };
+    let mut wrong = Vec::new();
+    let mut changed = 0;
+    for (case, files) in cases() {
+        // Declared types and destructured fields tie a variable to a name elsewhere.
+        let ties = |text: &str| {
+            NAMES
+                .iter()
+                .any(|(old, _)| text.contains(&format!("{old}:")))
+        };
+        if files
+            .iter()
+            .any(|(_, text)| ties(text) || text.contains("const {"))
+        {
+            continue;
+        }
+        let texts: Vec<(String, String)> = files
+            .iter()
+            .map(|(name, text)| (name.clone(), rename(text)))
+            .collect();
+        if texts.iter().zip(&files).all(|(new, old)| new.1 == old.1) {
+            continue;
+        }
+        changed += 1;
+        let again: Vec<(String, &str)> = texts
+            .iter()
+            .map(|(name, text)| (name.clone(), text.as_str()))
+            .collect();
+        if answers(&run(&again, 1)) != answers(&run(&files, 1)) {
+            wrong.push(case);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(changed > 80, "only {changed} programs have such a name");
+}

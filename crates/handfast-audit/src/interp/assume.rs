@@ -415,6 +415,14 @@ impl Interp<'_> {
             return;
         }
         let (root, has_sep) = self.prefix_root(prefix);
+        // `(target + sep).startswith(root)`: the target with its end made plain.
+        let subject = match self.terms.get(subject) {
+            Term::Concat(parts) => match parts.as_slice() {
+                [base, sep] if self.is_separator(*sep) => *base,
+                _ => subject,
+            },
+            _ => subject,
+        };
         self.contained(subject, root, has_sep, state, at);
     }
 
@@ -439,8 +447,19 @@ impl Interp<'_> {
                 _ => (prefix, false),
             },
             Term::Phi(parts) => {
-                let all = parts.iter().all(|part| self.prefix_root(*part).1);
-                (prefix, all)
+                let ends: Vec<(Vid, bool)> =
+                    parts.iter().map(|part| self.prefix_root(*part)).collect();
+                // `if not root.endswith(sep): root += sep`: the one or the other.
+                let base = ends.iter().find(|(_, has)| *has).map(|(base, _)| *base);
+                let added = base.is_some_and(|base| {
+                    parts
+                        .iter()
+                        .all(|part| *part == base || self.prefix_root(*part) == (base, true))
+                });
+                match base {
+                    Some(base) if added => (base, true),
+                    _ => (prefix, ends.iter().all(|(_, has)| *has)),
+                }
             }
             _ => (prefix, false),
         }

@@ -312,6 +312,10 @@ pub(crate) const FILES: &[(&str, &str)] = &[
         include_str!("go/A4/unguarded_concat.go"),
     ),
     (
+        "go/A4/unguarded_upload.go",
+        include_str!("go/A4/unguarded_upload.go"),
+    ),
+    (
         "go/A4/wrong_clean_only.go",
         include_str!("go/A4/wrong_clean_only.go"),
     ),
@@ -606,8 +610,16 @@ pub(crate) const FILES: &[(&str, &str)] = &[
         include_str!("python/A4/guarded_segments.py"),
     ),
     (
+        "python/A4/unguarded_django_view.py",
+        include_str!("python/A4/unguarded_django_view.py"),
+    ),
+    (
         "python/A4/unguarded_fstring.py",
         include_str!("python/A4/unguarded_fstring.py"),
+    ),
+    (
+        "python/A4/unguarded_request_handler.py",
+        include_str!("python/A4/unguarded_request_handler.py"),
     ),
     (
         "python/A4/wrong_basename_only.py",
@@ -666,12 +678,24 @@ pub(crate) const FILES: &[(&str, &str)] = &[
         include_str!("python/B2/wrong_after_realpath.py"),
     ),
     (
+        "python/B3/guarded_added_separator.py",
+        include_str!("python/B3/guarded_added_separator.py"),
+    ),
+    (
         "python/B3/guarded_parents.py",
         include_str!("python/B3/guarded_parents.py"),
     ),
     (
         "python/B3/guarded_relative_to.py",
         include_str!("python/B3/guarded_relative_to.py"),
+    ),
+    (
+        "python/B3/guarded_two_files/app.py",
+        include_str!("python/B3/guarded_two_files/app.py"),
+    ),
+    (
+        "python/B3/guarded_two_files/storage.py",
+        include_str!("python/B3/guarded_two_files/storage.py"),
     ),
     (
         "python/B3/unguarded.py",
@@ -684,6 +708,14 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     (
         "python/B3/wrong_prefix.py",
         include_str!("python/B3/wrong_prefix.py"),
+    ),
+    (
+        "python/B3/wrong_two_files/app.py",
+        include_str!("python/B3/wrong_two_files/app.py"),
+    ),
+    (
+        "python/B3/wrong_two_files/storage.py",
+        include_str!("python/B3/wrong_two_files/storage.py"),
     ),
     (
         "python/C1/guarded_walk.py",
@@ -960,6 +992,10 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     (
         "rust/A4/unguarded_format.rs",
         include_str!("rust/A4/unguarded_format.rs"),
+    ),
+    (
+        "rust/A4/unguarded_rocket.rs",
+        include_str!("rust/A4/unguarded_rocket.rs"),
     ),
     (
         "rust/A4/wrong_lexical_starts_with.rs",
@@ -1272,6 +1308,10 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     (
         "typescript/A4/guarded_resolve_prefix.ts",
         include_str!("typescript/A4/guarded_resolve_prefix.ts"),
+    ),
+    (
+        "typescript/A4/unguarded_static_factory.ts",
+        include_str!("typescript/A4/unguarded_static_factory.ts"),
     ),
     (
         "typescript/A4/unguarded_template.ts",
