@@ -30,7 +30,7 @@ pub(crate) struct Reaper {
 #[derive(Debug, Default)]
 struct Inner {
     /// By inode: the process, and what ends with it.
-    holders: HashMap<u64, (Arc<Process>, Vec<LeaseHandle>)>,
+    holders: HashMap<u64, (Arc<Process>, HashSet<LeaseHandle>)>,
     ends: BinaryHeap<Reverse<(u64, LeaseHandle)>>,
     /// Ended, and still in the heap.
     forgotten: HashSet<LeaseHandle>,
@@ -93,7 +93,7 @@ impl Reaper {
         if let Some(process) = holder {
             let inode = process.id().inode;
             if let Some((_, leases)) = inner.holders.get_mut(&inode) {
-                leases.push(handle.clone());
+                leases.insert(handle.clone());
             } else {
                 epoll::add(
                     &self.epoll,
@@ -101,7 +101,7 @@ impl Reaper {
                     epoll::EventData::new_u64(inode),
                     epoll::EventFlags::IN,
                 )?;
-                let waiting = (Arc::clone(process), vec![handle.clone()]);
+                let waiting = (Arc::clone(process), HashSet::from([handle.clone()]));
                 inner.holders.insert(inode, waiting);
             }
         }
@@ -131,7 +131,7 @@ impl Reaper {
         if let Some(process) = holder {
             let inode = process.id().inode;
             let empty = inner.holders.get_mut(&inode).is_some_and(|(_, leases)| {
-                leases.retain(|other| other != handle);
+                leases.remove(handle);
                 leases.is_empty()
             });
             if empty && let Some((process, _)) = inner.holders.remove(&inode) {

@@ -195,6 +195,9 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         }
     }
 
+    if options.fence == Fence::Process {
+        raise_descriptor_limit();
+    }
     let wall = match options.fence {
         Fence::Process => hardening.harden_process(),
         Fence::Thread => hardening.harden_thread(),
@@ -247,6 +250,20 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     broker.restore()?;
     Running::new(broker, listener, log_dir, options.probe)
         .map_err(|error| StartError::failed("the first threads", error))
+}
+
+/// A connection costs two descriptors and a draft two more; the usual soft limit of 1024 is for
+/// programs that use `select`. Where it cannot be raised, fewer connections are served.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    if let Err(errno) = setrlimit(Resource::Nofile, raised) {
+        crate::complain(&format!("the limit of descriptors stays: {errno}"));
+    }
 }
 
 /// A directory of ours, closed to others.
