@@ -34,6 +34,7 @@ impl Session {
             self.refuse_mount_point(to)?;
             require_one_mount(source, target)?;
             require_same_rules(source, target, mode)?;
+            require_dirs(source, target, mode)?;
             source.mount.layer.rename(&source.path, &target.path, mode)
         })
     }
@@ -50,6 +51,7 @@ impl Session {
         self.act_on_two(from, to, |source, target, _| {
             require_one_mount(source, target)?;
             judge_names(source, Access::Change)?;
+            refuse_stand_in(target)?;
             source.mount.layer.hard_link(&source.path, &target.path)
         })
     }
@@ -125,6 +127,32 @@ fn require_one_mount(source: &Place<'_>, target: &Place<'_>) -> Result<(), Error
         "the two ends lie in different mounts; copy and remove instead",
     )
     .because(Reason::TwoMounts))
+}
+
+/// Nothing but a directory comes under a name that is kept for one.
+pub(super) fn refuse_stand_in(place: &Place<'_>) -> Result<(), Error> {
+    if place.mount.rules.keeps_for_a_directory(&place.path) {
+        return Err(would_lose(
+            "a file here would lead git away from its protected settings; only a directory may be \
+             made under this name",
+        ));
+    }
+    Ok(())
+}
+
+/// What a rename brings under a name is a directory, where the name is kept for one.
+fn require_dirs(source: &Place<'_>, target: &Place<'_>, mode: RenameMode) -> Result<(), Error> {
+    let is_dir = |place: &Place<'_>| {
+        let status = place.mount.layer.symlink_metadata(&place.path);
+        status.is_ok_and(|status| status.is_dir())
+    };
+    if !is_dir(source) {
+        refuse_stand_in(target)?;
+    }
+    if mode == RenameMode::Exchange && !is_dir(target) {
+        refuse_stand_in(source)?;
+    }
+    Ok(())
 }
 
 /// Nothing below gains or loses a rule. Both names themselves were judged: neither is protected.

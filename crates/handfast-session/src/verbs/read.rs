@@ -5,6 +5,7 @@ use std::io::Read;
 
 use handfast::{ErrorKind, Metadata, Verb, Version};
 
+use super::names::refuse_stand_in;
 use crate::error::Error;
 use crate::file::SessionFile;
 use crate::mount::Route;
@@ -128,6 +129,7 @@ impl Session {
                 refuse_new(place)?;
                 inner = inner.create(false);
             }
+            refuse_stand_in(place)?;
             judge_names(place, Access::Change)?;
             let opened = place.mount.layer.open_write(&place.path, inner)?;
             place

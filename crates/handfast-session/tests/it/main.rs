@@ -12,6 +12,7 @@
 )]
 #![cfg(all(target_os = "linux", not(handfast_unsupported)))]
 
+mod attacks;
 mod commit;
 mod foreign;
 mod model;
