@@ -10,7 +10,7 @@ use handfast::{
 };
 
 use crate::error::Error;
-use crate::meter::{Account, FileMeter, Key};
+use crate::meter::{Account, FileMeter, Key, Making};
 use crate::options::OpenOptions;
 use crate::overlay::Overlay;
 pub(crate) use crate::overlay::{Put, Source};
@@ -97,7 +97,7 @@ impl Layer {
                 let open = || Ok(root.open_with(path, how.to_library())?);
                 let file = if how.create || how.create_new {
                     let len = root.symlink_metadata(path).map_or(0, |old| old.len);
-                    account.around_making(root, *mount, path, len, open)?
+                    account.around_making(root, *mount, path, (len, Making::InPlace), open)?
                 } else {
                     open()?
                 };
@@ -143,7 +143,7 @@ impl Layer {
                 mount,
             } => {
                 let len = source.len()?;
-                account.around_making(root, *mount, path, len, || {
+                account.around_making(root, *mount, path, (len, Making::Replaces), || {
                     write_direct(root, path, source, put, options)
                 })
             }
@@ -160,7 +160,9 @@ impl Layer {
             } => {
                 let old = root.symlink_metadata(path).map_or(0, |old| old.len);
                 let len = old.saturating_add(data.len() as u64);
-                account.around_making(root, *mount, path, len, || Ok(root.append(path, data)?))
+                account.around_making(root, *mount, path, (len, Making::InPlace), || {
+                    Ok(root.append(path, data)?)
+                })
             }
             Self::Overlay(overlay) => overlay.append(path, data),
         }
@@ -172,7 +174,7 @@ impl Layer {
                 root,
                 account,
                 mount,
-            } => account.around_making(root, *mount, path, 0, || {
+            } => account.around_making(root, *mount, path, (0, Making::Replaces), || {
                 match mode {
                     Some(mode) => root.create_dir_with(path, mode)?,
                     None => root.create_dir(path)?,
@@ -189,7 +191,9 @@ impl Layer {
                 root,
                 account,
                 mount,
-            } => account.around_making(root, *mount, path, 0, || Ok(root.symlink(target, path)?)),
+            } => account.around_making(root, *mount, path, (0, Making::Replaces), || {
+                Ok(root.symlink(target, path)?)
+            }),
             Self::Overlay(overlay) => overlay.symlink(target, path),
         }
     }
@@ -252,7 +256,11 @@ impl Layer {
 
     pub(crate) fn hard_link(&self, source: &RelPath, new: &RelPath) -> Result<(), Error> {
         match self {
-            Self::Direct { root, .. } => Ok(root.hard_link(source, new)?),
+            Self::Direct {
+                root,
+                account,
+                mount,
+            } => account.around_linking(root, *mount, source, || Ok(root.hard_link(source, new)?)),
             Self::Overlay(_) => Err(unsupported("hard links")),
         }
     }

@@ -52,6 +52,15 @@ pub struct Used {
     pub handles: u64,
 }
 
+/// What becomes of what stands under a name while something is made there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Making {
+    /// Another object takes its place.
+    Replaces,
+    /// It is changed itself.
+    InPlace,
+}
+
 /// The account of a session.
 pub(crate) struct Account {
     gate: Gate<Books>,
@@ -277,13 +286,14 @@ impl Account {
     }
 
     /// Makes something under a path of a directory of the host: charged as pending, made, and then
-    /// charged to the object it became. `len` is the length it will have.
+    /// charged to the object it became. `len` is the length it will have, and `how` says what
+    /// becomes of what stands there.
     pub(crate) fn around_making<T>(
         &self,
         root: &Root,
         mount: u32,
         path: &RelPath,
-        len: u64,
+        (len, how): (u64, Making),
         make: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         if !self.counting {
@@ -292,22 +302,32 @@ impl Account {
         let turn = self.turn()?;
         let old = root.symlink_metadata(path).ok();
         let old_key = old.as_ref().map(|old| Key::of(mount, old));
+        // What is replaced and has other names lives on under them, with what it was charged.
+        let lives_on =
+            how == Making::Replaces && old.as_ref().is_some_and(Metadata::has_other_names);
         let place = path.as_bytes().to_vec();
         {
             let mut books = turn.state();
             let known = old_key.and_then(|key| books.charges.get(&key)).copied();
             let replaced = known.unwrap_or_default();
             let base = match (known, &old) {
+                _ if lives_on => 0,
                 (Some(known), _) => known.base,
                 (None, Some(old)) if old.is_file() => old.len,
                 _ => 0,
             };
+            let is_new = old.is_none() || lives_on;
             let new = Charge {
                 base,
                 bytes: len.saturating_sub(base),
-                inodes: if old.is_some() { replaced.inodes } else { 1 },
+                inodes: if is_new { 1 } else { replaced.inodes },
             };
-            self.check(&books, mount, len, replaced, new, Charge::default())?;
+            if lives_on {
+                let name = replaced.one_name();
+                self.check(&books, mount, len, Charge::default(), new, name)?;
+            } else {
+                self.check(&books, mount, len, replaced, new, Charge::default())?;
+            }
             books.enter(Entry::Pending(mount, place.clone(), new))?;
         }
         let made = make();
@@ -322,7 +342,7 @@ impl Account {
                         charge.bytes = charge.bytes.max(now.len.saturating_sub(charge.base));
                     }
                     if let Some(old) = old_key.filter(|old| *old != key) {
-                        books.enter(Entry::Clear(old))?;
+                        books.name_gone(old, lives_on)?;
                     }
                     books.enter(Entry::Set(key, charge))?;
                 }
@@ -348,16 +368,55 @@ impl Account {
         let turn = self.turn()?;
         let old = root.symlink_metadata(path).ok();
         let removed = remove()?;
-        if let Some(old) = old
-            && !old.has_other_names()
-        {
-            let mut books = turn.state();
+        if let Some(old) = old {
             let key = Key::of(mount, &old);
-            if books.charges.contains_key(&key) {
-                books.enter(Entry::Clear(key))?;
+            // Renaming one name of a file over another does nothing.
+            let now = root.symlink_metadata(path);
+            if now.is_ok_and(|now| old.has_other_names() && Key::of(mount, &now) == key) {
+                return Ok(removed);
             }
+            turn.state().name_gone(key, old.has_other_names())?;
         }
         Ok(removed)
+    }
+
+    /// Gives a file another name, which counts as a file.
+    pub(crate) fn around_linking(
+        &self,
+        root: &Root,
+        mount: u32,
+        source: &RelPath,
+        link: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if !self.counting {
+            return link();
+        }
+        let turn = self.turn()?;
+        let Ok(file) = root.symlink_metadata(source) else {
+            return link();
+        };
+        let key = Key::of(mount, &file);
+        let known = turn.state().charges.get(&key).copied();
+        let old = known.unwrap_or(Charge {
+            base: file.len,
+            ..Charge::default()
+        });
+        let new = Charge {
+            inodes: old.inodes + 1,
+            ..old
+        };
+        {
+            let mut books = turn.state();
+            self.check(&books, mount, file.len, old, new, Charge::default())?;
+            books.enter(Entry::Set(key, new))?;
+        }
+        link().inspect_err(|_| {
+            // At worst the charge is too high.
+            drop(turn.state().enter(match known {
+                Some(known) => Entry::Set(key, known),
+                None => Entry::Clear(key),
+            }));
+        })
     }
 
     /// Settles what somebody who died was about to make.

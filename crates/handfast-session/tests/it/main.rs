@@ -21,6 +21,7 @@ mod mounts;
 mod overlay;
 mod places;
 mod protect;
+mod quota;
 mod siege;
 mod support;
 mod told;
