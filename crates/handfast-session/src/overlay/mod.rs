@@ -16,6 +16,7 @@ mod discard;
 mod items;
 mod look;
 mod record;
+mod remove;
 mod rename;
 mod snapshot;
 mod store;

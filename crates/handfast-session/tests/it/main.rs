@@ -15,6 +15,7 @@
 mod attacks;
 mod commit;
 mod foreign;
+mod late;
 mod model;
 mod modes;
 mod mounts;
