@@ -35,6 +35,11 @@ impl Session {
             require_one_mount(source, target)?;
             require_same_rules(source, target, mode)?;
             require_dirs(source, target, mode)?;
+            // A commit may give the content a name of its own.
+            judge_names(source, Access::Change)?;
+            if mode == RenameMode::Exchange {
+                judge_names(target, Access::Change)?;
+            }
             source.mount.layer.rename(&source.path, &target.path, mode)
         })
     }

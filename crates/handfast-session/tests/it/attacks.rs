@@ -103,3 +103,59 @@ fn only_a_directory_is_made_under_the_name_of_git() {
         plain.write("/sub/.git", text).unwrap();
     }
 }
+
+#[test]
+fn a_refused_commit_copies_nothing_that_is_denied() {
+    let s = Scratch::new();
+    s.file(".env", "SECRET").file("y", "y").file("z", "z");
+    std::fs::hard_link(s.at(".env"), s.at("x")).unwrap();
+    let session = s.protected(Mode::Overlay, Protect::new().with_deny(".env"));
+    assert_eq!(kind(session.read("/x")), ErrorKind::Denied);
+    for (from, to, how) in [
+        ("/x", "/y", RenameMode::Replace),
+        ("/x", "/new", RenameMode::NoReplace),
+        ("/x", "/y", RenameMode::Exchange),
+        ("/y", "/x", RenameMode::Exchange),
+    ] {
+        assert_eq!(
+            kind(session.rename(from, to, how)),
+            ErrorKind::Denied,
+            "{from} {to}"
+        );
+    }
+    session.rename("/z", "/y", RenameMode::Replace).unwrap();
+    s.file("y", "foreign");
+    let report = session
+        .commit(&CommitOptions::default(), &mut |_, _| {})
+        .unwrap();
+    assert!(report.committed.is_empty() && !report.conflicts.is_empty());
+    assert_eq!(
+        session.usage().unwrap()[0].used.bytes,
+        0,
+        "nothing was copied up"
+    );
+    assert_eq!(session.read("/y").unwrap(), b"z");
+    s.file("y", "y");
+}
+
+#[test]
+fn a_file_that_a_rule_came_to_cover_is_not_copied_by_a_commit() {
+    let s = Scratch::new();
+    s.file("x", "not a secret yet")
+        .file("y", "y")
+        .file("z", "z");
+    let session = s.protected(Mode::Overlay, Protect::new().with_deny(".env"));
+    session.rename("/x", "/y", RenameMode::Replace).unwrap();
+    session.write("/z", "changed").unwrap();
+    std::fs::hard_link(s.at("x"), s.at(".env")).unwrap();
+    let report = session
+        .commit(&CommitOptions::default(), &mut |_, _| {})
+        .unwrap();
+    assert!(report.committed.is_empty(), "{report:?}");
+    assert_eq!(report.conflicts[0].0, v("/y"), "{report:?}");
+    assert_eq!(
+        (s.read("x"), s.read("y")),
+        ("not a secret yet".into(), "y".into())
+    );
+    assert_eq!(kind(session.read("/y")), ErrorKind::Denied);
+}
