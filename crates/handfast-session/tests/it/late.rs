@@ -55,3 +55,75 @@ fn conditional_changes_lose_nothing_to_a_race() {
     }
     assert!(done >= 25 && done + noticed == 200, "{done} {noticed}");
 }
+
+#[test]
+fn a_resumed_commit_does_not_move_what_others_put_there() {
+    for exchange in [false, true] {
+        let s = Scratch::new();
+        s.file("a", "seen").file("c", "other");
+        let session = s.session(Mode::Overlay);
+        let (to, how) = match exchange {
+            false => ("/b", RenameMode::NoReplace),
+            true => ("/c", RenameMode::Exchange),
+        };
+        session.rename("/a", to, how).unwrap();
+        let died = catch_unwind(AssertUnwindSafe(|| {
+            session.commit(&CommitOptions::default(), &mut |_, _| panic!("killed"))
+        }));
+        assert!(died.is_err());
+        drop(session);
+        s.file("a", "written by somebody else");
+        let session = s.catalogue().open("s").unwrap();
+        session.mend().unwrap();
+        assert_eq!(s.read("a"), "written by somebody else", "{exchange}");
+        assert!(!s.at("b").exists(), "{:?}", s.tree());
+        assert!(
+            !session.diff().unwrap().is_empty(),
+            "it is still to be decided"
+        );
+        assert!(!commit(&session).conflicts.is_empty());
+    }
+}
+
+#[test]
+fn a_change_between_prepare_and_a_move_is_a_conflict() {
+    for (exchange, swap) in [(false, false), (false, true), (true, false), (true, true)] {
+        let s = Scratch::new();
+        s.file("a", "seen").file("c", "other").file("d", "d");
+        let session = s.session(Mode::Overlay);
+        match exchange {
+            false => session.rename("/a", "/b", RenameMode::NoReplace).unwrap(),
+            true => session.rename("/a", "/c", RenameMode::Exchange).unwrap(),
+        }
+        // Beside it, something that is done all the same.
+        session.rename("/d", "/e", RenameMode::NoReplace).unwrap();
+        let (a, theirs) = (s.at("a"), s.top.join("theirs"));
+        let mut once = true;
+        let mut change = |_: usize, _: usize| {
+            if !std::mem::take(&mut once) {
+                return;
+            }
+            if swap {
+                std::fs::write(&theirs, "seen").unwrap();
+                std::fs::rename(&theirs, &a).unwrap();
+            } else {
+                std::fs::write(&a, "foreign").unwrap();
+            }
+        };
+        let report = session
+            .commit(&CommitOptions::default(), &mut change)
+            .unwrap();
+        let conflicts: Vec<String> = report.conflicts.iter().map(|c| c.0.to_string()).collect();
+        let at = if exchange { "/c" } else { "/b" };
+        assert!(conflicts.iter().any(|path| path == at), "{report:?}");
+        let left = if swap { "seen" } else { "foreign" };
+        assert_eq!(s.read("a"), left, "{exchange} {swap}");
+        assert_eq!(s.read("e"), "d", "{:?}", s.tree());
+        assert!(!s.at("b").exists());
+        assert!(
+            !s.tree().keys().any(|name| name.starts_with(".handfast")),
+            "{:?}",
+            s.tree()
+        );
+    }
+}

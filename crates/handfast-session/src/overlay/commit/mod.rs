@@ -8,6 +8,7 @@
 
 mod after;
 mod choice;
+mod early;
 mod plan;
 mod prepare;
 mod roll;
