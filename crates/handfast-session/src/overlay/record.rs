@@ -36,8 +36,10 @@ pub(crate) fn of_tree(tree: &Tree) -> Vec<Vec<u8>> {
             Now::Dir(dir) => Entry {
                 was: entry.was.clone(),
                 now: Now::Dir(DirNode {
+                    id: dir.id,
+                    origin: dir.origin.clone(),
+                    mode: dir.mode,
                     children: BTreeMap::new(),
-                    ..dir.clone()
                 }),
             },
             _ => entry.clone(),

@@ -127,3 +127,45 @@ fn a_change_between_prepare_and_a_move_is_a_conflict() {
         );
     }
 }
+
+#[test]
+fn trees_do_not_grow_deeper_than_can_be_handled() {
+    for mode in [Mode::Memory, Mode::Overlay] {
+        let s = Scratch::new();
+        let session = s.session(mode);
+        let mut refused = 0;
+        for round in 0..8 {
+            let (top, old) = if round % 2 == 0 {
+                ("/A", "/B")
+            } else {
+                ("/B", "/A")
+            };
+            let mut path = top.to_owned();
+            for _ in 0..100 {
+                path.push_str("/a");
+            }
+            session.create_dir_all(&path).unwrap();
+            if round == 0 {
+                continue;
+            }
+            match session.rename(old, format!("{path}/x"), RenameMode::NoReplace) {
+                Ok(()) => assert_eq!(refused, 0),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::TooLong);
+                    refused += 1;
+                    break;
+                }
+            }
+        }
+        assert_eq!(refused, 1, "{mode}");
+        let swapped = session.rename("/A", "/B", RenameMode::Exchange);
+        swapped.unwrap();
+        if mode == Mode::Overlay {
+            session.snapshot("deep").unwrap();
+            drop(session);
+            let session = s.catalogue().open("s").unwrap();
+            assert!(!session.diff().unwrap().is_empty());
+            session.discard(&[]).unwrap();
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use handfast::{Durability, Effect, ErrorKind, RelPath, RenameMode, Version, WriteOptions};
+use handfast::{Durability, Effect, ErrorKind, RelPath, RenameMode, WriteOptions};
 
 use super::Conflict;
 use super::choice::{Choice, covers, source};
