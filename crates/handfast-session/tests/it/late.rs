@@ -129,6 +129,36 @@ fn a_change_between_prepare_and_a_move_is_a_conflict() {
 }
 
 #[test]
+fn an_edited_journal_is_noticed_by_readers() {
+    let s = Scratch::new();
+    s.file("a", "a");
+    let session = s.session(Mode::Overlay);
+    session.write("/first", "1").unwrap();
+    session.write("/second", "2").unwrap();
+    let journal = find(&s.top.join("state"), "journal").unwrap();
+    let mut bytes = std::fs::read(&journal).unwrap();
+    let at = bytes
+        .windows(6)
+        .position(|window| window == b"second")
+        .unwrap();
+    bytes[at] = b'x';
+    std::fs::write(&journal, bytes).unwrap();
+    let other = s.catalogue().open("s");
+    let seen = other.and_then(|other| other.read("/first"));
+    assert_eq!(kind(seen), ErrorKind::Stale);
+}
+
+fn find(dir: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
+    std::fs::read_dir(dir).unwrap().find_map(|entry| {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => find(&path, name),
+            false => path.ends_with(name).then_some(path),
+        }
+    })
+}
+
+#[test]
 fn trees_do_not_grow_deeper_than_can_be_handled() {
     for mode in [Mode::Memory, Mode::Overlay] {
         let s = Scratch::new();
