@@ -194,6 +194,12 @@ impl Mount {
         })
     }
 
+    /// A path below this mount in the session's namespace.
+    pub(crate) fn full(&self, path: &RelPath) -> VirtualPath {
+        let names = path.segments();
+        names.fold(self.at.clone(), |full, name| full.join(name))
+    }
+
     /// What an absolute link target says below this mount, if it begins with the host's name of
     /// the directory. Only the text is compared: what is left is walked like any other target.
     pub(crate) fn below_host<'t>(&self, target: &'t [u8]) -> Option<&'t [u8]> {
@@ -286,6 +292,12 @@ impl MountTable {
             return Route::Above;
         }
         Route::Nowhere
+    }
+
+    /// Whether a path below a mount is not covered by another that is mounted there.
+    pub(crate) fn shows(&self, mount: &Mount, path: &RelPath) -> bool {
+        let full = mount.full(path);
+        matches!(self.route(&full), Route::Mount(found, _) if std::ptr::eq(found, mount))
     }
 
     /// Names of mount points, or of directories above them, directly in a virtual directory.

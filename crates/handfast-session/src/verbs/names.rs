@@ -4,10 +4,9 @@ use handfast::{ErrorKind, RenameMode, Verb, Version};
 
 use super::read::judge_names;
 use crate::error::{Error, Reason};
-use crate::pipeline::{Ask, Op, Place};
+use crate::pipeline::{Ask, Place};
 use crate::rules::Access;
 use crate::session::Session;
-use crate::vpath::VirtualPath;
 
 impl Session {
     /// Renames an entry: a link moves itself.
@@ -30,8 +29,8 @@ impl Session {
         let source = Ask::change(Verb::Rename, from).itself();
         let target = Ask::change(Verb::Rename, to).itself();
         self.act_on_two(source, target, |source, target, _| {
-            self.refuse_mount_point(from)?;
-            self.refuse_mount_point(to)?;
+            self.refuse_mount_point(source)?;
+            self.refuse_mount_point(target)?;
             require_one_mount(source, target)?;
             require_same_rules(source, target, mode)?;
             require_dirs(source, target, mode)?;
@@ -85,7 +84,10 @@ impl Session {
     /// # Errors
     /// `IsADirectory`; otherwise as [`Session::write`].
     pub fn remove_file(&self, path: impl AsRef<[u8]>) -> Result<(), Error> {
-        let ask = Ask::change(Verb::RemoveFile, path.as_ref()).itself();
+        self.remove_file_as(Ask::change(Verb::RemoveFile, path.as_ref()).itself())
+    }
+
+    pub(super) fn remove_file_as(&self, ask: Ask<'_>) -> Result<(), Error> {
         self.act(ask, |place, _| place.mount.layer.remove_file(&place.path))
     }
 
@@ -105,17 +107,19 @@ impl Session {
     /// # Errors
     /// `NotEmpty`, `NotADirectory`; otherwise as [`Session::write`].
     pub fn remove_dir(&self, path: impl AsRef<[u8]>) -> Result<(), Error> {
-        let bytes = path.as_ref();
-        let ask = Ask::change(Verb::RemoveDir, bytes).itself();
-        self.act(ask, |place, _: &Op<'_>| {
-            self.refuse_mount_point(bytes)?;
+        self.remove_dir_as(Ask::change(Verb::RemoveDir, path.as_ref()).itself())
+    }
+
+    pub(super) fn remove_dir_as(&self, ask: Ask<'_>) -> Result<(), Error> {
+        self.act(ask, |place, _| {
+            self.refuse_mount_point(place)?;
             place.mount.layer.remove_dir(&place.path)
         })
     }
 
     /// Mount points and what lies above them are not moved or removed.
-    pub(super) fn refuse_mount_point(&self, bytes: &[u8]) -> Result<(), Error> {
-        if self.mounts().holds_mount(&VirtualPath::parse(bytes)?) {
+    pub(super) fn refuse_mount_point(&self, place: &Place<'_>) -> Result<(), Error> {
+        if self.mounts().holds_mount(&place.mount.full(&place.path)) {
             return Err(Error::new(ErrorKind::Busy, "something is mounted there")
                 .because(Reason::MountPoint));
         }

@@ -159,3 +159,120 @@ fn a_file_that_a_rule_came_to_cover_is_not_copied_by_a_commit() {
     );
     assert_eq!(kind(session.read("/y")), ErrorKind::Denied);
 }
+
+#[test]
+fn a_link_does_not_lead_below_a_mount_point() {
+    let s = Scratch::new();
+    s.file("vendor/hidden", "hidden below the mount");
+    s.file("deep/vendor/hidden", "")
+        .link("../top", "vendor/link")
+        .file("top", "top");
+    for lib in ["lib", "low"] {
+        std::fs::create_dir(s.top.join(lib)).unwrap();
+        std::fs::write(s.top.join(lib).join("x"), "read-only").unwrap();
+    }
+    let inner = |lib: &str, at| MountSpec::new(s.top.join(lib), v(at)).mode(Mode::ReadOnly);
+    let spec = SessionSpec::new()
+        .mount(s.mount(Mode::Overlay))
+        .mount(inner("lib", "/vendor"))
+        .mount(inner("low", "/deep/vendor"));
+    let session = s.session_of(&spec);
+    session.symlink(".", "/l").unwrap();
+    assert_eq!(session.read("/l/top").unwrap(), b"top");
+    assert_eq!(session.read("/vendor/x").unwrap(), b"read-only");
+    assert_eq!(kind(session.read("/l/vendor/hidden")), ErrorKind::Escape);
+    assert_eq!(kind(session.read("/l/vendor/link")), ErrorKind::Escape);
+    assert_eq!(
+        kind(session.write("/l/vendor/evil", "evil")),
+        ErrorKind::Escape
+    );
+    assert_eq!(kind(session.read_dir("/l/vendor")), ErrorKind::Escape);
+    assert_eq!(
+        kind(session.create_dir("/l/vendor/evil")),
+        ErrorKind::Escape
+    );
+    assert_eq!(kind(session.remove_tree("/l/vendor")), ErrorKind::Escape);
+    let away = session.rename("/l/vendor", "/gone", RenameMode::NoReplace);
+    assert_eq!(kind(away), ErrorKind::Escape);
+    // What lies above a mount point is not moved or removed either, by whatever name.
+    let away = session.rename("/l/deep", "/gone", RenameMode::NoReplace);
+    assert_eq!(kind(away), ErrorKind::Busy);
+    assert_eq!(kind(session.remove_tree("/l/deep")), ErrorKind::Busy);
+    assert_eq!(kind(session.remove_dir("/l/deep")), ErrorKind::Busy);
+    assert_eq!(session.diff().unwrap().len(), 1, "only the link was made");
+}
+
+#[test]
+fn removing_a_tree_follows_no_link_that_appears() {
+    let s = Scratch::new();
+    s.file("top/d/x", "in the tree").file("other/x", "precious");
+    s.link(".", "here");
+    let (d, keep) = (s.at("top/d"), s.at("moved"));
+    let mut swapped = false;
+    let session = hooked(&s, move |event| {
+        if !swapped && event.verb == Verb::ReadDir && event.path.as_bytes().ends_with(b"top/d") {
+            swapped = true;
+            std::fs::rename(&d, &keep).unwrap();
+            std::os::unix::fs::symlink("../other", &d).unwrap();
+        }
+    });
+    assert_eq!(kind(session.remove_tree("/top")), ErrorKind::Link);
+    assert_eq!(s.read("other/x"), "precious");
+    // The way to the tree may still be a link.
+    s.file("plain/d/x", "");
+    session.remove_tree("/here/plain").unwrap();
+    assert!(!s.at("plain").exists());
+}
+
+#[test]
+fn a_copy_that_fails_takes_back_only_what_it_made() {
+    let s = Scratch::new();
+    s.file("from/a", "a")
+        .file("from/b", "b")
+        .file("from/c/d", "d");
+    let (gone, foreign, mine) = (s.at("from/c/d"), s.at("to/foreign"), s.at("to/a"));
+    let session = hooked(&s, move |event| {
+        if event.verb == Verb::Copy && event.path.as_bytes() == b"from/b" && gone.exists() {
+            std::fs::remove_file(&gone).unwrap();
+            std::fs::write(&foreign, "precious").unwrap();
+            std::fs::write(&mine, "changed by somebody").unwrap();
+        }
+    });
+    assert_eq!(kind(session.copy_tree("/from", "/to")), ErrorKind::NotFound);
+    assert_eq!(s.read("to/foreign"), "precious");
+    assert_eq!(s.read("to/a"), "changed by somebody");
+    assert!(
+        !s.at("to/b").exists() && !s.at("to/c").exists(),
+        "{:?}",
+        s.tree()
+    );
+}
+
+#[test]
+fn names_of_unfinished_work_are_not_for_agents() {
+    for mode in CHANGING {
+        let s = Scratch::new();
+        s.file("a", "a")
+            .file(".handfast-old/x", "x")
+            .dir("sub")
+            .file("sub/.env", "SECRET");
+        let session = s.protected(mode, workspace());
+        let refused = [
+            session.write("/.handfast-s-1-2-3", "evil").map(drop),
+            session.write("/.handfast-old/x", "evil").map(drop),
+            session.create_dir("/.handfast-t"),
+            session.symlink("a", "/sub/.handfast-l"),
+            session.rename("/sub", "/.handfast-t-1-2-3", RenameMode::NoReplace),
+            session.rename("/.handfast-old", "/mine", RenameMode::NoReplace),
+            session.copy("/a", "/.handfast-c").map(drop),
+            session.remove_file("/.handfast-old/x"),
+        ];
+        for (number, result) in refused.into_iter().enumerate() {
+            assert_eq!(kind(result), ErrorKind::Denied, "{mode} {number}");
+        }
+        assert_eq!(session.read("/.handfast-old/x").unwrap(), b"x");
+        session
+            .write("/.handfast", "a name like any other")
+            .unwrap();
+    }
+}
