@@ -142,7 +142,7 @@ impl Layer {
                 account,
                 mount,
             } => {
-                let len = source.len()?;
+                let len = source.len();
                 account.around_making(root, *mount, path, (len, Making::Replaces), || {
                     write_direct(root, path, source, put, options)
                 })

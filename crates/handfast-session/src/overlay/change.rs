@@ -153,7 +153,7 @@ impl Overlay {
             let before = source.version()?;
             let mode = Some(source.metadata().mode & 0o777);
             let content = source.into_std();
-            let (id, written) = self.put_object(Source::File(&content), mode, None)?;
+            let (id, written) = self.put_object(Source::of_file(&content)?, mode, None)?;
             drop(written);
             // The version that is remembered must be that of the content that was copied.
             if file.object.is_none() && !self.is_version(file, &before)? {

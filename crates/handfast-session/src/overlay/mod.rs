@@ -11,6 +11,7 @@
 mod base;
 mod change;
 mod commit;
+mod content;
 mod diff;
 mod discard;
 mod items;

@@ -126,7 +126,7 @@ impl Session {
             let durability = self.durability();
             store(
                 target,
-                Source::File(&opened.file),
+                Source::of_file(&opened.file)?,
                 Put::Replace,
                 mode,
                 durability,

@@ -301,7 +301,7 @@ impl Overlay {
         }
         let content = content.into_std();
         let mut staged = self.base.stage(target, options)?;
-        Source::File(&content).fill(&mut staged)?;
+        Source::of_file(&content)?.fill(&mut staged)?;
         keep_times(&staged, &status).map_err(|error| Failed(error.to_string()))?;
         let written = match (expected, overwrite) {
             (_, true) => staged.commit(),
