@@ -169,6 +169,8 @@ pub(crate) struct Mount {
     pub(crate) base: Root,
     pub(crate) layer: Layer,
     pub(crate) quota: Quota,
+    /// Directories that do not move: Handfast's own state lies in them.
+    kept: Vec<(u64, u64)>,
     other_names: OtherNames,
 }
 
@@ -178,6 +180,7 @@ impl Mount {
         number: u32,
         base: Root,
         layer: Layer,
+        kept: Vec<(u64, u64)>,
     ) -> Result<Self, Error> {
         Ok(Self {
             number,
@@ -190,8 +193,15 @@ impl Mount {
             base,
             layer,
             quota: spec.quota,
+            kept,
             other_names: OtherNames::default(),
         })
+    }
+
+    /// Whether an object is Handfast's own state or leads to it.
+    pub(crate) fn keeps(&self, object: &Metadata) -> bool {
+        let identity = (object.identity.device, object.identity.inode);
+        self.kept.contains(&identity)
     }
 
     /// A path below this mount in the session's namespace.

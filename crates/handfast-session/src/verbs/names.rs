@@ -32,6 +32,8 @@ impl Session {
             self.refuse_mount_point(source)?;
             self.refuse_mount_point(target)?;
             require_one_mount(source, target)?;
+            refuse_kept(source)?;
+            refuse_kept(target)?;
             require_same_rules(source, target, mode)?;
             require_dirs(source, target, mode)?;
             // A commit may give the content a name of its own.
@@ -124,6 +126,18 @@ impl Session {
                 .because(Reason::MountPoint));
         }
         Ok(())
+    }
+}
+
+/// The directories that lead to Handfast's own state stay where they are.
+fn refuse_kept(place: &Place<'_>) -> Result<(), Error> {
+    match place.mount.layer.symlink_metadata(&place.path) {
+        Ok(status) if place.mount.keeps(&status) => Err(Error::new(
+            ErrorKind::Denied,
+            "Handfast's own state lies in this directory; it stays where it is",
+        )
+        .because(Reason::Protected)),
+        _ => Ok(()),
     }
 }
 

@@ -276,3 +276,30 @@ fn names_of_unfinished_work_are_not_for_agents() {
             .unwrap();
     }
 }
+
+#[test]
+fn the_state_is_not_moved_from_above() {
+    for mode in [Mode::ReadWrite, Mode::Overlay] {
+        let s = Scratch::new();
+        s.dir(".local/state").dir("empty").dir("free");
+        let here = s.at(".local/state/handfast");
+        let catalogue = Catalogue::open_ambient(&here).unwrap();
+        catalogue.create("review", &s.spec(mode)).unwrap();
+        let session = catalogue.open("review").unwrap();
+        for path in ["/.local", "/.local/state", "/.local/state/handfast"] {
+            for (from, to, how) in [
+                (path, "/x", RenameMode::NoReplace),
+                (path, "/empty", RenameMode::Replace),
+                (path, "/empty", RenameMode::Exchange),
+                ("/empty", path, RenameMode::Exchange),
+            ] {
+                let moved = session.rename(from, to, how);
+                assert_eq!(kind(moved), ErrorKind::Denied, "{mode} {from} {to}");
+            }
+        }
+        session
+            .rename("/free", "/.local/free", RenameMode::NoReplace)
+            .unwrap();
+        session.write("/.local/notes", "fine").unwrap();
+    }
+}
