@@ -10,7 +10,7 @@ use handfast::{
 };
 
 use crate::error::Error;
-use crate::meter::{Account, FileMeter, Key, Making};
+use crate::meter::{Account, FileMeter, Hold, Key, Making};
 use crate::options::OpenOptions;
 use crate::overlay::Overlay;
 pub(crate) use crate::overlay::{Put, Source};
@@ -27,16 +27,19 @@ pub(crate) enum Layer {
 
 /// A file that a layer opened.
 pub(crate) struct Opened {
+    // Before the file, see `SessionFile`.
+    pub(crate) hold: Option<Hold>,
     pub(crate) file: std::fs::File,
     pub(crate) metadata: Metadata,
     pub(crate) meter: Option<FileMeter>,
 }
 
-fn opened(file: handfast::File, meter: Option<FileMeter>) -> Opened {
+fn opened(file: handfast::File, meter: Option<FileMeter>, hold: Option<Hold>) -> Opened {
     Opened {
         metadata: *file.metadata(),
         file: file.into_std(),
         meter,
+        hold,
     }
 }
 
@@ -79,11 +82,19 @@ impl Layer {
     }
 
     pub(crate) fn open_read(&self, path: &RelPath) -> Result<Opened, Error> {
-        let file = match self {
-            Self::Direct { root, .. } => root.open(path)?,
+        let (file, hold) = match self {
+            Self::Direct {
+                root,
+                account,
+                mount,
+            } => {
+                let file = root.open(path)?;
+                let hold = account.hold(Key::of(*mount, file.metadata()));
+                (file, hold)
+            }
             Self::Overlay(overlay) => overlay.open_read(path)?,
         };
-        Ok(opened(file, None))
+        Ok(opened(file, None, hold))
     }
 
     /// Opens for writing, without truncating what the session has not judged yet.
@@ -102,13 +113,15 @@ impl Layer {
                     open()?
                 };
                 let key = Key::of(*mount, file.metadata());
+                let hold = account.hold(key);
                 let meter = account.meter(key, file.metadata().len)?;
-                Ok(opened(file, meter))
+                Ok(opened(file, meter, hold))
             }
             Self::Overlay(overlay) => {
                 let (file, id) = overlay.open_write(path, how)?;
+                let hold = overlay.hold(id);
                 let meter = overlay.meter(id, file.metadata().len)?;
-                Ok(opened(file, meter))
+                Ok(opened(file, meter, hold))
             }
         }
     }

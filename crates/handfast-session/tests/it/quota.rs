@@ -61,3 +61,46 @@ fn another_name_counts_as_a_file() {
     session.remove_file("/b").unwrap();
     assert_eq!(used(&session), (0, 0));
 }
+
+#[test]
+fn what_is_removed_stays_charged_while_it_is_open() {
+    for mode in [Mode::ReadWrite, Mode::Overlay, Mode::Memory] {
+        let s = Scratch::new();
+        let session = limited(&s, mode, 1000, None);
+        let new = OpenOptions::new().write(true).create(true);
+        let mut held = session.open_with("/f", new).unwrap();
+        held.write_all(&[1; 900]).unwrap();
+        let also = session.open("/f").unwrap();
+        session.remove_file("/f").unwrap();
+        assert_eq!(
+            kind(session.write("/g", [1; 900])),
+            ErrorKind::Quota,
+            "{mode}"
+        );
+        session.mend().unwrap();
+        assert_eq!(
+            kind(session.write("/g", [1; 900])),
+            ErrorKind::Quota,
+            "{mode}"
+        );
+        drop(held);
+        assert_eq!(
+            kind(session.write("/g", [1; 900])),
+            ErrorKind::Quota,
+            "{mode}: one reads"
+        );
+        drop(also);
+        session.write("/g", [1; 900]).unwrap();
+        // Replaced while somebody reads it.
+        let old = session.open("/g").unwrap();
+        session.remove_file("/g").unwrap();
+        assert_eq!(
+            kind(session.write("/g", [2; 900])),
+            ErrorKind::Quota,
+            "{mode}"
+        );
+        drop(old);
+        session.write("/g", [2; 900]).unwrap();
+        assert_eq!(used(&session).0, 900, "{mode}");
+    }
+}
