@@ -4,7 +4,7 @@ use handfast::{ErrorKind, RelPath, Timestamp, Version, Written};
 
 use super::base::{FileAt, Standing, top_itself};
 use super::store::{Source, fresh_id, object_path};
-use super::tree::{Change, Content, DirNode, Entry, FileNode, Now, Tree, Was};
+use super::tree::{Change, Content, DirNode, Entry, FileNode, Found, Now, Tree, Was, base_path};
 use super::{Overlay, State};
 use crate::error::Error;
 use crate::gate::Locked;
@@ -240,17 +240,34 @@ impl Overlay {
     pub(crate) fn chmod(&self, path: &RelPath, mode: u32) -> Result<(), Error> {
         let locked = self.begin()?;
         refuse_top(path)?;
-        let standing = self.standing(&locked.state().tree.clone_spine(path), path)?;
+        let tree = locked.state().tree.clone_spine(path);
+        let standing = self.standing(&tree, path)?;
         match standing {
             Standing::Dir => {
+                let old = self.old_mode(&tree, path)?;
                 let path = path.as_bytes().to_vec();
-                self.record(&locked, vec![Change::DirMode { path, mode }])
+                self.record(&locked, vec![Change::DirMode { path, mode, old }])
             }
             _ => {
                 let id = self.own_object(&locked, path)?;
                 Ok(self.store.chmod(&object_path(id), mode)?)
             }
         }
+    }
+
+    /// The mode of the directory of the base that a path shows; nothing if it is changed already,
+    /// or new.
+    fn old_mode(&self, tree: &Tree, path: &RelPath) -> Result<Option<u32>, Error> {
+        let at = match tree.find(path)? {
+            Found::Base(at) => at,
+            Found::Here(Now::Dir(DirNode {
+                mode: None,
+                origin: Some(origin),
+                ..
+            })) => base_path(origin)?,
+            _ => return Ok(None),
+        };
+        Ok(Some(self.base.symlink_metadata(&at)?.mode & 0o7777))
     }
 
     pub(crate) fn set_times(

@@ -304,6 +304,7 @@ impl Tree {
                 id: dir.id,
                 origin: dir.origin.clone(),
                 mode: dir.mode,
+                old_mode: dir.old_mode,
                 children: BTreeMap::new(),
             };
             let Some(name) = names.next() else {

@@ -129,6 +129,45 @@ fn a_change_between_prepare_and_a_move_is_a_conflict() {
 }
 
 #[test]
+fn a_mode_that_others_gave_a_directory_is_a_conflict() {
+    use std::os::unix::fs::PermissionsExt;
+    let s = Scratch::new();
+    s.dir("d").dir("moved").dir("calm");
+    let set = |path: &str, mode| {
+        std::fs::set_permissions(s.at(path), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for path in ["d", "moved", "calm"] {
+        set(path, 0o750);
+    }
+    let session = s.session(Mode::Overlay);
+    session.chmod("/d", 0o755).unwrap();
+    session.chmod("/d", 0o711).unwrap();
+    session.chmod("/moved", 0o755).unwrap();
+    session
+        .rename("/moved", "/there", RenameMode::NoReplace)
+        .unwrap();
+    session.chmod("/calm", 0o755).unwrap();
+    set("d", 0o700);
+    set("moved", 0o700);
+    // What the journal says is what counts, not what this process remembers.
+    drop(session);
+    let session = s.catalogue().open("s").unwrap();
+    let report = commit(&session);
+    assert!(report.committed.is_empty());
+    let conflicts: Vec<String> = report.conflicts.iter().map(|c| c.0.to_string()).collect();
+    assert_eq!(conflicts, ["/d", "/there"]);
+    set("d", 0o750);
+    set("moved", 0o750);
+    assert!(commit(&session).conflicts.is_empty());
+    let tree = s.tree();
+    let modes: Vec<&str> = ["d", "there", "calm"]
+        .iter()
+        .map(|at| tree[*at].as_str())
+        .collect();
+    assert_eq!(modes, ["dir 711", "dir 755", "dir 755"]);
+}
+
+#[test]
 fn an_edited_journal_is_noticed_by_readers() {
     let s = Scratch::new();
     s.file("a", "a");

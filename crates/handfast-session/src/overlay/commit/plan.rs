@@ -95,8 +95,8 @@ impl Plan {
         match &item.what {
             What::Delete => {}
             What::NewDir { mode } => self.late.push((path(), Late::Dir { mode: *mode })),
-            What::DirMode { mode } => self.modes.push((path(), *mode)),
-            What::MoveDir { from, mode } => {
+            What::DirMode { mode, .. } => self.modes.push((path(), *mode)),
+            What::MoveDir { from, mode, .. } => {
                 self.bring(slot, item, from, None);
                 self.modes.extend(mode.map(|mode| (path(), mode)));
             }
