@@ -227,8 +227,23 @@ impl Mount {
 
     /// The rule that forbids an access to a path below this mount.
     pub(crate) fn forbids(&self, path: &RelPath, access: Access, shape: Shape) -> Option<Rule> {
-        self.rules
-            .decide(path, access, shape, || folding::folds(&self.base, path))
+        self.rules.decide(path, access, shape, || self.folds(path))
+    }
+
+    /// Whether no rule speaks of what lies below a path because of where it lies.
+    pub(crate) fn is_ordinary_below(&self, path: &RelPath) -> bool {
+        self.rules.is_ordinary_below(path, || self.folds(path))
+    }
+
+    /// Whether a lookup of the path may find a name of another case: by where it stands, and by
+    /// where the directories of an overlay came from.
+    fn folds(&self, path: &RelPath) -> bool {
+        folding::folds(&self.base, path)
+            || self.layer.overlay().is_some_and(|overlay| {
+                // When in doubt the answer is yes.
+                let origin = overlay.origin_of(path);
+                origin.map_or(true, |origin| folding::folds(&self.base, &origin))
+            })
     }
 
     /// Judges an object with several names by what else it is known as.

@@ -16,6 +16,7 @@ mod diff;
 mod discard;
 mod items;
 mod look;
+mod origin;
 mod record;
 mod remove;
 mod rename;

@@ -213,9 +213,14 @@ impl Rules {
         }
     }
 
-    /// Whether nothing below the path is under a rule because of where the path lies.
-    pub(crate) fn is_ordinary_below(&self, verdict: &Verdict) -> bool {
-        self.exact.is_ordinary_below(&verdict.found)
+    /// Whether nothing below the path is under a rule because of where the path lies. `folds` as
+    /// in [`Rules::decide`].
+    pub(crate) fn is_ordinary_below(&self, path: &RelPath, folds: impl FnOnce() -> bool) -> bool {
+        let Some(folded) = &self.folded else {
+            return true;
+        };
+        self.exact.is_ordinary_below(&self.judge(path).found)
+            && (folded.is_ordinary_below(&self.judge_folded(path).found) || !folds())
     }
 
     /// Whether only a directory may take a name: `.git`, where patterns protect what lies in it. A

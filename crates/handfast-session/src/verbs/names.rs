@@ -71,8 +71,7 @@ impl Session {
         let target = target.as_ref();
         let ask = Ask::change(Verb::Symlink, path.as_ref()).itself();
         self.act(ask, |place, _| {
-            let rules = &place.mount.rules;
-            if !rules.is_ordinary_below(&rules.judge(&place.path)) {
+            if !place.mount.is_ordinary_below(&place.path) {
                 return Err(would_lose(
                     "a link here would lead away from protected names below it",
                 ));
