@@ -59,7 +59,7 @@ impl Overlay {
             }
             Early::Lift { slot, version, .. } => {
                 let slot = slot_path(staging, *slot)?;
-                if !(resumed && !self.is_missing(&slot)?) {
+                if !resumed || self.is_missing(&slot)? {
                     self.base.rename(&at, &slot, RenameMode::NoReplace)?;
                 }
                 // What is not the one is put back with everything else that was lifted in vain.
