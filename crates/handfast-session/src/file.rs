@@ -12,13 +12,15 @@ use crate::vpath::VirtualPath;
 /// An opened file. It is the object that was resolved and judged, and is never looked up again:
 /// renames, commits and links that appear later change nothing for it.
 pub struct SessionFile {
+    // Dropped in this order: a charge is given back while the file is still open, so that its
+    // number cannot be another file's by then.
+    _ticket: Option<HandleTicket>,
     inner: std::fs::File,
     metadata: Metadata,
     path: VirtualPath,
     append: bool,
     /// Charges growth before it happens; nothing where nothing is limited.
     meter: Option<FileMeter>,
-    _ticket: Option<HandleTicket>,
 }
 
 impl SessionFile {

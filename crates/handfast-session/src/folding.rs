@@ -44,18 +44,26 @@ fn flags_of(base: &Root, path: &RelPath) -> Option<IFlags> {
 
 /// Whether a directory lies below the one with an identity, by going up from it.
 pub(crate) fn lies_below(dir: &Root, above: &Identity) -> Result<bool, Error> {
+    Ok(way_down(dir, above)?.is_some())
+}
+
+/// The directories below the one with an identity that lead to a directory, and it itself; `None`
+/// if it does not lie there.
+pub(crate) fn way_down(dir: &Root, above: &Identity) -> Result<Option<Vec<(u64, u64)>>, Error> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut at = rustix::fs::openat(dir, c".", flags, Mode::empty())?;
     let mut here = number(&at)?;
+    let mut way = vec![here];
     loop {
         let up = rustix::fs::openat(&at, c"..", flags, Mode::empty())?;
         let next = number(&up)?;
         if next == here {
-            return Ok(false);
+            return Ok(None);
         }
         if next == (above.device, above.inode) {
-            return Ok(true);
+            return Ok(Some(way));
         }
+        way.push(next);
         (at, here) = (up, next);
     }
 }

@@ -10,7 +10,7 @@ use handfast::{
 };
 
 use crate::error::Error;
-use crate::meter::{Account, FileMeter, Key};
+use crate::meter::{Account, FileMeter, Hold, Key, Making};
 use crate::options::OpenOptions;
 use crate::overlay::Overlay;
 pub(crate) use crate::overlay::{Put, Source};
@@ -27,16 +27,19 @@ pub(crate) enum Layer {
 
 /// A file that a layer opened.
 pub(crate) struct Opened {
+    // Before the file, see `SessionFile`.
+    pub(crate) hold: Option<Hold>,
     pub(crate) file: std::fs::File,
     pub(crate) metadata: Metadata,
     pub(crate) meter: Option<FileMeter>,
 }
 
-fn opened(file: handfast::File, meter: Option<FileMeter>) -> Opened {
+fn opened(file: handfast::File, meter: Option<FileMeter>, hold: Option<Hold>) -> Opened {
     Opened {
         metadata: *file.metadata(),
         file: file.into_std(),
         meter,
+        hold,
     }
 }
 
@@ -79,11 +82,19 @@ impl Layer {
     }
 
     pub(crate) fn open_read(&self, path: &RelPath) -> Result<Opened, Error> {
-        let file = match self {
-            Self::Direct { root, .. } => root.open(path)?,
+        let (file, hold) = match self {
+            Self::Direct {
+                root,
+                account,
+                mount,
+            } => {
+                let file = root.open(path)?;
+                let hold = account.hold(Key::of(*mount, file.metadata()));
+                (file, hold)
+            }
             Self::Overlay(overlay) => overlay.open_read(path)?,
         };
-        Ok(opened(file, None))
+        Ok(opened(file, None, hold))
     }
 
     /// Opens for writing, without truncating what the session has not judged yet.
@@ -97,18 +108,20 @@ impl Layer {
                 let open = || Ok(root.open_with(path, how.to_library())?);
                 let file = if how.create || how.create_new {
                     let len = root.symlink_metadata(path).map_or(0, |old| old.len);
-                    account.around_making(root, *mount, path, len, open)?
+                    account.around_making(root, *mount, path, (len, Making::InPlace), open)?
                 } else {
                     open()?
                 };
                 let key = Key::of(*mount, file.metadata());
+                let hold = account.hold(key);
                 let meter = account.meter(key, file.metadata().len)?;
-                Ok(opened(file, meter))
+                Ok(opened(file, meter, hold))
             }
             Self::Overlay(overlay) => {
                 let (file, id) = overlay.open_write(path, how)?;
+                let hold = overlay.hold(id);
                 let meter = overlay.meter(id, file.metadata().len)?;
-                Ok(opened(file, meter))
+                Ok(opened(file, meter, hold))
             }
         }
     }
@@ -142,8 +155,8 @@ impl Layer {
                 account,
                 mount,
             } => {
-                let len = source.len()?;
-                account.around_making(root, *mount, path, len, || {
+                let len = source.len();
+                account.around_making(root, *mount, path, (len, Making::Replaces), || {
                     write_direct(root, path, source, put, options)
                 })
             }
@@ -160,7 +173,9 @@ impl Layer {
             } => {
                 let old = root.symlink_metadata(path).map_or(0, |old| old.len);
                 let len = old.saturating_add(data.len() as u64);
-                account.around_making(root, *mount, path, len, || Ok(root.append(path, data)?))
+                account.around_making(root, *mount, path, (len, Making::InPlace), || {
+                    Ok(root.append(path, data)?)
+                })
             }
             Self::Overlay(overlay) => overlay.append(path, data),
         }
@@ -172,7 +187,7 @@ impl Layer {
                 root,
                 account,
                 mount,
-            } => account.around_making(root, *mount, path, 0, || {
+            } => account.around_making(root, *mount, path, (0, Making::Replaces), || {
                 match mode {
                     Some(mode) => root.create_dir_with(path, mode)?,
                     None => root.create_dir(path)?,
@@ -189,7 +204,9 @@ impl Layer {
                 root,
                 account,
                 mount,
-            } => account.around_making(root, *mount, path, 0, || Ok(root.symlink(target, path)?)),
+            } => account.around_making(root, *mount, path, (0, Making::Replaces), || {
+                Ok(root.symlink(target, path)?)
+            }),
             Self::Overlay(overlay) => overlay.symlink(target, path),
         }
     }
@@ -252,7 +269,11 @@ impl Layer {
 
     pub(crate) fn hard_link(&self, source: &RelPath, new: &RelPath) -> Result<(), Error> {
         match self {
-            Self::Direct { root, .. } => Ok(root.hard_link(source, new)?),
+            Self::Direct {
+                root,
+                account,
+                mount,
+            } => account.around_linking(root, *mount, source, || Ok(root.hard_link(source, new)?)),
             Self::Overlay(_) => Err(unsupported("hard links")),
         }
     }

@@ -3,7 +3,8 @@
 //! A record is one `write` of its length, a tag and its content. The tag is the digest of the tag
 //! before it and the content, so a record cannot be taken out, changed or put in unnoticed by
 //! accident or by an editor. A record that a killed writer left unfinished is shorter than it
-//! says: readers stop before it and the next writer cuts it off.
+//! says: readers stop before it and the next writer cuts it off. So a log that somebody cut off is
+//! a log that ends there, and is not noticed.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -18,6 +19,9 @@ const HEAD: usize = 4 + 16;
 
 /// The largest record; a length beyond it is not one of ours.
 const MAX_RECORD: usize = 64 << 20;
+
+/// How often what does not fit is read again without the lock.
+const TRIES: u32 = 3;
 
 type Tag = [u8; 16];
 
@@ -82,39 +86,60 @@ impl Log {
     }
 
     /// Reads what is new. `locked` says that nobody can be writing: then what does not fit
-    /// together was not written by us.
+    /// together was not written by us. Otherwise somebody may have cut off an unfinished record
+    /// and written another while we read, so it is read again before it counts as changed.
     pub(crate) fn catch_up(
         &mut self,
         locked: bool,
         mut take: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        let tries = if locked { 1 } else { TRIES };
+        for _ in 0..tries {
+            if self.read_on(locked, &mut take)? {
+                return Ok(());
+            }
+        }
+        Err(tampered("a record does not follow from the one before"))
+    }
+
+    /// Reads what is new, as far as it fits. `false` if a record is whole and does not.
+    fn read_on(
+        &mut self,
+        locked: bool,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
         let size = self.file.metadata()?.len();
         let Some(len) = size.checked_sub(self.end) else {
             return Err(tampered("it became shorter"));
         };
         let mut new = vec![0; usize::try_from(len).map_err(|_| tampered("it is too long"))?];
-        self.file.read_exact_at(&mut new, self.end)?;
+        match self.file.read_exact_at(&mut new, self.end) {
+            Err(error) if !locked && error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                return Ok(false);
+            }
+            read => read?,
+        }
         let mut rest = new.as_slice();
         while let Some((record, tag, after)) = self.next_record(rest) {
             if tag_of(&self.tag, record) != tag {
-                if locked {
-                    return Err(tampered("a record does not follow from the one before"));
-                }
-                return Ok(());
+                return Ok(false);
             }
             take(record)?;
             self.tag = tag;
             self.end += (HEAD + record.len()) as u64;
             rest = after;
         }
-        if locked && !rest.is_empty() {
-            if rest.len() >= 4 && length_of(rest) > MAX_RECORD {
-                return Err(tampered("a record has an impossible length"));
+        if rest.len() >= 4 && length_of(rest) > MAX_RECORD {
+            if !locked {
+                return Ok(false);
             }
+            return Err(tampered("a record has an impossible length"));
+        }
+        if locked && !rest.is_empty() {
             // Unfinished by somebody who died: only we can be here.
             self.file.set_len(self.end)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     fn next_record<'b>(&self, bytes: &'b [u8]) -> Option<(&'b [u8], Tag, &'b [u8])> {

@@ -169,6 +169,8 @@ pub(crate) struct Mount {
     pub(crate) base: Root,
     pub(crate) layer: Layer,
     pub(crate) quota: Quota,
+    /// Directories that do not move: Handfast's own state lies in them.
+    kept: Vec<(u64, u64)>,
     other_names: OtherNames,
 }
 
@@ -178,6 +180,7 @@ impl Mount {
         number: u32,
         base: Root,
         layer: Layer,
+        kept: Vec<(u64, u64)>,
     ) -> Result<Self, Error> {
         Ok(Self {
             number,
@@ -190,8 +193,21 @@ impl Mount {
             base,
             layer,
             quota: spec.quota,
+            kept,
             other_names: OtherNames::default(),
         })
+    }
+
+    /// Whether an object is Handfast's own state or leads to it.
+    pub(crate) fn keeps(&self, object: &Metadata) -> bool {
+        let identity = (object.identity.device, object.identity.inode);
+        self.kept.contains(&identity)
+    }
+
+    /// A path below this mount in the session's namespace.
+    pub(crate) fn full(&self, path: &RelPath) -> VirtualPath {
+        let names = path.segments();
+        names.fold(self.at.clone(), |full, name| full.join(name))
     }
 
     /// What an absolute link target says below this mount, if it begins with the host's name of
@@ -211,8 +227,23 @@ impl Mount {
 
     /// The rule that forbids an access to a path below this mount.
     pub(crate) fn forbids(&self, path: &RelPath, access: Access, shape: Shape) -> Option<Rule> {
-        self.rules
-            .decide(path, access, shape, || folding::folds(&self.base, path))
+        self.rules.decide(path, access, shape, || self.folds(path))
+    }
+
+    /// Whether no rule speaks of what lies below a path because of where it lies.
+    pub(crate) fn is_ordinary_below(&self, path: &RelPath) -> bool {
+        self.rules.is_ordinary_below(path, || self.folds(path))
+    }
+
+    /// Whether a lookup of the path may find a name of another case: by where it stands, and by
+    /// where the directories of an overlay came from.
+    fn folds(&self, path: &RelPath) -> bool {
+        folding::folds(&self.base, path)
+            || self.layer.overlay().is_some_and(|overlay| {
+                // When in doubt the answer is yes.
+                let origin = overlay.origin_of(path);
+                origin.map_or(true, |origin| folding::folds(&self.base, &origin))
+            })
     }
 
     /// Judges an object with several names by what else it is known as.
@@ -286,6 +317,12 @@ impl MountTable {
             return Route::Above;
         }
         Route::Nowhere
+    }
+
+    /// Whether a path below a mount is not covered by another that is mounted there.
+    pub(crate) fn shows(&self, mount: &Mount, path: &RelPath) -> bool {
+        let full = mount.full(path);
+        matches!(self.route(&full), Route::Mount(found, _) if std::ptr::eq(found, mount))
     }
 
     /// Names of mount points, or of directories above them, directly in a virtual directory.

@@ -5,7 +5,9 @@
 //! components that are walked. Where links may be followed, a link that stops the library is read
 //! here, its target is put in its place, and everything is decided again on the new path.
 
-use handfast::{Decision, ErrorKind, Event, Links, Metadata, Phase, RecordError, RelPath, Verb};
+use handfast::{
+    Decision, ErrorKind, Event, Links, Metadata, NameRef, Phase, RecordError, RelPath, Verb,
+};
 
 use crate::error::{Error, Reason};
 use crate::mount::{Mode, Mount, Route};
@@ -37,6 +39,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) last: Last,
     pub(crate) access: Access,
     pub(crate) shape: Shape,
+    /// Whether links on the way are followed, where the mount allows.
+    pub(crate) follow: bool,
 }
 
 impl<'a> Ask<'a> {
@@ -48,6 +52,7 @@ impl<'a> Ask<'a> {
             last: Last::Follow,
             access: Access::Read,
             shape: Shape::File,
+            follow: true,
         }
     }
 
@@ -72,6 +77,16 @@ impl<'a> Ask<'a> {
         Self {
             last: Last::Itself,
             ..self
+        }
+    }
+}
+
+impl Ask<'_> {
+    /// No link is followed: the path was settled before.
+    pub(crate) fn without_links(self) -> Self {
+        Self {
+            follow: false,
+            ..self.itself()
         }
     }
 }
@@ -121,8 +136,9 @@ impl Session {
                 op.allow(place.mount, None)?;
             }
             match act(&place, op) {
-                Err(error) if error.kind() == ErrorKind::Link => {
-                    place = resolve::settle(place, ask.last, ask.access)?.ok_or(error)?;
+                Err(error) if error.kind() == ErrorKind::Link && ask.follow => {
+                    place = resolve::settle(self.mounts(), place, ask.last, ask.access)?
+                        .ok_or(error)?;
                 }
                 done => return done,
             }
@@ -156,8 +172,8 @@ impl Session {
                     Err(error) if error.kind() == ErrorKind::Link => error,
                     done => return done,
                 };
-                let next = resolve::settle(source.again(), ask.last, ask.access)?;
-                let other = resolve::settle(target.again(), to.last, to.access)?;
+                let next = resolve::settle(self.mounts(), source.again(), ask.last, ask.access)?;
+                let other = resolve::settle(self.mounts(), target.again(), to.last, to.access)?;
                 if next.is_none() && other.is_none() {
                     return Err(error);
                 }
@@ -234,12 +250,25 @@ pub(crate) fn decide(place: &Place<'_>, access: Access, shape: Shape) -> Result<
                 .with_rule(rule.to_string()),
         );
     }
+    if access == Access::Change && place.path.segments().any(is_ours) {
+        return Err(Error::new(
+            ErrorKind::Denied,
+            "names that begin with `.handfast-` are kept for unfinished work; `recover` cleans up",
+        )
+        .because(Reason::Protected));
+    }
     if access == Access::Change && place.mount.mode == Mode::ReadOnly {
         return Err(
             Error::new(ErrorKind::Denied, "the mount is read-only").because(Reason::ReadOnlyMount)
         );
     }
     Ok(())
+}
+
+/// Whether a name looks like what the library and commits leave behind when they are killed: what
+/// an agent put there could be taken for that, and finished.
+fn is_ours(name: NameRef<'_>) -> bool {
+    name.as_bytes().starts_with(b".handfast-")
 }
 
 impl<'a> Op<'a> {

@@ -5,7 +5,8 @@
 
 use handfast::{ErrorKind, Limits, Name, RelPath};
 
-use crate::error::Error;
+use crate::error::{Error, Reason};
+use crate::mount::MountTable;
 use crate::pipeline::{Last, MAX_LINKS, Place, decide};
 use crate::rules::{Access, Shape};
 
@@ -18,7 +19,12 @@ enum Step {
 
 /// Puts the targets of links in their place, until there are none on the way. `None` if there are
 /// none to begin with, or links are not followed here.
+///
+/// # Security
+/// A path that a link leads to lies in the mount of the link: where another directory is mounted
+/// over it, it is not there.
 pub(crate) fn settle<'a>(
+    mounts: &MountTable,
     place: Place<'a>,
     last: Last,
     access: Access,
@@ -70,6 +76,9 @@ pub(crate) fn settle<'a>(
             path: here,
             through_link: false,
         };
+        if !mounts.shows(link.mount, &link.path) {
+            return Err(covered());
+        }
         decide(&link, access, Shape::MaybeDir)?;
         let text = place.mount.layer.read_link(&link.path)?;
         let mut target = text.as_slice();
@@ -99,6 +108,9 @@ pub(crate) fn settle<'a>(
         text.push(b'/');
         path = RelPath::clean_with(text, &LIMITS)?;
     }
+    if !mounts.shows(place.mount, &path) {
+        return Err(covered());
+    }
     Ok(Some(Place {
         mount: place.mount,
         path,
@@ -119,4 +131,9 @@ fn path_of(at: &[Name], name: Option<&Name>) -> Result<RelPath, Error> {
 
 fn escape() -> Error {
     Error::new(ErrorKind::Escape, "a link leads outside the mount")
+}
+
+fn covered() -> Error {
+    let why = "a link leads to where another directory is mounted";
+    Error::new(ErrorKind::Escape, why).because(Reason::MountPoint)
 }

@@ -188,7 +188,7 @@ impl Session {
         let mut mounts = Vec::new();
         let mut direct = Vec::new();
         for (number, mount) in (0..).zip(&spec.mounts) {
-            let base = open_base(mount, &options.private)?;
+            let (base, kept) = open_base(mount, &options.private)?;
             let layer = match mount.mode {
                 Mode::ReadOnly | Mode::ReadWrite => {
                     direct.push((number, base.clone()));
@@ -219,7 +219,7 @@ impl Session {
                     Layer::Overlay(Box::new(overlay))
                 }
             };
-            mounts.push(Mount::new(mount, number, base, layer)?);
+            mounts.push(Mount::new(mount, number, base, layer, kept)?);
         }
         account.settle_pending(&direct)?;
         let session = Self {
@@ -297,8 +297,9 @@ impl Session {
     }
 }
 
-/// Opens a directory of the host for a mount. Our own directories below it are denied.
-fn open_base(spec: &MountSpec, private: &[Root]) -> Result<Root, Error> {
+/// Opens a directory of the host for a mount. Our own directories below it are denied; they and
+/// those that lead to them stay where they are, so that nobody puts others in their place.
+fn open_base(spec: &MountSpec, private: &[Root]) -> Result<(Root, Vec<(u64, u64)>), Error> {
     let options = RootOptions::new()
         .hard_links(spec.hard_links)
         .read_limit(u64::MAX);
@@ -319,7 +320,7 @@ fn open_base(spec: &MountSpec, private: &[Root]) -> Result<Root, Error> {
     };
     refuse_network(spec, base.enforcement().filesystem)?;
     let mut denied = options;
-    let mut any = false;
+    let mut kept = Vec::new();
     for dir in private {
         let (ours, theirs) = (dir.identity(), base.identity());
         if (ours.device, ours.inode) == (theirs.device, theirs.inode)
@@ -333,15 +334,15 @@ fn open_base(spec: &MountSpec, private: &[Root]) -> Result<Root, Error> {
                 ),
             ));
         }
-        if folding::lies_below(dir, &theirs)? {
+        if let Some(way) = folding::way_down(dir, &theirs)? {
             denied = denied.deny(ours);
-            any = true;
+            kept.extend(way);
         }
     }
-    if !any {
-        return Ok(base);
+    if kept.is_empty() {
+        return Ok((base, kept));
     }
-    again(&base, denied)
+    Ok((again(&base, denied)?, kept))
 }
 
 /// The same directory with other options, by descriptor: a second lookup could lead elsewhere.

@@ -1,6 +1,6 @@
 //! A session as a whole: what it changed, and what becomes of that.
 
-use handfast::{Decision, ErrorKind, Name, RelPath, Root, Verb};
+use handfast::{Decision, ErrorKind, Metadata, Name, RelPath, Root, Verb};
 
 use crate::error::Error;
 use crate::meter::Used;
@@ -9,6 +9,7 @@ use crate::overlay::{
     CommitOptions, CommitReport, Conflict, DiffChange, DiffKind, OnConflict, Overlay,
 };
 use crate::quota::Quota;
+use crate::rules::Access;
 use crate::session::Session;
 use crate::state;
 use crate::vpath::VirtualPath;
@@ -139,7 +140,8 @@ impl Session {
             }
         }
         for (mount, overlay, paths) in &chosen {
-            let report = overlay.commit(paths, options.on_conflict, progress)?;
+            let may_copy = |file: &Metadata| mount.check_other_names(file, Access::Change);
+            let report = overlay.commit(paths, options.on_conflict, &may_copy, progress)?;
             let CommitReport {
                 committed,
                 conflicts,

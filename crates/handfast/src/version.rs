@@ -111,6 +111,17 @@ impl Version {
         self.difference(&same_change, digest)
     }
 
+    /// Whether this can be the file of a version that was renamed since: everything but the change
+    /// time is as it was. The digest is not compared.
+    #[must_use]
+    pub fn is_of_renamed(&self, now: &Metadata) -> bool {
+        let renamed = Self::of_status(now, self.digest);
+        Self {
+            changed: renamed.changed,
+            ..*self
+        } == renamed
+    }
+
     fn digest_difference(
         &self,
         digest: impl FnOnce() -> Result<[u8; 32], Fault>,

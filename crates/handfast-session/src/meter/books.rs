@@ -14,8 +14,18 @@ pub(super) struct Charge {
     pub(super) base: u64,
     /// What it grew by.
     pub(super) bytes: u64,
-    /// One if the session made it.
+    /// How many of its names the session made.
     pub(super) inodes: u64,
+}
+
+impl Charge {
+    /// What one of its names was charged.
+    pub(super) fn one_name(self) -> Self {
+        Self {
+            inodes: self.inodes.min(1),
+            ..Self::default()
+        }
+    }
 }
 
 /// One line of the books.
@@ -48,6 +58,18 @@ impl Books {
         });
         self.log = Some(log);
         read
+    }
+
+    /// An object lost a name: its last one, or one of several.
+    pub(super) fn name_gone(&mut self, key: Key, lives_on: bool) -> Result<(), Error> {
+        match self.charges.get(&key).copied() {
+            None => Ok(()),
+            Some(charge) if lives_on => {
+                let inodes = charge.inodes - charge.one_name().inodes;
+                self.enter(Entry::Set(key, Charge { inodes, ..charge }))
+            }
+            Some(_) => self.enter(Entry::Clear(key)),
+        }
     }
 
     /// Writes an entry down, then does it.

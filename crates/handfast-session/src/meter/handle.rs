@@ -59,6 +59,26 @@ impl FileMeter {
 pub(crate) struct HandleTicket {
     pub(super) account: Arc<Account>,
     pub(super) mount: u32,
+    pub(super) held: Option<Hold>,
+}
+
+impl HandleTicket {
+    /// For as long as the handle is open, so is the object.
+    pub(crate) fn hold(&mut self, hold: Option<Hold>) {
+        self.held = hold;
+    }
+}
+
+/// An object that is open: what it was charged is not given back before it is closed.
+pub(crate) struct Hold {
+    pub(super) account: Arc<Account>,
+    pub(super) key: Key,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.account.release(self.key);
+    }
 }
 
 impl Drop for HandleTicket {

@@ -6,20 +6,22 @@
 //! and effect leaves a charge that is too high, never too low.
 
 mod books;
+mod direct;
 mod handle;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use handfast::{ErrorKind, Metadata, RelPath, Root};
+use handfast::{ErrorKind, Metadata, Root};
 
 use crate::error::{Error, Reason};
 use crate::gate::{Gate, Locked};
 use crate::log::{Log, News};
 use crate::quota::Quota;
 use books::{Books, Charge, Entry};
-pub(crate) use handle::{FileMeter, HandleTicket};
+pub(crate) use direct::Making;
+pub(crate) use handle::{FileMeter, HandleTicket, Hold};
 
 const CHARGES: &str = "charges";
 
@@ -60,6 +62,15 @@ pub(crate) struct Account {
     mounts: Vec<Quota>,
     counting: bool,
     handles: Vec<AtomicU64>,
+    /// Objects that are open in this process.
+    held: Mutex<HashMap<Key, Held>>,
+}
+
+/// How often an object is open, and whether its charge goes when it is not any more.
+#[derive(Default)]
+struct Held {
+    times: u64,
+    gone: bool,
 }
 
 impl Account {
@@ -86,6 +97,7 @@ impl Account {
             session,
             counting,
             handles: mounts.iter().map(|_| AtomicU64::new(0)).collect(),
+            held: Mutex::default(),
             mounts,
         };
         drop(account.turn()?);
@@ -172,7 +184,10 @@ impl Account {
     ) -> Result<(), Error> {
         let mut books = turn.state();
         let old = books.charges.get(&key).copied().unwrap_or_default();
-        let freed = freed.and_then(|key| books.charges.get(&key)).copied();
+        let freed = freed
+            .filter(|key| !self.is_held(*key))
+            .and_then(|key| books.charges.get(&key))
+            .copied();
         let new = Charge {
             base: old.base,
             bytes: len.saturating_sub(old.base),
@@ -240,10 +255,53 @@ impl Account {
         }
         let turn = self.turn()?;
         let mut books = turn.state();
-        if books.charges.contains_key(&key) {
-            books.enter(Entry::Clear(key))?;
+        self.name_gone(&mut books, key, false)
+    }
+
+    /// An object lost a name: its last one, or one of several. What is open still takes space, and
+    /// is given back when it is closed.
+    fn name_gone(&self, books: &mut Books, key: Key, lives_on: bool) -> Result<(), Error> {
+        if !lives_on && let Some(held) = self.all_held().get_mut(&key) {
+            held.gone = true;
+            return Ok(());
         }
-        Ok(())
+        books.name_gone(key, lives_on)
+    }
+
+    fn all_held(&self) -> MutexGuard<'_, HashMap<Key, Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_held(&self, key: Key) -> bool {
+        self.all_held().contains_key(&key)
+    }
+
+    /// Says that an object is open until the answer is dropped.
+    pub(crate) fn hold(self: &Arc<Self>, key: Key) -> Option<Hold> {
+        if !self.counting {
+            return None;
+        }
+        self.all_held().entry(key).or_default().times += 1;
+        let account = Arc::clone(self);
+        Some(Hold { account, key })
+    }
+
+    fn release(&self, key: Key) {
+        let mut all = self.all_held();
+        let Some(held) = all.get_mut(&key) else {
+            return;
+        };
+        held.times -= 1;
+        if held.times > 0 {
+            return;
+        }
+        let gone = held.gone;
+        all.remove(&key);
+        drop(all);
+        if gone {
+            // At worst the charge stays too high.
+            drop(self.refund(key));
+        }
     }
 
     /// Replaces all charges of a mount's overlay by what was found.
@@ -259,7 +317,7 @@ impl Account {
             .collect();
         stale.sort_unstable();
         for key in stale {
-            books.enter(Entry::Clear(key))?;
+            self.name_gone(&mut books, key, false)?;
         }
         let mut found: Vec<_> = found.into_iter().collect();
         found.sort_unstable();
@@ -272,123 +330,6 @@ impl Account {
             if books.charges.get(&key) != Some(&charge) {
                 books.enter(Entry::Set(key, charge))?;
             }
-        }
-        Ok(())
-    }
-
-    /// Makes something under a path of a directory of the host: charged as pending, made, and then
-    /// charged to the object it became. `len` is the length it will have.
-    pub(crate) fn around_making<T>(
-        &self,
-        root: &Root,
-        mount: u32,
-        path: &RelPath,
-        len: u64,
-        make: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        if !self.counting {
-            return make();
-        }
-        let turn = self.turn()?;
-        let old = root.symlink_metadata(path).ok();
-        let old_key = old.as_ref().map(|old| Key::of(mount, old));
-        let place = path.as_bytes().to_vec();
-        {
-            let mut books = turn.state();
-            let known = old_key.and_then(|key| books.charges.get(&key)).copied();
-            let replaced = known.unwrap_or_default();
-            let base = match (known, &old) {
-                (Some(known), _) => known.base,
-                (None, Some(old)) if old.is_file() => old.len,
-                _ => 0,
-            };
-            let new = Charge {
-                base,
-                bytes: len.saturating_sub(base),
-                inodes: if old.is_some() { replaced.inodes } else { 1 },
-            };
-            self.check(&books, mount, len, replaced, new, Charge::default())?;
-            books.enter(Entry::Pending(mount, place.clone(), new))?;
-        }
-        let made = make();
-        let mut books = turn.state();
-        match (&made, root.symlink_metadata(path)) {
-            // Something may have been made although it was answered with an error.
-            (_, Ok(now)) => {
-                let key = Key::of(mount, &now);
-                if let (Some(new), Ok(_)) = (books.pending.get(&(mount, place.clone())), &made) {
-                    let mut charge = *new;
-                    if now.is_file() {
-                        charge.bytes = charge.bytes.max(now.len.saturating_sub(charge.base));
-                    }
-                    if let Some(old) = old_key.filter(|old| *old != key) {
-                        books.enter(Entry::Clear(old))?;
-                    }
-                    books.enter(Entry::Set(key, charge))?;
-                }
-            }
-            (_, Err(_)) => {}
-        }
-        books.enter(Entry::Done(mount, place))?;
-        made
-    }
-
-    /// Removes something under a path of a directory of the host, and gives back what it was
-    /// charged, if that was its last name.
-    pub(crate) fn around_removing<T>(
-        &self,
-        root: &Root,
-        mount: u32,
-        path: &RelPath,
-        remove: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        if !self.counting {
-            return remove();
-        }
-        let turn = self.turn()?;
-        let old = root.symlink_metadata(path).ok();
-        let removed = remove()?;
-        if let Some(old) = old
-            && !old.has_other_names()
-        {
-            let mut books = turn.state();
-            let key = Key::of(mount, &old);
-            if books.charges.contains_key(&key) {
-                books.enter(Entry::Clear(key))?;
-            }
-        }
-        Ok(removed)
-    }
-
-    /// Settles what somebody who died was about to make.
-    pub(crate) fn settle_pending(&self, roots: &[(u32, Root)]) -> Result<(), Error> {
-        if !self.counting {
-            return Ok(());
-        }
-        let turn = self.turn()?;
-        let mut books = turn.state();
-        let mut pending: Vec<_> = books.pending.clone().into_iter().collect();
-        pending.sort_by(|one, other| one.0.cmp(&other.0));
-        for ((mount, path), charge) in pending {
-            let Some((_, root)) = roots.iter().find(|(number, _)| *number == mount) else {
-                continue;
-            };
-            let at = RelPath::parse_with(&path, &crate::overlay::WIDE)?;
-            if let Ok(now) = root.symlink_metadata(&at) {
-                let key = Key::of(mount, &now);
-                let bytes = match now.is_file() {
-                    true => now.len.saturating_sub(charge.base),
-                    false => 0,
-                };
-                let known = books.charges.get(&key).copied().unwrap_or_default();
-                let charge = Charge {
-                    bytes: bytes.max(known.bytes),
-                    inodes: charge.inodes.max(known.inodes),
-                    ..charge
-                };
-                books.enter(Entry::Set(key, charge))?;
-            }
-            books.enter(Entry::Done(mount, path))?;
         }
         Ok(())
     }
@@ -427,6 +368,7 @@ impl Account {
         let ticket = HandleTicket {
             account: Arc::clone(self),
             mount,
+            held: None,
         };
         for (whose, limit, used) in [
             ("mount", self.quota_of(mount).handles, mine),

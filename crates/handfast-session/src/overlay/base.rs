@@ -106,6 +106,25 @@ impl Overlay {
         })
     }
 
+    /// As [`Overlay::was`]; but of a file of the base that is covered on the condition that it is
+    /// a version, it is that version: the base may change after the look.
+    pub(super) fn was_given(
+        &self,
+        tree: &Tree,
+        path: &RelPath,
+        file: Option<&FileAt>,
+        given: Option<&Version>,
+    ) -> Result<Was, Error> {
+        match (file, given) {
+            (Some(FileAt { object: None, .. }), Some(version))
+                if tree.entry(path.as_bytes()).is_none() =>
+            {
+                Ok(Was::File(version.to_string()))
+            }
+            _ => self.was(tree, path.as_bytes()),
+        }
+    }
+
     /// The version of a file of the base.
     pub(super) fn base_version(&self, at: &RelPath) -> Result<String, Error> {
         Ok(self.base.version(at)?.to_string())
@@ -167,4 +186,39 @@ pub(super) fn top_itself() -> Error {
         ErrorKind::Invalid,
         "the mount point itself cannot be used here; name something in it",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use handfast::{Root, TempDir};
+
+    use super::*;
+    use crate::meter::Account;
+    use crate::quota::Quota;
+
+    #[test]
+    fn the_version_that_was_given_is_remembered_and_not_the_one_after() {
+        let above = Root::open_ambient(std::env::temp_dir()).unwrap();
+        let dir = || -> TempDir { above.temp_dir(&RelPath::root()).unwrap() };
+        let (base_dir, home_dir) = (dir(), dir());
+        let root_of = |dir: &TempDir| dir.root().clone();
+        let (base, home) = (root_of(&base_dir), root_of(&home_dir));
+        Overlay::create(&home).unwrap();
+        let account = Account::open(None, Quota::new(), vec![Quota::new()]).unwrap();
+        let overlay = Overlay::open(base.clone(), home, account, 0).unwrap();
+        let path = RelPath::parse("f").unwrap();
+        base.write(&path, "seen").unwrap();
+        let seen = base.version(&path).unwrap();
+        let tree = Tree::new();
+        let Standing::File(file) = overlay.standing(&tree, &path).unwrap() else {
+            panic!("a file stands there");
+        };
+        assert!(overlay.is_version(&file, &seen).unwrap());
+        // Between the look and what depends on it.
+        base.write(&path, "theirs").unwrap();
+        let was = overlay.was_given(&tree, &path, Some(&file), Some(&seen));
+        assert_eq!(was.unwrap(), Was::File(seen.to_string()));
+        let was = overlay.was_given(&tree, &path, Some(&file), None).unwrap();
+        assert_ne!(was, Was::File(seen.to_string()));
+    }
 }

@@ -1,12 +1,10 @@
 //! Changing: new content to the store, then one record.
 
-use std::collections::BTreeMap;
-
 use handfast::{ErrorKind, RelPath, Timestamp, Version, Written};
 
 use super::base::{FileAt, Standing, top_itself};
 use super::store::{Source, fresh_id, object_path};
-use super::tree::{Change, Content, DirNode, Entry, FileNode, Now, Tree, Was};
+use super::tree::{Change, Content, DirNode, Entry, FileNode, Found, Now, Tree, Was, base_path};
 use super::{Overlay, State};
 use crate::error::Error;
 use crate::gate::Locked;
@@ -61,7 +59,11 @@ impl Overlay {
                 }
             };
             let old = file.and_then(|file| file.object.filter(|_| !file.sealed));
-            let was = self.was(&tree, path.as_bytes())?;
+            let given = match put {
+                Put::If(version) => Some(version),
+                _ => None,
+            };
+            let was = self.was_given(&tree, path, file, given)?;
             let (id, written) = self.put_object(source, mode, old)?;
             let origin = origin_of(&tree, path, file);
             (vec![put_file(path, was, id, origin)], written, old)
@@ -151,7 +153,7 @@ impl Overlay {
             let before = source.version()?;
             let mode = Some(source.metadata().mode & 0o777);
             let content = source.into_std();
-            let (id, written) = self.put_object(Source::File(&content), mode, None)?;
+            let (id, written) = self.put_object(Source::of_file(&content)?, mode, None)?;
             drop(written);
             // The version that is remembered must be that of the content that was copied.
             if file.object.is_none() && !self.is_version(file, &before)? {
@@ -235,135 +237,37 @@ impl Overlay {
         self.record(&locked, vec![put(path, Entry { was, now })])
     }
 
-    pub(crate) fn remove_file(&self, path: &RelPath) -> Result<(), Error> {
-        self.remove_file_if(path, None)
-    }
-
-    /// Removes a file or link; a file only if it is still a version that somebody saw.
-    pub(crate) fn remove_file_if(
-        &self,
-        path: &RelPath,
-        version: Option<&Version>,
-    ) -> Result<(), Error> {
-        let locked = self.begin()?;
-        refuse_top(path)?;
-        let tree = locked.state().tree.clone_spine(path);
-        match (self.standing(&tree, path)?, version) {
-            (Standing::Missing, Some(_)) => {
-                return Err(Error::new(ErrorKind::Stale, "the file is gone"));
-            }
-            (Standing::Missing, None) => {
-                return Err(Error::new(ErrorKind::NotFound, "nothing is there"));
-            }
-            (Standing::Dir, _) => {
-                return Err(Error::new(ErrorKind::IsADirectory, "is a directory"));
-            }
-            (Standing::File(file), Some(version)) if !self.is_version(&file, version)? => {
-                return Err(Error::new(ErrorKind::Stale, "the content was changed"));
-            }
-            (Standing::Link, Some(_)) => {
-                return Err(Error::new(
-                    ErrorKind::Stale,
-                    "something else than a file stands under the name",
-                ));
-            }
-            _ => {}
-        }
-        let (changes, freed) = self.removal(&tree, path)?;
-        self.record(&locked, changes)?;
-        self.drop_objects(freed)
-    }
-
-    pub(crate) fn remove_dir(&self, path: &RelPath) -> Result<(), Error> {
-        let locked = self.begin()?;
-        refuse_top(path)?;
-        let tree = locked.state().tree.clone();
-        match self.standing(&tree, path)? {
-            Standing::Dir => {}
-            Standing::Missing => return Err(Error::new(ErrorKind::NotFound, "nothing is there")),
-            Standing::Link | Standing::File(_) => {
-                return Err(Error::new(ErrorKind::NotADirectory, "not a directory"));
-            }
-        }
-        if !self.is_empty_dir(path)? {
-            return Err(Error::new(
-                ErrorKind::NotEmpty,
-                "the directory is not empty",
-            ));
-        }
-        let (changes, freed) = self.removal(&tree, path)?;
-        self.record(&locked, changes)?;
-        self.drop_objects(freed)
-    }
-
-    /// The changes that take a name away, and the objects that nothing names then. A directory
-    /// must be empty.
-    pub(super) fn removal(
-        &self,
-        tree: &Tree,
-        path: &RelPath,
-    ) -> Result<(Vec<Change>, Vec<u64>), Error> {
-        let bytes = path.as_bytes();
-        let entry = tree.entry(bytes);
-        let mut changes = Vec::new();
-        let mut freed = Vec::new();
-        let mut was = self.was(tree, bytes)?;
-        match entry.map(|entry| &entry.now) {
-            Some(Now::File(FileNode {
-                content: Content::Object { id, sealed: false },
-                ..
-            })) => freed.push(*id),
-            Some(Now::Dir(dir)) => {
-                let entries = dir
-                    .children
-                    .iter()
-                    .map(|(name, entry)| (name.clone(), entry.was.clone()))
-                    .collect();
-                match &dir.origin {
-                    // A directory of the base, in its place: it goes with all that was in it.
-                    Some(_) if was == Was::Kept => was = Was::Dir(entries),
-                    // It was moved here: the place it came from learns what became of it.
-                    Some(origin) => {
-                        changes.extend(tree.cover(origin, entries));
-                    }
-                    None => {}
-                }
-                freed.extend((dir.id != 0).then_some(dir.id));
-            }
-            Some(Now::Link { id, .. }) => freed.push(*id),
-            None if was == Was::Kept => was = Was::Dir(BTreeMap::new()),
-            _ => {}
-        }
-        changes.push(if was == Was::Absent {
-            Change::Drop {
-                path: bytes.to_vec(),
-            }
-        } else {
-            put(
-                path,
-                Entry {
-                    was,
-                    now: Now::Gone,
-                },
-            )
-        });
-        Ok((changes, freed))
-    }
-
     pub(crate) fn chmod(&self, path: &RelPath, mode: u32) -> Result<(), Error> {
         let locked = self.begin()?;
         refuse_top(path)?;
-        let standing = self.standing(&locked.state().tree.clone_spine(path), path)?;
+        let tree = locked.state().tree.clone_spine(path);
+        let standing = self.standing(&tree, path)?;
         match standing {
             Standing::Dir => {
+                let old = self.old_mode(&tree, path)?;
                 let path = path.as_bytes().to_vec();
-                self.record(&locked, vec![Change::DirMode { path, mode }])
+                self.record(&locked, vec![Change::DirMode { path, mode, old }])
             }
             _ => {
                 let id = self.own_object(&locked, path)?;
                 Ok(self.store.chmod(&object_path(id), mode)?)
             }
         }
+    }
+
+    /// The mode of the directory of the base that a path shows; nothing if it is changed already,
+    /// or new.
+    fn old_mode(&self, tree: &Tree, path: &RelPath) -> Result<Option<u32>, Error> {
+        let at = match tree.find(path)? {
+            Found::Base(at) => at,
+            Found::Here(Now::Dir(DirNode {
+                mode: None,
+                origin: Some(origin),
+                ..
+            })) => base_path(origin)?,
+            _ => return Ok(None),
+        };
+        Ok(Some(self.base.symlink_metadata(&at)?.mode & 0o7777))
     }
 
     pub(crate) fn set_times(

@@ -91,7 +91,7 @@ impl Overlay {
                     ..change(DiffKind::Renamed, true)
                 });
             }
-            What::DirMode { mode } => {
+            What::DirMode { mode, .. } => {
                 let old = match &item.home {
                     Some(home) => self.base.symlink_metadata(&base_path(home)?).ok(),
                     None => None,

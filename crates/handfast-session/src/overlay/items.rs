@@ -12,9 +12,13 @@ pub(super) enum What {
     /// A new directory.
     NewDir { mode: Option<u32> },
     /// A directory of the base comes here.
-    MoveDir { from: Vec<u8>, mode: Option<u32> },
-    /// A directory stays and has another mode.
-    DirMode { mode: u32 },
+    MoveDir {
+        from: Vec<u8>,
+        mode: Option<u32>,
+        old: Option<u32>,
+    },
+    /// A directory stays and has another mode; what it had.
+    DirMode { mode: u32, old: Option<u32> },
     /// A file of the base comes here as it is.
     MoveFile { from: Vec<u8>, version: String },
     /// A file with content of the overlay; where it was in the base, if it was moved.
@@ -60,9 +64,13 @@ pub(super) fn items(tree: &Tree) -> Vec<Item> {
                 (Some(from), _) => Some(What::MoveDir {
                     from,
                     mode: dir.mode,
+                    old: dir.old_mode,
                 }),
                 (None, None) => Some(What::NewDir { mode: dir.mode }),
-                (None, Some(_)) => dir.mode.map(|mode| What::DirMode { mode }),
+                (None, Some(_)) => dir.mode.map(|mode| What::DirMode {
+                    mode,
+                    old: dir.old_mode,
+                }),
             },
             Now::File(file) => match (file.content, moved, &file.origin) {
                 (Content::Object { id, .. }, moved, origin) => Some(What::File {

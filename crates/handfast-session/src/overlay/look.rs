@@ -6,6 +6,7 @@ use super::Overlay;
 use super::base::Standing;
 use super::tree::{Content, Found, Now, base_path};
 use crate::error::Error;
+use crate::meter::Hold;
 
 /// How often something that is replaced while we look is looked up again.
 const TRIES: u32 = 64;
@@ -90,12 +91,15 @@ impl Overlay {
     }
 
     /// Opens a file for reading.
-    pub(crate) fn open_read(&self, path: &RelPath) -> Result<handfast::File, Error> {
+    pub(crate) fn open_read(
+        &self,
+        path: &RelPath,
+    ) -> Result<(handfast::File, Option<Hold>), Error> {
         self.again(path, |place| match place {
-            Where::Base(at) => Ok(self.base.open(at)?),
+            Where::Base(at) => Ok((self.base.open(at)?, None)),
             Where::Object(id) => {
-                let file = self.store.open(&super::store::object_path(*id))?;
-                Ok(file)
+                let hold = self.hold(*id);
+                Ok((self.store.open(&super::store::object_path(*id))?, hold))
             }
             Where::Top | Where::Dir(..) => {
                 Err(Error::new(ErrorKind::IsADirectory, "is a directory"))

@@ -11,11 +11,14 @@
 mod base;
 mod change;
 mod commit;
+mod content;
 mod diff;
 mod discard;
 mod items;
 mod look;
+mod origin;
 mod record;
+mod remove;
 mod rename;
 mod snapshot;
 mod store;
@@ -29,7 +32,7 @@ use handfast::{Limits, RelPath, Root};
 use crate::error::Error;
 use crate::gate::{Gate, Locked};
 use crate::log::{Log, News};
-use crate::meter::{Account, FileMeter};
+use crate::meter::{Account, FileMeter, Hold};
 use tree::{Change, Tree};
 
 pub(crate) use change::Put;
@@ -112,6 +115,11 @@ impl Overlay {
     /// A meter for an object that is open for writing.
     pub(crate) fn meter(&self, id: u64, len: u64) -> Result<Option<FileMeter>, Error> {
         self.account.meter(self.key(id), len)
+    }
+
+    /// Says that an object is open.
+    pub(crate) fn hold(&self, id: u64) -> Option<Hold> {
+        self.account.hold(self.key(id))
     }
 
     /// What the overlay uses: bytes and names.

@@ -36,8 +36,11 @@ pub(crate) fn of_tree(tree: &Tree) -> Vec<Vec<u8>> {
             Now::Dir(dir) => Entry {
                 was: entry.was.clone(),
                 now: Now::Dir(DirNode {
+                    id: dir.id,
+                    origin: dir.origin.clone(),
+                    mode: dir.mode,
+                    old_mode: dir.old_mode,
                     children: BTreeMap::new(),
-                    ..dir.clone()
                 }),
             },
             _ => entry.clone(),
@@ -53,7 +56,8 @@ pub(crate) fn of_tree(tree: &Tree) -> Vec<Vec<u8>> {
     });
     if let Some(mode) = tree.root.mode {
         let path = Vec::new();
-        changes.push(Change::DirMode { path, mode });
+        let old = tree.root.old_mode;
+        changes.push(Change::DirMode { path, mode, old });
     }
     if !changes.is_empty() {
         records.push(write(&changes));
@@ -96,10 +100,10 @@ fn write_change(out: &mut Writer, change: &Change) {
             write_was(out, was_one);
             write_was(out, was_other);
         }
-        Change::DirMode { path, mode } => {
+        Change::DirMode { path, mode, old } => {
             out.byte(5);
             out.text(path);
-            out.number((*mode).into());
+            out.number(modes(*mode, *old));
         }
         Change::Origin { path, origin } => {
             out.byte(6);
@@ -142,10 +146,11 @@ fn read_change(input: &mut Reader<'_>) -> Result<Change, Error> {
             was_one: read_was(input, 0)?,
             was_other: read_was(input, 0)?,
         },
-        5 => Change::DirMode {
-            path: input.text()?.to_vec(),
-            mode: u32::try_from(input.number()?).map_err(|_| unknown())?,
-        },
+        5 => {
+            let path = input.text()?.to_vec();
+            let (mode, old) = modes_in(input.number()?);
+            Change::DirMode { path, mode, old }
+        }
         6 => Change::Origin {
             path: input.text()?.to_vec(),
             origin: input.text()?.to_vec(),
@@ -166,6 +171,18 @@ fn read_change(input: &mut Reader<'_>) -> Result<Change, Error> {
     })
 }
 
+/// A mode, and in the upper half the one before, plus one: journals had the mode alone once.
+fn modes(mode: u32, old: Option<u32>) -> u64 {
+    let old = old.map_or(0, |old| u64::from(old & 0o7777) + 1);
+    u64::from(mode) | (old << 32)
+}
+
+fn modes_in(both: u64) -> (u32, Option<u32>) {
+    let [old, mode] = [both >> 32, both & u64::from(u32::MAX)]
+        .map(|half| u32::try_from(half).unwrap_or(u32::MAX));
+    (mode, old.checked_sub(1))
+}
+
 fn write_entry(out: &mut Writer, entry: &Entry) {
     write_was(out, &entry.was);
     match &entry.now {
@@ -174,7 +191,9 @@ fn write_entry(out: &mut Writer, entry: &Entry) {
             out.byte(1);
             out.number(dir.id);
             out.option(dir.origin.as_ref(), |out, origin| out.text(origin));
-            out.option(dir.mode, |out, mode| out.number(mode.into()));
+            out.option(dir.mode, |out, mode| {
+                out.number(modes(mode, dir.old_mode));
+            });
             out.number(dir.children.len() as u64);
             for (name, child) in &dir.children {
                 out.text(name);
@@ -213,10 +232,13 @@ fn read_entry(input: &mut Reader<'_>, depth: usize) -> Result<Entry, Error> {
         1 => {
             let id = input.number()?;
             let origin = input.option(|input| Ok(input.text()?.to_vec()))?;
-            let mode = input.option(Reader::number)?;
-            let mode = mode
-                .map(|mode| u32::try_from(mode).map_err(|_| unknown()))
-                .transpose()?;
+            let (mode, old_mode) = match input.option(Reader::number)? {
+                Some(both) => {
+                    let (mode, old) = modes_in(both);
+                    (Some(mode), old)
+                }
+                None => (None, None),
+            };
             let count = input.number()?;
             let mut children = BTreeMap::new();
             for _ in 0..count {
@@ -227,6 +249,7 @@ fn read_entry(input: &mut Reader<'_>, depth: usize) -> Result<Entry, Error> {
                 id,
                 origin,
                 mode,
+                old_mode,
                 children,
             })
         }
@@ -346,11 +369,22 @@ mod tests {
                         id: 3,
                         origin: None,
                         mode: Some(0o700),
+                        old_mode: Some(0),
                         children: BTreeMap::from([(b"c".to_vec(), file(Content::Base))]),
                     }),
                 },
             },
             Change::Seal { but: vec![1, 2] },
+            Change::DirMode {
+                path: b"m".to_vec(),
+                mode: 0o755,
+                old: Some(0o1750),
+            },
+            Change::DirMode {
+                path: b"m".to_vec(),
+                mode: 0o755,
+                old: None,
+            },
             Change::Exchange {
                 one: b"1".to_vec(),
                 other: b"2".to_vec(),

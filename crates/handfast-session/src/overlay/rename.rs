@@ -52,10 +52,12 @@ impl Overlay {
         if let Some(change) = self.materialise(&tree, from)? {
             step(&mut tree, change)?;
         }
+        require_depth(&tree, from, to)?;
         if mode == RenameMode::Exchange {
             if let Standing::Missing = target {
                 return Err(Error::new(ErrorKind::NotFound, "nothing is there"));
             }
+            require_depth(&tree, to, from)?;
             if let Some(change) = self.materialise(&tree, to)? {
                 step(&mut tree, change)?;
             }
@@ -213,6 +215,21 @@ fn settled(tree: &Tree, path: &RelPath, was: Was, from: &RelPath) -> Was {
     was
 }
 
+/// How deep entries of an overlay may lie: as deep as a path with links may lead. Trees are copied
+/// and dropped by functions that call themselves.
+const MAX_DEPTH: usize = 512;
+
+/// What moves does not come to lie too deep.
+fn require_depth(tree: &Tree, from: &RelPath, to: &RelPath) -> Result<(), Error> {
+    if to.depth() + tree.height(from) > MAX_DEPTH {
+        return Err(Error::new(
+            ErrorKind::TooLong,
+            "what lies in the directory would come to lie too deep",
+        ));
+    }
+    Ok(())
+}
+
 fn require_dir(path: &RelPath, standing: &Standing) -> Result<(), Error> {
     if path.must_be_dir() && !matches!(standing, Standing::Dir) {
         return Err(Error::new(ErrorKind::NotADirectory, "not a directory"));
@@ -221,6 +238,24 @@ fn require_dir(path: &RelPath, standing: &Standing) -> Result<(), Error> {
 }
 
 impl Tree {
+    /// How many levels of entries lie below a path.
+    fn height(&self, path: &RelPath) -> usize {
+        let mut highest = 0;
+        let mut pending: Vec<(&DirNode, usize)> =
+            self.dir(path).map(|dir| (dir, 1)).into_iter().collect();
+        while let Some((dir, level)) = pending.pop() {
+            if !dir.children.is_empty() {
+                highest = highest.max(level);
+            }
+            for entry in dir.children.values() {
+                if let Now::Dir(next) = &entry.now {
+                    pending.push((next, level + 1));
+                }
+            }
+        }
+        highest
+    }
+
     /// The entry that covers a path of the base, and where it stands.
     pub(super) fn covering(&self, base: &[u8]) -> Option<(Vec<u8>, Entry)> {
         let mut found = None;
@@ -269,6 +304,7 @@ impl Tree {
                 id: dir.id,
                 origin: dir.origin.clone(),
                 mode: dir.mode,
+                old_mode: dir.old_mode,
                 children: BTreeMap::new(),
             };
             let Some(name) = names.next() else {

@@ -35,7 +35,7 @@ impl Overlay {
             if self.is_being_written(id)? {
                 let file = self.store.open(&super::store::object_path(id))?;
                 let mode = Some(file.metadata().mode & 0o777);
-                let (copy, _) = self.put_object(Source::File(&file.into_std()), mode, None)?;
+                let (copy, _) = self.put_object(Source::of_file(&file.into_std())?, mode, None)?;
                 copies.push((id, copy));
             }
         }
@@ -167,7 +167,7 @@ impl Overlay {
                 .mode(file.metadata().mode & 0o777)
                 .durability(handfast::Durability::None);
             let mut staged = store.stage(&path, options)?;
-            Source::File(&file.into_std()).fill(&mut staged)?;
+            Source::of_file(&file.into_std())?.fill(&mut staged)?;
             staged.commit_new()?;
         }
         Log::create(home, JOURNAL, &record::of_tree(&tree))

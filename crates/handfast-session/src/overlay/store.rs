@@ -8,6 +8,7 @@ use std::os::fd::AsFd;
 use handfast::{Durability, ErrorKind, OpenOptions, RelPath, Staged, WriteOptions, Written};
 use rustix::fs::FlockOperation;
 
+use super::content::copy_content;
 use super::{Overlay, State};
 use crate::error::Error;
 use crate::gate::Locked;
@@ -17,16 +18,21 @@ use crate::meter::Key;
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
     Bytes(&'a [u8]),
-    /// A file, from its beginning.
-    File(&'a File),
+    /// A file, from its beginning and no longer than this: that is what is charged.
+    File(&'a File, u64),
 }
 
-impl Source<'_> {
-    pub(crate) fn len(&self) -> Result<u64, Error> {
-        Ok(match self {
+impl<'a> Source<'a> {
+    /// A file as long as it is now.
+    pub(crate) fn of_file(file: &'a File) -> Result<Self, Error> {
+        Ok(Self::File(file, file.metadata()?.len()))
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        match self {
             Self::Bytes(bytes) => bytes.len() as u64,
-            Self::File(file) => file.metadata()?.len(),
-        })
+            Self::File(_, len) => *len,
+        }
     }
 
     /// Writes it into a staged file: shared blocks where the filesystem can, a copy otherwise.
@@ -36,53 +42,7 @@ impl Source<'_> {
                 staged.write_all(bytes)?;
                 Ok(bytes.len() as u64)
             }
-            Self::File(file) => copy_content(file, staged.as_fd()),
-        }
-    }
-}
-
-/// Copies a whole file between descriptors.
-pub(crate) fn copy_content(from: &File, to: impl AsFd) -> Result<u64, Error> {
-    use rustix::io::Errno;
-    if rustix::fs::ioctl_ficlone(&to, from).is_ok() {
-        return Ok(from.metadata()?.len());
-    }
-    let mut at: u64 = 0;
-    loop {
-        let mut input = at;
-        let mut output = at;
-        match rustix::fs::copy_file_range(from, Some(&mut input), &to, Some(&mut output), 1 << 30) {
-            Ok(0) => return Ok(at),
-            Ok(copied) => at += copied as u64,
-            Err(Errno::INTR) => {}
-            // Between some filesystems, and on some, the kernel does not copy.
-            Err(Errno::XDEV | Errno::NOSYS | Errno::OPNOTSUPP | Errno::INVAL | Errno::PERM) => {
-                return copy_by_hand(from, to, at);
-            }
-            Err(errno) => return Err(errno.into()),
-        }
-    }
-}
-
-fn copy_by_hand(from: &File, to: impl AsFd, mut at: u64) -> Result<u64, Error> {
-    let mut buffer = vec![0; 256 * 1024];
-    loop {
-        let got = match rustix::io::pread(from, &mut buffer, at) {
-            Ok(0) => return Ok(at),
-            Ok(got) => got,
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(errno) => return Err(errno.into()),
-        };
-        let mut rest = &buffer[..got];
-        while !rest.is_empty() {
-            match rustix::io::pwrite(&to, rest, at) {
-                Ok(put) => {
-                    rest = &rest[put..];
-                    at += put as u64;
-                }
-                Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
+            Self::File(file, len) => copy_content(file, staged.as_fd(), *len),
         }
     }
 }
@@ -109,7 +69,7 @@ impl Overlay {
         let id = fresh_id()?;
         let freed = freed.map(|id| self.key(id));
         self.account
-            .charge(self.key(id), source.len()?, true, freed)?;
+            .charge(self.key(id), source.len(), true, freed)?;
         let written = self.write_object(id, source, mode);
         if written.is_err() {
             self.account.refund(self.key(id))?;
@@ -130,7 +90,7 @@ impl Overlay {
         let path = object_path(id);
         match source {
             Source::Bytes(bytes) => Ok(self.store.write_new_with(&path, bytes, options)?),
-            Source::File(_) => {
+            Source::File(..) => {
                 let mut staged = self.store.stage(&path, options)?;
                 source.fill(&mut staged)?;
                 Ok(staged.commit_new()?)

@@ -54,6 +54,8 @@ pub(crate) struct DirNode {
     pub(crate) origin: Option<Vec<u8>>,
     /// The mode, where it was changed.
     pub(crate) mode: Option<u32>,
+    /// The mode that the directory of the base had then.
+    pub(crate) old_mode: Option<u32>,
     pub(crate) children: BTreeMap<NameBytes, Entry>,
 }
 
@@ -97,8 +99,12 @@ pub(crate) enum Change {
         was_one: Was,
         was_other: Was,
     },
-    /// The directory has this mode.
-    DirMode { path: Vec<u8>, mode: u32 },
+    /// The directory has this mode; and what the base had, if this is the first time.
+    DirMode {
+        path: Vec<u8>,
+        mode: u32,
+        old: Option<u32>,
+    },
     /// The origin of a directory: where it lies in the base, after it was moved there.
     Origin { path: Vec<u8>, origin: Vec<u8> },
     /// Every object belongs to a snapshot, but for those that are being written.
@@ -278,8 +284,10 @@ impl Tree {
                 let (dir, name) = self.parent_mut(&other)?;
                 dir.children.insert(name, put(was_other, first.now));
             }
-            Change::DirMode { path, mode } => {
-                self.dir_mut(&path)?.mode = Some(mode);
+            Change::DirMode { path, mode, old } => {
+                let dir = self.dir_mut(&path)?;
+                dir.mode = Some(mode);
+                dir.old_mode = dir.old_mode.or(old);
             }
             Change::Origin { path, origin } => {
                 self.dir_mut(&path)?.origin = Some(origin);
@@ -295,6 +303,7 @@ impl Tree {
     pub(super) fn clear_mode(&mut self, path: &[u8]) {
         if let Ok(dir) = self.dir_mut(path) {
             dir.mode = None;
+            dir.old_mode = None;
         }
         self.prune(&join(path, b"-"));
     }

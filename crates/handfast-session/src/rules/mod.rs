@@ -9,7 +9,7 @@ mod presets;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use handfast::{RelPath, escape};
+use handfast::{NameRef, RelPath, escape};
 
 use crate::error::Error;
 pub use cover::Patterns;
@@ -213,9 +213,25 @@ impl Rules {
         }
     }
 
-    /// Whether nothing below the path is under a rule because of where the path lies.
-    pub(crate) fn is_ordinary_below(&self, verdict: &Verdict) -> bool {
-        self.exact.is_ordinary_below(&verdict.found)
+    /// Whether nothing below the path is under a rule because of where the path lies. `folds` as
+    /// in [`Rules::decide`].
+    pub(crate) fn is_ordinary_below(&self, path: &RelPath, folds: impl FnOnce() -> bool) -> bool {
+        let Some(folded) = &self.folded else {
+            return true;
+        };
+        self.exact.is_ordinary_below(&self.judge(path).found)
+            && (folded.is_ordinary_below(&self.judge_folded(path).found) || !folds())
+    }
+
+    /// Whether only a directory may take a name: `.git`, where patterns protect what lies in it. A
+    /// file of that name leads git to a directory that they do not reach.
+    pub(crate) fn keeps_for_a_directory(&self, path: &RelPath) -> bool {
+        let is_git = |name: NameRef<'_>| name.as_bytes().eq_ignore_ascii_case(b".git");
+        path.segments().next_back().is_some_and(is_git)
+            && self
+                .folded
+                .as_ref()
+                .is_some_and(|folded| !folded.is_ordinary_below(&self.judge_folded(path).found))
     }
 
     /// The rule that forbids an access, if one does.

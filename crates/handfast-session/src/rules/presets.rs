@@ -33,8 +33,11 @@ const WORKSPACE_READ_ONLY: &[&str] = &[
     "**/.git/hooks",
     "**/.git/config",
     "**/.git/config.worktree",
-    "**/.git/modules/**/config",
-    "**/.git/modules/**/hooks",
+    // These lead git to another configuration.
+    "**/.git/commondir",
+    "**/.git/gitdir",
+    "**/.git/worktrees/**",
+    "**/.git/modules/**",
     ".gitmodules",
     ".claude/",
     ".codex/",

@@ -129,8 +129,7 @@ fn deny_beats_read_only_and_covers_below() {
 fn what_could_lie_below_is_known_from_the_pattern_alone() {
     let rules = rules(&["*.pem"], &[".git/hooks", "**/deep/er/x"]);
     let below = |path: &str| rules.judge(&RelPath::parse(path).unwrap()).below().clone();
-    let ordinary =
-        |path: &str| rules.is_ordinary_below(&rules.judge(&RelPath::parse(path).unwrap()));
+    let ordinary = |path: &str| rules.is_ordinary_below(&RelPath::parse(path).unwrap(), || false);
     assert_eq!(below("a"), below("b/c"));
     assert_ne!(below(".git"), below("b"));
     assert_eq!(below("x/.git"), below("b"));
@@ -157,5 +156,20 @@ fn patterns_without_effect_are_errors() {
     for bad in ["!a", "#a", "", "/", "a//b", "../a", "a/./b", "a ", "[x"] {
         let protect = Protect::new().with_deny(bad);
         assert!(Rules::compile(&protect).is_err(), "{bad:?}");
+    }
+}
+
+#[test]
+fn what_lies_below_a_name_of_another_case_is_not_ordinary_where_case_folds() {
+    let rules = rules(&[], &["**/.git/hooks"]);
+    for (path, exact, folded) in [
+        (".git", false, false),
+        ("a/.GIT", true, false),
+        ("a/.Git", true, false),
+        ("a/git", true, true),
+    ] {
+        let path = RelPath::parse(path).unwrap();
+        assert_eq!(rules.is_ordinary_below(&path, || false), exact, "{path}");
+        assert_eq!(rules.is_ordinary_below(&path, || true), folded, "{path}");
     }
 }

@@ -116,16 +116,13 @@ impl Session {
                 Verb::Rename | Verb::RemoveFile | Verb::RemoveDir | Verb::Symlink => Last::Itself,
                 _ => Last::Follow,
             };
-            if let Some(settled) = resolve::settle(self.route(&path)?, last, access)? {
+            if let Some(settled) = resolve::settle(self.mounts(), self.route(&path)?, last, access)?
+            {
                 place = settled;
             }
             decide(&place, access, shape)
         });
-        let mut full = mount.at.clone();
-        for name in place.path.segments() {
-            full = full.join(name);
-        }
-        said.decided_on = Some(full);
+        said.decided_on = Some(mount.full(&place.path));
         match verdict {
             Ok(()) => {
                 said.allowed = true;

@@ -4,10 +4,9 @@ use handfast::{ErrorKind, RenameMode, Verb, Version};
 
 use super::read::judge_names;
 use crate::error::{Error, Reason};
-use crate::pipeline::{Ask, Op, Place};
+use crate::pipeline::{Ask, Place};
 use crate::rules::Access;
 use crate::session::Session;
-use crate::vpath::VirtualPath;
 
 impl Session {
     /// Renames an entry: a link moves itself.
@@ -30,10 +29,18 @@ impl Session {
         let source = Ask::change(Verb::Rename, from).itself();
         let target = Ask::change(Verb::Rename, to).itself();
         self.act_on_two(source, target, |source, target, _| {
-            self.refuse_mount_point(from)?;
-            self.refuse_mount_point(to)?;
+            self.refuse_mount_point(source)?;
+            self.refuse_mount_point(target)?;
             require_one_mount(source, target)?;
+            refuse_kept(source)?;
+            refuse_kept(target)?;
             require_same_rules(source, target, mode)?;
+            require_dirs(source, target, mode)?;
+            // A commit may give the content a name of its own.
+            judge_names(source, Access::Change)?;
+            if mode == RenameMode::Exchange {
+                judge_names(target, Access::Change)?;
+            }
             source.mount.layer.rename(&source.path, &target.path, mode)
         })
     }
@@ -50,6 +57,7 @@ impl Session {
         self.act_on_two(from, to, |source, target, _| {
             require_one_mount(source, target)?;
             judge_names(source, Access::Change)?;
+            refuse_stand_in(target)?;
             source.mount.layer.hard_link(&source.path, &target.path)
         })
     }
@@ -63,8 +71,7 @@ impl Session {
         let target = target.as_ref();
         let ask = Ask::change(Verb::Symlink, path.as_ref()).itself();
         self.act(ask, |place, _| {
-            let rules = &place.mount.rules;
-            if !rules.is_ordinary_below(&rules.judge(&place.path)) {
+            if !place.mount.is_ordinary_below(&place.path) {
                 return Err(would_lose(
                     "a link here would lead away from protected names below it",
                 ));
@@ -78,7 +85,10 @@ impl Session {
     /// # Errors
     /// `IsADirectory`; otherwise as [`Session::write`].
     pub fn remove_file(&self, path: impl AsRef<[u8]>) -> Result<(), Error> {
-        let ask = Ask::change(Verb::RemoveFile, path.as_ref()).itself();
+        self.remove_file_as(Ask::change(Verb::RemoveFile, path.as_ref()).itself())
+    }
+
+    pub(super) fn remove_file_as(&self, ask: Ask<'_>) -> Result<(), Error> {
         self.act(ask, |place, _| place.mount.layer.remove_file(&place.path))
     }
 
@@ -98,21 +108,35 @@ impl Session {
     /// # Errors
     /// `NotEmpty`, `NotADirectory`; otherwise as [`Session::write`].
     pub fn remove_dir(&self, path: impl AsRef<[u8]>) -> Result<(), Error> {
-        let bytes = path.as_ref();
-        let ask = Ask::change(Verb::RemoveDir, bytes).itself();
-        self.act(ask, |place, _: &Op<'_>| {
-            self.refuse_mount_point(bytes)?;
+        self.remove_dir_as(Ask::change(Verb::RemoveDir, path.as_ref()).itself())
+    }
+
+    pub(super) fn remove_dir_as(&self, ask: Ask<'_>) -> Result<(), Error> {
+        self.act(ask, |place, _| {
+            self.refuse_mount_point(place)?;
             place.mount.layer.remove_dir(&place.path)
         })
     }
 
     /// Mount points and what lies above them are not moved or removed.
-    pub(super) fn refuse_mount_point(&self, bytes: &[u8]) -> Result<(), Error> {
-        if self.mounts().holds_mount(&VirtualPath::parse(bytes)?) {
+    pub(super) fn refuse_mount_point(&self, place: &Place<'_>) -> Result<(), Error> {
+        if self.mounts().holds_mount(&place.mount.full(&place.path)) {
             return Err(Error::new(ErrorKind::Busy, "something is mounted there")
                 .because(Reason::MountPoint));
         }
         Ok(())
+    }
+}
+
+/// The directories that lead to Handfast's own state stay where they are.
+fn refuse_kept(place: &Place<'_>) -> Result<(), Error> {
+    match place.mount.layer.symlink_metadata(&place.path) {
+        Ok(status) if place.mount.keeps(&status) => Err(Error::new(
+            ErrorKind::Denied,
+            "Handfast's own state lies in this directory; it stays where it is",
+        )
+        .because(Reason::Protected)),
+        _ => Ok(()),
     }
 }
 
@@ -125,6 +149,32 @@ fn require_one_mount(source: &Place<'_>, target: &Place<'_>) -> Result<(), Error
         "the two ends lie in different mounts; copy and remove instead",
     )
     .because(Reason::TwoMounts))
+}
+
+/// Nothing but a directory comes under a name that is kept for one.
+pub(super) fn refuse_stand_in(place: &Place<'_>) -> Result<(), Error> {
+    if place.mount.rules.keeps_for_a_directory(&place.path) {
+        return Err(would_lose(
+            "a file here would lead git away from its protected settings; only a directory may be \
+             made under this name",
+        ));
+    }
+    Ok(())
+}
+
+/// What a rename brings under a name is a directory, where the name is kept for one.
+fn require_dirs(source: &Place<'_>, target: &Place<'_>, mode: RenameMode) -> Result<(), Error> {
+    let is_dir = |place: &Place<'_>| {
+        let status = place.mount.layer.symlink_metadata(&place.path);
+        status.is_ok_and(|status| status.is_dir())
+    };
+    if !is_dir(source) {
+        refuse_stand_in(target)?;
+    }
+    if mode == RenameMode::Exchange && !is_dir(target) {
+        refuse_stand_in(source)?;
+    }
+    Ok(())
 }
 
 /// Nothing below gains or loses a rule. Both names themselves were judged: neither is protected.

@@ -5,6 +5,7 @@ use std::io::Read;
 
 use handfast::{ErrorKind, Metadata, Verb, Version};
 
+use super::names::refuse_stand_in;
 use crate::error::Error;
 use crate::file::SessionFile;
 use crate::mount::Route;
@@ -109,12 +110,15 @@ impl Session {
         let bytes = path.as_ref();
         if !how.changes() {
             return self.act(Ask::read(Verb::Open, bytes), |place, op| {
-                let ticket = self.account().ticket(self.number_of(place.mount))?;
-                let opened = place.mount.layer.open_read(&place.path)?;
+                let mut ticket = self.account().ticket(self.number_of(place.mount))?;
+                let mut opened = place.mount.layer.open_read(&place.path)?;
                 place
                     .mount
                     .check_other_names(&opened.metadata, Access::Read)?;
                 op.allow(place.mount, Some(&opened.metadata))?;
+                if let Some(ticket) = &mut ticket {
+                    ticket.hold(opened.hold.take());
+                }
                 let path = op.path().clone();
                 let (file, facts) = (opened.file, opened.metadata);
                 Ok(SessionFile::new(file, facts, path, false, None, ticket))
@@ -122,17 +126,21 @@ impl Session {
         }
         check_options(how)?;
         self.act(Ask::change(Verb::OpenWrite, bytes), |place, op| {
-            let ticket = self.account().ticket(self.number_of(place.mount))?;
+            let mut ticket = self.account().ticket(self.number_of(place.mount))?;
             let mut inner = how;
             if place.through_link {
                 refuse_new(place)?;
                 inner = inner.create(false);
             }
+            refuse_stand_in(place)?;
             judge_names(place, Access::Change)?;
-            let opened = place.mount.layer.open_write(&place.path, inner)?;
+            let mut opened = place.mount.layer.open_write(&place.path, inner)?;
             place
                 .mount
                 .check_other_names(&opened.metadata, Access::Change)?;
+            if let Some(ticket) = &mut ticket {
+                ticket.hold(opened.hold.take());
+            }
             let path = op.path().clone();
             let (file, facts) = (opened.file, opened.metadata);
             let file = SessionFile::new(file, facts, path, how.append, opened.meter, ticket);

@@ -1,10 +1,12 @@
 //! Whole trees, entry by entry: every entry is judged by its own path.
 
-use handfast::{ErrorKind, FileKind, Name, TreeLimits, Verb};
+use handfast::{ErrorKind, FileKind, Name, TreeLimits, Verb, Version};
 
 use super::dirs::format_bytes;
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::mount::Route;
+use crate::pipeline::{Ask, Last};
+use crate::resolve;
 use crate::rules::{Access, Shape};
 use crate::session::Session;
 use crate::vpath::VirtualPath;
@@ -60,35 +62,65 @@ impl Session {
     /// `Denied` if a rule protects anything in it; otherwise as [`Session::remove_file`]. What was
     /// removed before an error stays removed.
     pub fn remove_tree(&self, path: impl AsRef<[u8]>) -> Result<(), Error> {
-        let bytes = path.as_ref();
-        let top = self.parse(Verb::RemoveTree, bytes)?;
-        self.refuse_mount_point(bytes)
-            .map_err(|error| error.on(Verb::RemoveTree, &top))?;
-        if !self.symlink_metadata(bytes)?.is_dir() {
-            return self.remove_file(bytes);
+        let asked = self.parse(Verb::RemoveTree, path.as_ref())?;
+        let top = self
+            .settled_top(&asked)
+            .map_err(|error| error.on(Verb::RemoveTree, &asked))?;
+        let bytes = format_bytes(&top);
+        if !self.symlink_metadata(&bytes)?.is_dir() {
+            return self.remove_file(path);
         }
         self.judge_change(&top)?;
         let mut found = vec![(top.clone(), FileKind::Dir)];
-        let mut walk = self.walk(bytes, TreeLimits::new())?;
+        let mut walk = self.walk(&bytes, TreeLimits::new())?;
         while let Some(entry) = walk.next_entry()? {
             self.judge_change(&entry.path)?;
             found.push((entry.path, entry.kind));
         }
-        for (path, kind) in found.into_iter().rev() {
-            let text = format_bytes(&path);
-            match kind {
-                FileKind::Dir => self.remove_dir(&text)?,
-                _ => self.remove_file(&text)?,
-            }
+        found
+            .iter()
+            .rev()
+            .try_for_each(|(path, kind)| self.remove_found(path, *kind))
+    }
+
+    /// The path of a tree without links on the way, which is not a mount point and holds none.
+    fn settled_top(&self, path: &VirtualPath) -> Result<VirtualPath, Error> {
+        let busy = || {
+            Error::new(ErrorKind::Busy, "something is mounted there").because(Reason::MountPoint)
+        };
+        if self.mounts().holds_mount(path) {
+            return Err(busy());
         }
-        Ok(())
+        let mut place = self.route(path)?;
+        if let Some(settled) = resolve::settle(
+            self.mounts(),
+            self.route(path)?,
+            Last::Itself,
+            Access::Change,
+        )? {
+            place = settled;
+        }
+        self.refuse_mount_point(&place)?;
+        Ok(place.mount.full(&place.path))
+    }
+
+    /// Removes what a walk found. A link that appeared on the way since is not followed.
+    fn remove_found(&self, path: &VirtualPath, kind: FileKind) -> Result<(), Error> {
+        let text = format_bytes(path);
+        match kind {
+            FileKind::Dir => {
+                self.remove_dir_as(Ask::change(Verb::RemoveDir, &text).without_links())
+            }
+            _ => self.remove_file_as(Ask::change(Verb::RemoveFile, &text).without_links()),
+        }
     }
 
     /// Copies a tree, between mounts too; the name must be free. Every entry is judged first.
     ///
     /// # Errors
     /// `Denied` if anything in it may not be read, or its copy not be made; otherwise as
-    /// [`Session::copy`]. What was copied before an error is removed again as far as possible.
+    /// [`Session::copy`]. What was copied before an error is removed again, but for what others
+    /// changed meanwhile.
     pub fn copy_tree(&self, from: impl AsRef<[u8]>, to: impl AsRef<[u8]>) -> Result<(), Error> {
         let (source, target) = (
             self.parse(Verb::CopyTree, from.as_ref())?,
@@ -118,19 +150,40 @@ impl Session {
             found.push((entry, copy));
         }
         self.create_dir(format_bytes(&target))?;
+        let mut made = vec![(target, Made::Dir)];
         let copied = found.iter().try_for_each(|(entry, copy)| {
             let (from, to) = (format_bytes(&entry.path), format_bytes(copy));
-            match entry.kind {
-                FileKind::Dir => self.create_dir(&to),
-                FileKind::Symlink => self.symlink(self.read_link(&from)?, &to),
-                _ => self.copy(&from, &to).map(drop),
-            }
+            let what = match entry.kind {
+                FileKind::Dir => {
+                    self.create_dir(&to)?;
+                    Made::Dir
+                }
+                FileKind::Symlink => {
+                    self.symlink(self.read_link(&from)?, &to)?;
+                    Made::Link
+                }
+                _ => Made::File(self.copy(&from, &to)?.version().ok()),
+            };
+            made.push((copy.clone(), what));
+            Ok(())
         });
         if copied.is_err() {
-            // Only what was just made is there.
-            drop(self.remove_tree(format_bytes(&target)));
+            for (path, what) in made.into_iter().rev() {
+                // What others changed or put there meanwhile is theirs.
+                drop(self.unmake(&path, &what));
+            }
         }
         copied
+    }
+
+    fn unmake(&self, path: &VirtualPath, what: &Made) -> Result<(), Error> {
+        let text = format_bytes(path);
+        match what {
+            Made::Dir => self.remove_found(path, FileKind::Dir),
+            Made::Link => self.remove_found(path, FileKind::Symlink),
+            Made::File(Some(version)) => self.remove_if(&text, version),
+            Made::File(None) => Ok(()),
+        }
     }
 
     fn judge_change(&self, path: &VirtualPath) -> Result<(), Error> {
@@ -147,6 +200,13 @@ impl Session {
             .and_then(|place| crate::pipeline::decide(&place, access, shape))
             .map_err(|error| error.on(verb, path))
     }
+}
+
+/// What a copy made under a name.
+enum Made {
+    Dir,
+    Link,
+    File(Option<Version>),
 }
 
 fn shape_of(kind: FileKind) -> Shape {

@@ -2,6 +2,7 @@
 
 use handfast::{Durability, Verb, Version, WriteOptions, Written};
 
+use super::names::refuse_stand_in;
 use super::read::{judge_names, refuse_new};
 use crate::error::Error;
 use crate::layer::{Put, Source};
@@ -102,6 +103,7 @@ impl Session {
             if place.through_link {
                 refuse_new(place)?;
             }
+            refuse_stand_in(place)?;
             judge_names(place, Access::Change)?;
             place.mount.layer.append(&place.path, data)
         })
@@ -124,7 +126,7 @@ impl Session {
             let durability = self.durability();
             store(
                 target,
-                Source::File(&opened.file),
+                Source::of_file(&opened.file)?,
                 Put::Replace,
                 mode,
                 durability,
@@ -144,6 +146,7 @@ pub(super) fn store(
     if place.through_link {
         refuse_new(place)?;
     }
+    refuse_stand_in(place)?;
     let mut options = WriteOptions::new().durability(durability);
     if let Some(mode) = mode {
         options = options.mode(mode);

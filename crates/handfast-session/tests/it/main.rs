@@ -12,14 +12,17 @@
 )]
 #![cfg(all(target_os = "linux", not(handfast_unsupported)))]
 
+mod attacks;
 mod commit;
 mod foreign;
+mod late;
 mod model;
 mod modes;
 mod mounts;
 mod overlay;
 mod places;
 mod protect;
+mod quota;
 mod siege;
 mod support;
 mod told;

@@ -303,11 +303,23 @@ fn case_variants_are_denied_where_the_directory_folds() {
     std::fs::write(at.join("d/.env"), "SECRET").unwrap();
     let mount = handfast_session::MountSpec::new(&at, v("/"))
         .mode(Mode::ReadWrite)
-        .protect(Protect::new().with_deny(".env"));
-    let session = Session::new(&SessionSpec::new().mount(mount)).unwrap();
+        .protect(
+            Protect::new()
+                .with_deny(".env")
+                .with_read_only("**/.git/hooks"),
+        );
+    let session = Session::new(&SessionSpec::new().mount(mount.clone())).unwrap();
     denied(session.read("/d/.ENV"), "another case");
     denied(session.write("/d/.Env", "x"), "another case");
+    denied(session.symlink("x", "/d/.GIT"), "a link of another case");
     session.write("/.ENV", "not folded here").unwrap();
+    drop(session);
+    let mount = mount.mode(Mode::Memory);
+    let session = Session::new(&SessionSpec::new().mount(mount)).unwrap();
+    session
+        .rename("/d", "/moved", RenameMode::NoReplace)
+        .unwrap();
+    denied(session.read("/moved/.ENV"), "another case after a rename");
     drop(session);
     drop(guard);
 }

@@ -140,6 +140,20 @@ pub(crate) fn write_all(fd: impl AsFd, mut data: &[u8]) -> Result<(), Fault> {
     Ok(())
 }
 
+pub(crate) fn pwrite_all(fd: impl AsFd, mut data: &[u8], mut offset: u64) -> Result<(), Fault> {
+    while !data.is_empty() {
+        match retry(|| rustix::io::pwrite(&fd, data, offset)) {
+            Ok(0) => return Err(Fault::sys("pwrite", Errno::IO)),
+            Ok(written) => {
+                data = &data[written..];
+                offset += written as u64;
+            }
+            Err(errno) => return Err(Fault::sys("pwrite", errno)),
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn duplicate(fd: impl AsFd) -> Result<OwnedFd, Fault> {
     retry(|| rustix::io::fcntl_dupfd_cloexec(&fd, 0)).map_err(|errno| Fault::sys("fcntl", errno))
 }

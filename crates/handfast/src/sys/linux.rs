@@ -5,8 +5,8 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Statx, StatxAttributes,
-    StatxFlags, StatxTimestamp, Timestamps, Uid,
+    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, ResolveFlags, SeekFrom, Statx,
+    StatxAttributes, StatxFlags, StatxTimestamp, Timestamps, Uid,
 };
 use rustix::io::Errno;
 use rustix::path::Arg;
@@ -287,10 +287,37 @@ pub(crate) fn clone_file(from: impl AsFd, to: impl AsFd) -> Result<(), Fault> {
     rustix::fs::ioctl_ficlone(to, from).map_err(|errno| Fault::sys("ioctl_ficlone", errno))
 }
 
-/// Copies a range without passing it through user space.
-pub(crate) fn copy_range(from: impl AsFd, to: impl AsFd, len: usize) -> Result<usize, Fault> {
-    retry(|| rustix::fs::copy_file_range(&from, None, &to, None, len))
-        .map_err(|errno| Fault::sys("copy_file_range", errno))
+/// Copies a range to the same place without passing it through user space.
+pub(crate) fn copy_range(
+    from: impl AsFd,
+    to: impl AsFd,
+    at: u64,
+    len: usize,
+) -> Result<usize, Fault> {
+    retry(|| {
+        let (mut input, mut output) = (at, at);
+        rustix::fs::copy_file_range(&from, Some(&mut input), &to, Some(&mut output), len)
+    })
+    .map_err(|errno| Fault::sys("copy_file_range", errno))
+}
+
+/// Where content begins at or after a place, and where the next hole does. `None` if there is none
+/// to the end.
+pub(crate) fn next_content(fd: impl AsFd, at: u64) -> Result<Option<(u64, u64)>, Fault> {
+    let seek = |to| retry(|| rustix::fs::seek(&fd, to));
+    let begin = match seek(SeekFrom::Data(at)) {
+        Ok(begin) => begin,
+        Err(Errno::NXIO) => return Ok(None),
+        // The filesystem does not know of holes.
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some((at, u64::MAX))),
+        Err(errno) => return Err(Fault::sys("lseek", errno)),
+    };
+    match seek(SeekFrom::Hole(begin)) {
+        Ok(end) => Ok(Some((begin, end))),
+        // It became shorter meanwhile.
+        Err(Errno::NXIO) => Ok(None),
+        Err(errno) => Err(Fault::sys("lseek", errno)),
+    }
 }
 
 /// Whether links on the filesystem of a pinned one may be followed at all: those of procfs may be

@@ -44,6 +44,7 @@ impl Context<'_> {
         let mut left = DirNode {
             id: dir.id,
             mode: if settled { None } else { dir.mode },
+            old_mode: if settled { None } else { dir.old_mode },
             children: BTreeMap::new(),
             origin,
         };

@@ -8,6 +8,7 @@
 
 mod after;
 mod choice;
+mod early;
 mod plan;
 mod prepare;
 mod roll;
@@ -15,9 +16,11 @@ mod times;
 
 use std::collections::BTreeSet;
 
-use super::items::{What, items};
+use handfast::Metadata;
+
+use super::items::{Item, What, items};
 use super::store::fresh_id;
-use super::tree::{Change, Was, base_path};
+use super::tree::{Change, Tree, Was, base_path};
 use super::{JOURNAL, Overlay, State, record};
 use crate::error::Error;
 use crate::gate::Locked;
@@ -66,15 +69,15 @@ pub(crate) struct CommitReport {
 
 impl Overlay {
     /// Commits the chosen changes; all of them if `paths` is empty. `progress` is told how many of
-    /// how many are done.
+    /// how many are done; `may_copy` judges a file of the base before its content gets a new name.
     pub(crate) fn commit(
         &self,
         paths: &[Vec<u8>],
         on_conflict: OnConflict,
+        may_copy: &dyn Fn(&Metadata) -> Result<(), Error>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<CommitReport, Error> {
         let locked = self.begin()?;
-        self.copy_up_replacing(&locked)?;
         let tree = locked.state().tree.clone();
         let all = items(&tree);
         let chosen = choice::select(&all, paths);
@@ -89,6 +92,18 @@ impl Overlay {
             OnConflict::Overwrite => Vec::new(),
             _ => self.verify(&chosen)?,
         };
+        for item in chosen.iter().filter(|item| is_copied_up(item)) {
+            if let Some(source) = choice::source(item)
+                && let Ok(status) = self.base.symlink_metadata(&base_path(source)?)
+                && let Err(error) = may_copy(&status)
+                && !conflicts.iter().any(|known| known.path == item.path)
+            {
+                conflicts.push(Conflict {
+                    path: item.path.clone(),
+                    why: error.detail().to_owned(),
+                });
+            }
+        }
         if !conflicts.is_empty() && on_conflict == OnConflict::Refuse {
             return Ok(CommitReport {
                 committed: Vec::new(),
@@ -106,6 +121,8 @@ impl Overlay {
                 conflicts,
             });
         }
+        self.copy_up_replacing(&locked, &chosen)?;
+        let chosen = still(&locked.state().tree, &chosen);
         let reserve = self.reserve(&chosen)?;
         let choice = Choice {
             staging: fresh_id()?,
@@ -155,10 +172,8 @@ impl Overlay {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<CommitReport, Error> {
         let tree = locked.state().tree.clone();
-        let chosen: Vec<_> = items(&tree)
-            .into_iter()
-            .filter(|item| choice.paths.contains(&item.path))
-            .collect();
+        let mut chosen = items(&tree);
+        chosen.retain(|item| choice.paths.contains(&item.path));
         let plan = plan::Plan::new(&chosen);
         let job = roll::Job {
             choice,
@@ -204,12 +219,10 @@ impl Overlay {
     }
 
     /// A file that was moved over another is written over it: readers see the old or the new one.
-    fn copy_up_replacing(&self, locked: &Locked<'_, State>) -> Result<(), Error> {
-        let tree = locked.state().tree.clone();
-        for item in items(&tree) {
-            if let (What::MoveFile { .. }, Was::File(_)) = (&item.what, &item.was) {
-                self.own_object(locked, &base_path(&item.path)?)?;
-            }
+    /// Only once nothing stands in the way: what is refused leaves no copy behind.
+    fn copy_up_replacing(&self, locked: &Locked<'_, State>, chosen: &[Item]) -> Result<(), Error> {
+        for item in chosen.iter().filter(|item| is_copied_up(item)) {
+            self.own_object(locked, &base_path(&item.path)?)?;
         }
         Ok(())
     }
@@ -221,4 +234,19 @@ impl Overlay {
         let dir = rustix::fs::openat(&self.base, c".", flags, Mode::empty())?;
         Ok(rustix::fs::syncfs(&dir)?)
     }
+}
+
+fn is_copied_up(item: &Item) -> bool {
+    matches!(
+        (&item.what, &item.was),
+        (What::MoveFile { .. }, Was::File(_))
+    )
+}
+
+/// The items as they are after some of them were copied up.
+fn still(tree: &Tree, chosen: &[Item]) -> Vec<Item> {
+    let paths: BTreeSet<&[u8]> = chosen.iter().map(|item| item.path.as_slice()).collect();
+    let mut now = items(tree);
+    now.retain(|item| paths.contains(item.path.as_slice()));
+    now
 }

@@ -16,10 +16,19 @@ pub(super) enum Early {
     Link { at: Vec<u8>, target: Vec<u8> },
     /// Remove an empty directory.
     Dir { at: Vec<u8> },
-    /// Move something straight to its new place, which is free.
-    Move { from: Vec<u8>, to: Vec<u8> },
-    /// Take something out of the way, to be put in its new place later.
-    Lift { from: Vec<u8>, slot: usize },
+    /// Move something straight to its new place, which is free. A file must be this version.
+    Move {
+        from: Vec<u8>,
+        to: Vec<u8>,
+        version: Option<String>,
+    },
+    /// Take something out of the way, to be put in its new place later. A file must be this
+    /// version.
+    Lift {
+        from: Vec<u8>,
+        slot: usize,
+        version: Option<String>,
+    },
 }
 
 impl Early {
@@ -86,12 +95,14 @@ impl Plan {
         match &item.what {
             What::Delete => {}
             What::NewDir { mode } => self.late.push((path(), Late::Dir { mode: *mode })),
-            What::DirMode { mode } => self.modes.push((path(), *mode)),
-            What::MoveDir { from, mode } => {
-                self.bring(slot, item, from);
+            What::DirMode { mode, .. } => self.modes.push((path(), *mode)),
+            What::MoveDir { from, mode, .. } => {
+                self.bring(slot, item, from, None);
                 self.modes.extend(mode.map(|mode| (path(), mode)));
             }
-            What::MoveFile { from, .. } => self.bring(slot, item, from),
+            What::MoveFile { from, version } => {
+                self.bring(slot, item, from, Some(version.clone()));
+            }
             What::File { object, moved } => {
                 if let Some((from, version)) = moved {
                     let step = Early::File {
@@ -114,16 +125,21 @@ impl Plan {
         }
     }
 
-    fn bring(&mut self, slot: usize, item: &Item, from: &[u8]) {
+    fn bring(&mut self, slot: usize, item: &Item, from: &[u8], version: Option<String>) {
         let path = || item.path.clone();
         let (from, back) = (from.to_vec(), from.to_vec());
         // Nothing was there, and the directory is where it was: it can go there at once.
         let is_free = item.covered == Was::Absent && item.home.as_ref() == Some(&item.path);
         if is_free {
             let to = path();
-            self.early.push((path(), Early::Move { from, to }));
+            self.early.push((path(), Early::Move { from, to, version }));
         } else {
-            self.early.push((path(), Early::Lift { from, slot }));
+            let lift = Early::Lift {
+                from,
+                slot,
+                version,
+            };
+            self.early.push((path(), lift));
             self.late.push((path(), Late::Place { slot, back }));
         }
     }

@@ -3,7 +3,7 @@
 
 use std::os::fd::AsFd;
 
-use handfast::{ErrorKind, RelPath, TempFile, Version};
+use handfast::{ErrorKind, Metadata, RelPath, TempFile, Version};
 
 use super::Conflict;
 use crate::error::Error;
@@ -49,11 +49,18 @@ impl Overlay {
             return Ok(Some(why));
         }
         match &item.what {
-            What::MoveDir { from, .. } => match self.base.symlink_metadata(&base_path(from)?) {
-                Ok(status) if status.is_dir() => Ok(None),
-                Ok(_) => Ok(Some("the directory it was is something else now".into())),
-                Err(error) => missing(error, "the directory it was is gone"),
-            },
+            What::DirMode { mode, old } => {
+                let home = base_path(item.home.as_deref().unwrap_or(&item.path))?;
+                let status = self.base.symlink_metadata(&home)?;
+                Ok(mode_conflict(&status, Some(*mode), *old))
+            }
+            What::MoveDir { from, mode, old } => {
+                match self.base.symlink_metadata(&base_path(from)?) {
+                    Ok(status) if status.is_dir() => Ok(mode_conflict(&status, *mode, *old)),
+                    Ok(_) => Ok(Some("the directory it was is something else now".into())),
+                    Err(error) => missing(error, "the directory it was is gone"),
+                }
+            }
             What::MoveFile { from, version } => self.differs(from, &Was::File(version.clone())),
             What::File {
                 moved: Some((from, version)),
@@ -153,6 +160,13 @@ impl Overlay {
             Err(_) => Ok(None),
         }
     }
+}
+
+/// A mode that others gave a directory is theirs, unless it is the same.
+fn mode_conflict(now: &Metadata, wanted: Option<u32>, old: Option<u32>) -> Option<String> {
+    let mode = now.mode & 0o7777;
+    let is_theirs = old.is_some_and(|old| old != mode) && wanted != Some(mode);
+    is_theirs.then(|| "its mode was changed in the base".to_owned())
 }
 
 fn is_absent(error: &handfast::Error) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use handfast::{Durability, Effect, ErrorKind, RelPath, RenameMode, Version, WriteOptions};
+use handfast::{Durability, Effect, ErrorKind, RelPath, RenameMode, WriteOptions};
 
 use super::Conflict;
 use super::choice::{Choice, covers, source};
@@ -65,7 +65,7 @@ impl Rolled {
 }
 
 /// Why a step was not done.
-struct Failed(String);
+pub(super) struct Failed(pub(super) String);
 
 impl From<handfast::Error> for Failed {
     fn from(error: handfast::Error) -> Self {
@@ -131,6 +131,15 @@ impl Overlay {
             }
         }
         let mut rolled = Rolled::default();
+        // What was lifted in vain goes back before anything else takes its place.
+        let in_vain: BTreeSet<Vec<u8>> = why.keys().cloned().collect();
+        for (item, step) in &plan.late {
+            if let Late::Place { slot, back } = step
+                && in_vain.contains(item)
+            {
+                self.put_back(&staging, *slot, back, &mut rolled)?;
+            }
+        }
         for (item, step) in &plan.late {
             count += 1;
             progress(count.min(total), total);
@@ -139,7 +148,9 @@ impl Overlay {
             }
             if why.contains_key(item) {
                 // What was lifted for it goes back.
-                if let Late::Place { slot, back } = step {
+                if let Late::Place { slot, back } = step
+                    && !in_vain.contains(item)
+                {
                     self.put_back(&staging, *slot, back, &mut rolled)?;
                 }
                 continue;
@@ -178,7 +189,7 @@ impl Overlay {
             if why.contains_key(item) {
                 continue;
             }
-            if let Early::Move { from, to } = step {
+            if let Early::Move { from, to, .. } = step {
                 rolled.moves.push((from.clone(), to.clone()));
             }
             if let Early::Lift { from, .. } = step {
@@ -203,84 +214,6 @@ impl Overlay {
             self.drop_staging(&staging);
         }
         Ok(rolled)
-    }
-
-    fn early(
-        &self,
-        step: &Early,
-        staging: &RelPath,
-        overwrite: bool,
-        resumed: bool,
-    ) -> Result<(), Failed> {
-        let at = base_path(step.at())?;
-        match step {
-            Early::File { version, .. } => {
-                let version: Version = version.parse()?;
-                let removed = if overwrite {
-                    self.base.remove_file(&at)
-                } else {
-                    self.base.remove_if(&at, &version)
-                };
-                match removed {
-                    // Gone is what was wanted, whoever did it.
-                    Err(error) if self.is_missing(&at)? => {
-                        self.tidy(&at, &error);
-                        Ok(())
-                    }
-                    removed => Ok(removed?),
-                }
-            }
-            Early::Link { target, .. } => self.remove_link(&at, target, staging, overwrite),
-            Early::Dir { .. } => match self.base.remove_dir(&at) {
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-                removed => Ok(removed?),
-            },
-            Early::Move { to, .. } => {
-                let to = base_path(to)?;
-                match self.base.rename(&at, &to, RenameMode::NoReplace) {
-                    Err(error)
-                        if resumed
-                            && error.kind() == ErrorKind::NotFound
-                            && !self.is_missing(&to)? =>
-                    {
-                        Ok(())
-                    }
-                    moved => Ok(moved?),
-                }
-            }
-            Early::Lift { slot, .. } => {
-                let slot = slot_path(staging, *slot)?;
-                if resumed && !self.is_missing(&slot)? {
-                    return Ok(());
-                }
-                Ok(self.base.rename(&at, &slot, RenameMode::NoReplace)?)
-            }
-        }
-    }
-
-    /// Takes a link out of its place, looks at it there, and removes it if it is the one.
-    fn remove_link(
-        &self,
-        at: &RelPath,
-        target: &[u8],
-        staging: &RelPath,
-        overwrite: bool,
-    ) -> Result<(), Failed> {
-        let name = format!("link-{:016x}", crate::overlay::store::fresh_id()?);
-        let aside = staging.join(handfast::NameRef::parse(name.as_bytes())?);
-        match self.base.rename(at, &aside, RenameMode::NoReplace) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            moved => moved?,
-        }
-        let is_it = match self.base.read_link(&aside) {
-            Ok(now) => overwrite || now.as_bytes() == target,
-            Err(_) => false,
-        };
-        if is_it {
-            return Ok(self.base.remove_file(&aside)?);
-        }
-        self.base.rename(&aside, at, RenameMode::NoReplace)?;
-        Err(Failed("it was changed in the base meanwhile".to_owned()))
     }
 
     /// Does a step in a new place. The version if somebody still writes to what was committed.
@@ -368,7 +301,7 @@ impl Overlay {
         }
         let content = content.into_std();
         let mut staged = self.base.stage(target, options)?;
-        Source::File(&content).fill(&mut staged)?;
+        Source::of_file(&content)?.fill(&mut staged)?;
         keep_times(&staged, &status).map_err(|error| Failed(error.to_string()))?;
         let written = match (expected, overwrite) {
             (_, true) => staged.commit(),
@@ -392,7 +325,7 @@ impl Overlay {
     }
 
     /// Removes what an operation left beside its target when it failed after its effect.
-    fn tidy(&self, target: &RelPath, error: &handfast::Error) {
+    pub(super) fn tidy(&self, target: &RelPath, error: &handfast::Error) {
         if error.effect() == Effect::None {
             return;
         }
@@ -455,7 +388,7 @@ impl Overlay {
         }
     }
 
-    fn is_missing(&self, at: &RelPath) -> Result<bool, Failed> {
+    pub(super) fn is_missing(&self, at: &RelPath) -> Result<bool, Failed> {
         match self.base.symlink_metadata(at) {
             Ok(_) => Ok(false),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
@@ -475,7 +408,7 @@ fn staging_path(id: u64) -> Result<RelPath, Error> {
     Ok(RelPath::parse(format!("{STAGING}{id:016x}"))?)
 }
 
-fn slot_path(staging: &RelPath, slot: usize) -> Result<RelPath, Error> {
+pub(super) fn slot_path(staging: &RelPath, slot: usize) -> Result<RelPath, Error> {
     let name = format!("{slot}");
     Ok(staging.join(handfast::NameRef::parse(name.as_bytes())?))
 }

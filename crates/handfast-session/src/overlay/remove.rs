@@ -1,0 +1,138 @@
+//! Removing: a name of the base is covered, one of the overlay goes.
+
+use std::collections::BTreeMap;
+
+use handfast::{ErrorKind, RelPath, Version};
+
+use super::Overlay;
+use super::base::Standing;
+use super::change::{put, refuse_top};
+use super::tree::{Change, Content, Entry, FileNode, Now, Tree, Was};
+use crate::error::Error;
+
+impl Overlay {
+    pub(crate) fn remove_file(&self, path: &RelPath) -> Result<(), Error> {
+        self.remove_file_if(path, None)
+    }
+
+    /// Removes a file or link; a file only if it is still a version that somebody saw.
+    pub(crate) fn remove_file_if(
+        &self,
+        path: &RelPath,
+        version: Option<&Version>,
+    ) -> Result<(), Error> {
+        let locked = self.begin()?;
+        refuse_top(path)?;
+        let tree = locked.state().tree.clone_spine(path);
+        let standing = self.standing(&tree, path)?;
+        match (&standing, version) {
+            (Standing::Missing, Some(_)) => {
+                return Err(Error::new(ErrorKind::Stale, "the file is gone"));
+            }
+            (Standing::Missing, None) => {
+                return Err(Error::new(ErrorKind::NotFound, "nothing is there"));
+            }
+            (Standing::Dir, _) => {
+                return Err(Error::new(ErrorKind::IsADirectory, "is a directory"));
+            }
+            (Standing::File(file), Some(version)) if !self.is_version(file, version)? => {
+                return Err(Error::new(ErrorKind::Stale, "the content was changed"));
+            }
+            (Standing::Link, Some(_)) => {
+                return Err(Error::new(
+                    ErrorKind::Stale,
+                    "something else than a file stands under the name",
+                ));
+            }
+            _ => {}
+        }
+        let was = match &standing {
+            Standing::File(file) => self.was_given(&tree, path, Some(file), version)?,
+            _ => self.was(&tree, path.as_bytes())?,
+        };
+        let (changes, freed) = removal(&tree, path, was);
+        self.record(&locked, changes)?;
+        self.drop_objects(freed)
+    }
+
+    pub(crate) fn remove_dir(&self, path: &RelPath) -> Result<(), Error> {
+        let locked = self.begin()?;
+        refuse_top(path)?;
+        let tree = locked.state().tree.clone();
+        match self.standing(&tree, path)? {
+            Standing::Dir => {}
+            Standing::Missing => return Err(Error::new(ErrorKind::NotFound, "nothing is there")),
+            Standing::Link | Standing::File(_) => {
+                return Err(Error::new(ErrorKind::NotADirectory, "not a directory"));
+            }
+        }
+        if !self.is_empty_dir(path)? {
+            return Err(Error::new(
+                ErrorKind::NotEmpty,
+                "the directory is not empty",
+            ));
+        }
+        let (changes, freed) = self.removal(&tree, path)?;
+        self.record(&locked, changes)?;
+        self.drop_objects(freed)
+    }
+
+    /// As the free function of that name, for what stands there now.
+    pub(super) fn removal(
+        &self,
+        tree: &Tree,
+        path: &RelPath,
+    ) -> Result<(Vec<Change>, Vec<u64>), Error> {
+        let was = self.was(tree, path.as_bytes())?;
+        Ok(removal(tree, path, was))
+    }
+}
+
+/// The changes that take a name away, and the objects that nothing names then. A directory
+/// must be empty. `was` is what the base has there.
+fn removal(tree: &Tree, path: &RelPath, mut was: Was) -> (Vec<Change>, Vec<u64>) {
+    let bytes = path.as_bytes();
+    let entry = tree.entry(bytes);
+    let mut changes = Vec::new();
+    let mut freed = Vec::new();
+    match entry.map(|entry| &entry.now) {
+        Some(Now::File(FileNode {
+            content: Content::Object { id, sealed: false },
+            ..
+        })) => freed.push(*id),
+        Some(Now::Dir(dir)) => {
+            let entries = dir
+                .children
+                .iter()
+                .map(|(name, entry)| (name.clone(), entry.was.clone()))
+                .collect();
+            match &dir.origin {
+                // A directory of the base, in its place: it goes with all that was in it.
+                Some(_) if was == Was::Kept => was = Was::Dir(entries),
+                // It was moved here: the place it came from learns what became of it.
+                Some(origin) => {
+                    changes.extend(tree.cover(origin, entries));
+                }
+                None => {}
+            }
+            freed.extend((dir.id != 0).then_some(dir.id));
+        }
+        Some(Now::Link { id, .. }) => freed.push(*id),
+        None if was == Was::Kept => was = Was::Dir(BTreeMap::new()),
+        _ => {}
+    }
+    changes.push(if was == Was::Absent {
+        Change::Drop {
+            path: bytes.to_vec(),
+        }
+    } else {
+        put(
+            path,
+            Entry {
+                was,
+                now: Now::Gone,
+            },
+        )
+    });
+    (changes, freed)
+}
