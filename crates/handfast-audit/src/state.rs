@@ -41,12 +41,16 @@ impl std::ops::DerefMut for Env {
     }
 }
 
+/// What is known of values.
+pub(crate) type Known = BTreeMap<Vid, Arc<Facts>>;
+
 /// The state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     pub(crate) env: Env,
     pub(crate) heap: Arc<BTreeMap<(Vid, Sym), Vid>>,
-    pub(crate) facts: Arc<BTreeMap<Vid, Facts>>,
+    /// Shared with the states this one came from, map and facts alike, until one is changed.
+    pub(crate) facts: Arc<Known>,
     /// Which ways out of a known call are still possible.
     pub(crate) ways: BTreeMap<u32, Vec<usize>>,
     pub(crate) held: Vec<Held>,
@@ -61,11 +65,11 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn own(&self, vid: Vid) -> Option<&Facts> {
-        self.facts.get(&vid)
+        self.facts.get(&vid).map(|facts| &**facts)
     }
 
     pub(crate) fn edit(&mut self, vid: Vid) -> &mut Facts {
-        Arc::make_mut(&mut self.facts).entry(vid).or_default()
+        Arc::make_mut(Arc::make_mut(&mut self.facts).entry(vid).or_default())
     }
 
     pub(crate) fn add(&mut self, vid: Vid, bits: u64, at: Span) {
@@ -75,20 +79,27 @@ impl State {
     /// A suspension, a lock, an unknown call: what was seen of the filesystem is old.
     pub(crate) fn age(&mut self) {
         self.epoch += 1;
-        if self.facts.values().any(|facts| facts.any(bit::PERISHABLE)) {
-            for facts in Arc::make_mut(&mut self.facts).values_mut() {
-                facts.bits &= !bit::PERISHABLE;
-                facts.anchors.retain(|(key, _)| key & bit::PERISHABLE == 0);
-            }
-        }
+        self.forget(bit::PERISHABLE);
     }
 
     /// Forgets all that was learned from the filesystem: it never outlives a constructor.
     pub(crate) fn forget_filesystem(&mut self) {
         self.epoch += 1;
+        self.forget(bit::FILESYSTEM);
+    }
+
+    fn forget(&mut self, bits: u64) {
+        let is_old =
+            |facts: &Facts| facts.any(bits) || facts.anchors.iter().any(|(key, _)| key & bits != 0);
+        if !self.facts.values().any(|facts| is_old(facts)) {
+            return;
+        }
         for facts in Arc::make_mut(&mut self.facts).values_mut() {
-            facts.bits &= !bit::FILESYSTEM;
-            facts.anchors.retain(|(key, _)| key & bit::FILESYSTEM == 0);
+            if is_old(facts) {
+                let facts = Arc::make_mut(facts);
+                facts.bits &= !bits;
+                facts.anchors.retain(|(key, _)| key & bits == 0);
+            }
         }
     }
 
@@ -110,46 +121,33 @@ impl State {
             return;
         }
         if !Arc::ptr_eq(&self.env.0, &other.env.0) {
-            let env = Arc::make_mut(&mut self.env.0);
+            let mut changed = Vec::new();
             for (name, two) in other.env.iter() {
-                let value = match env.get(name) {
-                    Some(one) if one == two => continue,
-                    Some(one) => terms.phi(*one, *two),
-                    None => *two,
-                };
-                env.insert(name.clone(), value);
+                match self.env.get(name) {
+                    Some(one) if one == two => {}
+                    Some(one) => changed.push((name.clone(), terms.phi(*one, *two))),
+                    None => changed.push((name.clone(), *two)),
+                }
+            }
+            if !changed.is_empty() {
+                Arc::make_mut(&mut self.env.0).extend(changed);
             }
         }
         if !Arc::ptr_eq(&self.heap, &other.heap) {
-            let mut heap = (*self.heap).clone();
+            let mut changed = Vec::new();
             for (key, two) in other.heap.iter() {
-                let value = match heap.get(key) {
-                    Some(one) => terms.phi(*one, *two),
-                    None => *two,
-                };
-                heap.insert(key.clone(), value);
+                match self.heap.get(key) {
+                    Some(one) if one == two => {}
+                    Some(one) => changed.push((key.clone(), terms.phi(*one, *two))),
+                    None => changed.push((key.clone(), *two)),
+                }
             }
-            self.heap = Arc::new(heap);
+            if !changed.is_empty() {
+                Arc::make_mut(&mut self.heap).extend(changed);
+            }
         }
         if !Arc::ptr_eq(&self.facts, &other.facts) {
-            let mut facts = BTreeMap::new();
-            for (vid, one) in self.facts.iter() {
-                match other.facts.get(vid) {
-                    Some(two) => {
-                        facts.insert(*vid, one.both(two));
-                    }
-                    None if *vid >= mark => {
-                        facts.insert(*vid, one.clone());
-                    }
-                    None => {}
-                }
-            }
-            for (vid, two) in other.facts.iter() {
-                if *vid >= mark && !self.facts.contains_key(vid) {
-                    facts.insert(*vid, two.clone());
-                }
-            }
-            self.facts = Arc::new(facts);
+            self.facts = Arc::new(meet(&self.facts, &other.facts, mark));
         }
         let mut ways = BTreeMap::new();
         for (call, one) in &self.ways {
@@ -176,4 +174,40 @@ impl State {
         }
         self.missing = self.missing && other.missing;
     }
+}
+
+/// What is known of a value on both ways; of one younger than `mark` on either.
+fn meet(one: &Known, two: &Known, mark: Vid) -> Known {
+    let mut met = Vec::with_capacity(one.len().max(two.len()));
+    let (mut ones, mut twos) = (one.iter().peekable(), two.iter().peekable());
+    loop {
+        let (vid, facts) = match (ones.peek(), twos.peek()) {
+            (None, None) => break,
+            (Some((a, _)), Some((b, _))) if a == b => {
+                let (Some((vid, a)), Some((_, b))) = (ones.next(), twos.next()) else {
+                    break;
+                };
+                let same = Arc::ptr_eq(a, b);
+                met.push((
+                    *vid,
+                    if same {
+                        Arc::clone(a)
+                    } else {
+                        Arc::new(a.both(b))
+                    },
+                ));
+                continue;
+            }
+            (Some((a, _)), other) if other.is_none_or(|(b, _)| a < b) => ones.next(),
+            _ => twos.next(),
+        }
+        .unzip();
+        if let (Some(vid), Some(facts)) = (vid, facts)
+            && *vid >= mark
+        {
+            met.push((*vid, Arc::clone(facts)));
+        }
+    }
+    // In order already, so this builds the map in one go.
+    met.into_iter().collect()
 }

@@ -1,5 +1,7 @@
 //! What a condition proves on the way where it holds.
 
+use std::sync::Arc;
+
 use crate::facts::{FOREIGN, PROBES, bit, chars};
 use crate::interp::query::Norm;
 use crate::interp::{Event, Interp, RootCheck};
@@ -108,7 +110,9 @@ impl Interp<'_> {
             let other = &all[*index].facts;
             common.retain(|vid, facts| match other.get(vid) {
                 Some(two) => {
-                    *facts = facts.both(two);
+                    if !Arc::ptr_eq(facts, two) {
+                        *facts = Arc::new(facts.both(two));
+                    }
                     true
                 }
                 None => false,
@@ -116,7 +120,16 @@ impl Interp<'_> {
         }
         let stale = all[left[0]].epoch != state.epoch;
         for (vid, mut facts) in common {
+            // Known before the call already, and nothing more.
+            if state
+                .facts
+                .get(&vid)
+                .is_some_and(|known| Arc::ptr_eq(known, &facts))
+            {
+                continue;
+            }
             if stale {
+                let facts = Arc::make_mut(&mut facts);
                 facts.bits &= !bit::PERISHABLE;
                 facts.anchors.retain(|(key, _)| key & bit::PERISHABLE == 0);
             }
@@ -232,7 +245,7 @@ impl Interp<'_> {
                 if any != truth {
                     let elem = self.terms.make(Term::Elem(coll));
                     let mut inner = state.clone();
-                    std::sync::Arc::make_mut(&mut inner.facts).remove(&elem);
+                    Arc::make_mut(&mut inner.facts).remove(&elem);
                     self.assume(cond, !any, &mut inner, at);
                     if let (Some(facts), Term::Coll { kind, of, .. }) =
                         (inner.own(elem).cloned(), self.terms.get(coll).clone())
@@ -477,22 +490,8 @@ impl Interp<'_> {
         let subject = self.deref(subject, state);
         let root = self.deref(root, state);
         let (of, target) = (self.norm_of(subject), self.norm_of(root));
-        let bits = if !has_sep {
-            bit::WEAK_PREFIX
-        } else if of == Norm::Canonical && target == Norm::Canonical {
-            bit::IN_CANONICAL
-        } else if of == Norm::Canonical || target == Norm::Canonical {
-            bit::WEAK_MIXED
-        } else if of == Norm::Lexical {
-            bit::IN_LEXICAL
-        } else {
-            bit::WEAK_RAW
-        };
-        let bits = if bits == bit::WEAK_RAW && self.facts_of(subject, state).has(bit::NO_DOTDOT) {
-            bit::IN_LEXICAL
-        } else {
-            bits
-        };
+        let clean = self.facts_of(subject, state).has(bit::NO_DOTDOT);
+        let bits = proves(of, target, has_sep, clean);
         self.add_down(subject, bits, state, at);
     }
 
@@ -958,4 +957,25 @@ impl Interp<'_> {
                 Term::Param { .. } | Term::Field(..) | Term::Global { .. }
             )
     }
+}
+
+/// What a containment test proves of a path in this form, against a root in that form.
+///
+/// A table and not a `match`: optimised builds of some compilers (seen with 1.95) took the raw form for the
+/// lexical one there. A fixture (`rust/A4/wrong_lexical_starts_with.rs`) shows it in release builds.
+fn proves(of: Norm, root: Norm, has_sep: bool, clean: bool) -> u64 {
+    use bit::{IN_CANONICAL, IN_LEXICAL, WEAK_MIXED, WEAK_PREFIX, WEAK_RAW};
+    const BY_FORM: [[u64; 3]; 3] = [
+        [WEAK_RAW, WEAK_RAW, WEAK_MIXED],
+        [IN_LEXICAL, IN_LEXICAL, WEAK_MIXED],
+        [WEAK_MIXED, WEAK_MIXED, IN_CANONICAL],
+    ];
+    if !has_sep {
+        return WEAK_PREFIX;
+    }
+    let bits = BY_FORM[of as usize][root as usize];
+    if bits == WEAK_RAW && clean {
+        return IN_LEXICAL;
+    }
+    bits
 }

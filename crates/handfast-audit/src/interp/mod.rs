@@ -19,7 +19,6 @@ mod stmt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::facts::Facts;
 use crate::ir::{Function, Span, Sym};
 use crate::kb::{Family, Knowledge};
 use crate::program::Program;
@@ -135,7 +134,7 @@ pub(crate) enum RootCheck {
 #[derive(Clone, Debug)]
 pub(crate) struct Way {
     pub(crate) value: Vid,
-    pub(crate) facts: Arc<BTreeMap<Vid, Facts>>,
+    pub(crate) facts: Arc<crate::state::Known>,
     pub(crate) epoch: u32,
 }
 
