@@ -24,6 +24,8 @@ const HELP: &str = exit::help!(
     "  handfast tour                             one minute, narrated
   handfast fs --root uploads ls             files beneath one directory
   handfast session new try --base project   an overlay to review
+  handfast mcp --overlay project            the same for an MCP client
+  handfast serve project                    files under leases
   handfast audit src                        code that builds paths"
 );
 
@@ -46,18 +48,18 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Audit(AuditArgs),
+    Tour(TourArgs),
     Doctor(DoctorArgs),
     Fs(FsArgs),
-    Lease(LeaseArgs),
-    Serve(ServeArgs),
     Session(SessionArgs),
-    Siege(SiegeArgs),
+    Mcp(McpArgs),
+    Serve(ServeArgs),
+    Lease(LeaseArgs),
     Log(LogArgs),
-    Tour(TourArgs),
+    Audit(AuditArgs),
+    Siege(SiegeArgs),
     Completions(CompletionsArgs),
     Manual(ManualArgs),
-    Mcp(McpArgs),
 }
 
 /// Parses the command line, runs the command, prints, and says how it went.

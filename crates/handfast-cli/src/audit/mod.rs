@@ -18,6 +18,12 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 const HELP: &str = "\
+Examples:
+  handfast audit src
+  handfast audit --diff origin/main --format sarif --output-file audit.sarif
+  handfast audit --root UPLOADS --input name upload.py
+  handfast audit explain D2 --lang go
+
 Exit codes:
   0  clean, not applicable, or concerns below --fail-on
   1  the verdict is BLOCK, or CONCERNS with --fail-on concerns

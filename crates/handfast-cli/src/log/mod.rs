@@ -26,6 +26,12 @@ use crate::output::Output;
 pub(crate) use record::{LogChoice, Recording};
 
 const HELP: &str = "\
+Examples:
+  handfast log init log > log.key
+  handfast log grep log --denied --since 2026-11-16
+  handfast log verify log --key \"$(cat log.key)\"
+  handfast log export log --format html > log.html
+
 Exit codes:
   0  yes: done, or everything in the log fits together and is signed
   1  no: tampered with, or it could not be done

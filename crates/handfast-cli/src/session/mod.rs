@@ -26,12 +26,20 @@ pub(crate) use inside::InSession;
 pub(crate) use place::StateArgs;
 pub(crate) use told::misused;
 
+const HELP: &str = crate::exit::help!(
+    "  handfast session new review --base project --preset workspace
+  handfast fs --session review write /notes.txt < notes.txt
+  handfast session diff review
+  handfast session commit review /notes.txt
+  handfast session discard review"
+);
+
 /// Keep an agent's changes apart until somebody has looked at them
 ///
 /// A session shows directories under virtual paths. Changes go to an overlay, which lasts until it
 /// is committed or discarded. `handfast fs --session NAME` works inside of one.
 #[derive(Debug, Args)]
-#[command(after_help = crate::exit::HELP)]
+#[command(after_help = HELP)]
 pub(crate) struct SessionArgs {
     #[command(flatten)]
     state: StateArgs,
