@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Attacker {
     pub done: Arc<AtomicBool>,
     pub swaps: Arc<AtomicU64>,
+    /// How many times longer it pauses than at first.
+    pub calm: Arc<AtomicU64>,
     pub thread: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -19,8 +21,10 @@ impl Attacker {
             Arc::new(AtomicBool::new(false)),
             Arc::new(AtomicU64::new(0)),
         );
+        let calm = Arc::new(AtomicU64::new(1));
         let thread = std::thread::spawn({
             let (done, swaps) = (Arc::clone(&done), Arc::clone(&swaps));
+            let calm = Arc::clone(&calm);
             move || {
                 let mut random = 0x9e37_79b9_7f4a_7c15_u64;
                 while !done.load(Ordering::Relaxed) {
@@ -29,7 +33,8 @@ impl Attacker {
                     random ^= random << 13;
                     random ^= random >> 7;
                     random ^= random << 17;
-                    let until = Instant::now() + Duration::from_micros(20 + random % 60);
+                    let pause = (20 + random % 60) * calm.load(Ordering::Relaxed);
+                    let until = Instant::now() + Duration::from_micros(pause);
                     while Instant::now() < until {
                         std::hint::spin_loop();
                     }
@@ -39,6 +44,7 @@ impl Attacker {
         Self {
             done,
             swaps,
+            calm,
             thread: Some(thread),
         }
     }
