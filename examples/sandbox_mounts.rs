@@ -23,7 +23,7 @@ fn sandbox(host: &Path) -> Result<Session, Box<dyn Error>> {
         .mount(MountSpec::new(host.join("code"), at("/code")?).mode(Mode::ReadOnly))
         .mount(MountSpec::new(host.join("data"), at("/data")?).mode(Mode::ReadWrite))
         .mount(
-            MountSpec::new(host.join("work"), at("/work")?)
+            MountSpec::new(host.join("desk"), at("/desk")?)
                 .mode(Mode::Memory)
                 .protect(secrets),
         )
@@ -53,12 +53,12 @@ fn guest(files: &Session) -> Vec<(&'static str, String)> {
         ),
         (
             "try a change",
-            told(files.write("/work/plan.txt", "new plan\n").map(drop)),
+            told(files.write("/desk/plan.txt", "new plan\n").map(drop)),
         ),
-        ("read a secret", told(files.read("/work/.env").map(drop))),
+        ("read a secret", told(files.read("/desk/.env").map(drop))),
         (
             "leave",
-            told(files.read("/work/../../etc/passwd").map(drop)),
+            told(files.read("/desk/../../etc/passwd").map(drop)),
         ),
         (
             "fill the disk",
@@ -71,8 +71,8 @@ fn set_scene(host: &Path) -> std::io::Result<()> {
     for (file, content) in [
         ("code/main.py", "print('hello')\n"),
         ("data/input.csv", "1\n"),
-        ("work/plan.txt", "old plan\n"),
-        ("work/.env", "TOKEN=secret\n"),
+        ("desk/plan.txt", "old plan\n"),
+        ("desk/.env", "TOKEN=secret\n"),
     ] {
         let file = host.join(file);
         std::fs::create_dir_all(file.parent().unwrap_or(host))?;
@@ -114,7 +114,7 @@ mod tests {
             ["read code", "change data", "try a change"],
             "{outcomes:?}"
         );
-        let plan = || std::fs::read_to_string(host.path().join("work/plan.txt")).unwrap();
+        let plan = || std::fs::read_to_string(host.path().join("desk/plan.txt")).unwrap();
         assert_eq!(plan(), "old plan\n");
         files.commit(&Default::default(), &mut |_, _| {}).unwrap();
         assert_eq!(plan(), "new plan\n");
