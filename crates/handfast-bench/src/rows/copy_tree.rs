@@ -123,19 +123,26 @@ fn copy_file(from: BorrowedFd<'_>, to: BorrowedFd<'_>, name: &CStr) -> Result<()
     let mode = permissions(status(&from)?.stx_mode);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let to = openat(to, name, flags, mode)?;
+    // As much as it has now, however it grows.
+    let length = status(&from)?.stx_size;
     if rustix::fs::ioctl_ficlone(&to, &from).is_ok() {
         return Ok(());
     }
-    let mut copied = false;
-    while rustix::fs::copy_file_range(&from, None, &to, None, 1 << 30)? > 0 {
-        copied = true;
+    let mut at = 0;
+    while at < length {
+        let (mut input, mut output) = (at, at);
+        let most = usize::try_from(length - at).unwrap_or(1 << 30).min(1 << 30);
+        match rustix::fs::copy_file_range(&from, Some(&mut input), &to, Some(&mut output), most)? {
+            0 => break,
+            copied => at += copied as u64,
+        }
     }
-    if !copied {
-        // Some filesystems answer so for files that are not empty.
+    if at == 0 {
+        // Some files have content and no length.
         let mut buffer = vec![0; 64 * 1024];
-        let got = rustix::io::read(&from, &mut *buffer)?;
+        let got = rustix::io::pread(&from, &mut *buffer, 0)?;
         if got > 0 {
-            rustix::io::write(&to, &buffer[..got])?;
+            rustix::io::pwrite(&to, &buffer[..got], 0)?;
         }
     }
     Ok(())
