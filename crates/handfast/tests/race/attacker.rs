@@ -26,6 +26,9 @@ impl Attacker {
             let (done, swaps) = (Arc::clone(&done), Arc::clone(&swaps));
             let calm = Arc::clone(&calm);
             move || {
+                // On a core that both share, a pause that spins would leave the victim none.
+                let alone =
+                    std::thread::available_parallelism().is_ok_and(|cores| cores.get() == 1);
                 let mut random = 0x9e37_79b9_7f4a_7c15_u64;
                 while !done.load(Ordering::Relaxed) {
                     swap();
@@ -36,7 +39,11 @@ impl Attacker {
                     let pause = (20 + random % 60) * calm.load(Ordering::Relaxed);
                     let until = Instant::now() + Duration::from_micros(pause);
                     while Instant::now() < until {
-                        std::hint::spin_loop();
+                        if alone {
+                            std::thread::yield_now();
+                        } else {
+                            std::hint::spin_loop();
+                        }
                     }
                 }
             }
