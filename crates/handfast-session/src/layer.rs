@@ -2,17 +2,19 @@
 //!
 //! Both refuse links, wherever they stand in a path; links are the pipeline's.
 
+use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use handfast::{
-    ErrorKind, FileKind, Metadata, Name, RelPath, RenameMode, Root, Timestamp, Version,
-    WriteOptions, Written,
+    ErrorKind, FileKind, LockGuard, LockKind, Metadata, Name, RelPath, RenameMode, Root, Timestamp,
+    Version, WriteOptions, Written,
 };
 
 use crate::error::Error;
-use crate::meter::{Account, FileMeter, Hold, Key, Making};
+use crate::meter::{Account, FileMeter, Hold, Key, Making, Temporary};
 use crate::options::OpenOptions;
-use crate::overlay::Overlay;
+use crate::overlay::{Overlay, PathLock};
 pub(crate) use crate::overlay::{Put, Source};
 
 /// Behind a mount.
@@ -32,6 +34,38 @@ pub(crate) struct Opened {
     pub(crate) file: std::fs::File,
     pub(crate) metadata: Metadata,
     pub(crate) meter: Option<FileMeter>,
+}
+
+/// A file that nobody sees.
+pub(crate) struct Scratch {
+    file: std::fs::File,
+    /// Takes the file away where it had to be given a name.
+    _temp: handfast::TempFile,
+}
+
+impl Scratch {
+    /// In a directory, charged to a mount for as long as it is there.
+    pub(crate) fn new(
+        root: &Root,
+        dir: &RelPath,
+        account: &Arc<Account>,
+        mount: u32,
+    ) -> Result<(Self, Option<Temporary>), Error> {
+        let temp = root.temp_file(dir)?;
+        let file = std::fs::File::from(temp.as_fd().try_clone_to_owned()?);
+        let status = rustix::fs::fstat(&file)?;
+        let key = Key {
+            mount,
+            device: status.st_dev,
+            number: status.st_ino,
+        };
+        let charge = account.temporary(key)?;
+        Ok((Self { file, _temp: temp }, charge))
+    }
+
+    pub(crate) fn file(&self) -> &std::fs::File {
+        &self.file
+    }
 }
 
 fn opened(file: handfast::File, meter: Option<FileMeter>, hold: Option<Hold>) -> Opened {
@@ -178,6 +212,43 @@ impl Layer {
                 })
             }
             Self::Overlay(overlay) => overlay.append(path, data),
+        }
+    }
+
+    /// A file that nobody sees, for a directory.
+    pub(crate) fn scratch(&self, dir: &RelPath) -> Result<(Scratch, Option<Temporary>), Error> {
+        match self {
+            Self::Direct {
+                root,
+                account,
+                mount,
+            } => Scratch::new(root, dir, account, *mount),
+            Self::Overlay(overlay) => {
+                require_dir(&self.metadata(dir)?)?;
+                overlay.scratch()
+            }
+        }
+    }
+
+    /// Locks a file, which is there, or a directory.
+    pub(crate) fn lock(
+        &self,
+        path: &RelPath,
+        kind: LockKind,
+        patience: Duration,
+        is_dir: bool,
+    ) -> Result<Lock, Error> {
+        match self {
+            Self::Direct { root, .. } if is_dir => {
+                Ok(Lock::Direct(root.lock_dir(path, kind, patience)?))
+            }
+            Self::Direct { root, .. } => Ok(Lock::Direct(root.lock(path, kind, patience)?)),
+            Self::Overlay(overlay) => {
+                if is_dir {
+                    require_dir(&self.metadata(path)?)?;
+                }
+                Ok(Lock::Overlay(overlay.lock_path(path, kind, patience)?))
+            }
         }
     }
 
@@ -344,6 +415,19 @@ impl Layer {
             Self::Overlay(overlay) => overlay.version(path, digest),
         }
     }
+}
+
+/// A lock of a layer.
+pub(crate) enum Lock {
+    Direct(LockGuard),
+    Overlay(PathLock),
+}
+
+fn require_dir(status: &Metadata) -> Result<(), Error> {
+    if !status.is_dir() {
+        return Err(Error::new(ErrorKind::NotADirectory, "not a directory"));
+    }
+    Ok(())
 }
 
 /// How many entries of a directory are listed at once: they are held in memory.

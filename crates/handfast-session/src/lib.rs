@@ -62,6 +62,8 @@ pub use quota::Quota;
 pub use rules::{Access, PRESETS, Patterns, Protect, Rule};
 pub use session::{Session, SessionOptions, SessionSpec};
 pub use state::Catalogue;
-pub use verbs::{Entry, Explanation, Walk, WalkEntry, Wanted};
+pub use verbs::{
+    Entry, Explanation, SessionLock, Staged, TempDir, TempFile, Walk, WalkEntry, Wanted,
+};
 pub use vpath::VirtualPath;
 pub use whole::{Changed, Committed, MountUsage};

@@ -55,6 +55,11 @@ impl VirtualPath {
         }
     }
 
+    /// The path as it is written.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        [b"/", self.rel.as_bytes()].concat()
+    }
+
     pub(crate) fn from_rel(rel: RelPath) -> Self {
         Self { rel }
     }

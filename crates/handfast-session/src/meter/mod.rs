@@ -8,6 +8,7 @@
 mod books;
 mod direct;
 mod handle;
+mod temporary;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +23,7 @@ use crate::quota::Quota;
 use books::{Books, Charge, Entry};
 pub(crate) use direct::Making;
 pub(crate) use handle::{FileMeter, HandleTicket, Hold};
+pub(crate) use temporary::Temporary;
 
 const CHARGES: &str = "charges";
 

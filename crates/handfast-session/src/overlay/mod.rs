@@ -15,6 +15,7 @@ mod content;
 mod diff;
 mod discard;
 mod items;
+mod lock;
 mod look;
 mod origin;
 mod record;
@@ -31,12 +32,14 @@ use handfast::{Limits, RelPath, Root};
 
 use crate::error::Error;
 use crate::gate::{Gate, Locked};
+use crate::layer::Scratch;
 use crate::log::{Log, News};
-use crate::meter::{Account, FileMeter, Hold};
+use crate::meter::{Account, FileMeter, Hold, Temporary};
 use tree::{Change, Tree};
 
 pub(crate) use change::Put;
 pub(crate) use diff::Sides;
+pub(crate) use lock::PathLock;
 pub(crate) use store::Source;
 
 use commit::STAGING;
@@ -120,6 +123,11 @@ impl Overlay {
     /// Says that an object is open.
     pub(crate) fn hold(&self, id: u64) -> Option<Hold> {
         self.account.hold(self.key(id))
+    }
+
+    /// A file that nobody sees, charged for as long as it is there.
+    pub(crate) fn scratch(&self) -> Result<(Scratch, Option<Temporary>), Error> {
+        Scratch::new(&self.store, &RelPath::root(), &self.account, self.mount)
     }
 
     /// What the overlay uses: bytes and names.

@@ -2,12 +2,16 @@
 
 mod attributes;
 mod dirs;
+mod draft;
 mod explain;
+mod lock;
 mod names;
 mod read;
 mod tree;
 mod write;
 
 pub use dirs::Entry;
+pub use draft::{Staged, TempDir, TempFile};
 pub use explain::{Explanation, Wanted};
+pub use lock::SessionLock;
 pub use tree::{Walk, WalkEntry};

@@ -50,6 +50,11 @@ impl Session {
     pub fn read_versioned(&self, path: impl AsRef<[u8]>) -> Result<(Vec<u8>, Version), Error> {
         let limit = self.read_limit();
         self.act(Ask::read(Verb::Read, path.as_ref()), |place, op| {
+            // A version may need the content's digest: nobody waits for that of a file too large.
+            let seen = place.mount.layer.symlink_metadata(&place.path)?;
+            if seen.is_file() && seen.len > limit {
+                return Err(too_large());
+            }
             for _ in 0..TRIES {
                 let before = place.mount.layer.version(&place.path, false)?;
                 let opened = place.mount.layer.open_read(&place.path)?;
@@ -256,13 +261,14 @@ fn check_options(how: OpenOptions) -> Result<(), Error> {
     Ok(())
 }
 
+fn too_large() -> Error {
+    Error::new(
+        ErrorKind::Limit,
+        "the file is larger than the limit for whole reads",
+    )
+}
+
 pub(super) fn read_whole(file: &File, len: u64, limit: u64) -> Result<Vec<u8>, Error> {
-    let too_large = || {
-        Error::new(
-            ErrorKind::Limit,
-            "the file is larger than the limit for whole reads",
-        )
-    };
     // A sparse file may claim any size: look before allocating.
     if len > limit {
         return Err(too_large());

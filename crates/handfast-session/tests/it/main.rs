@@ -14,8 +14,10 @@
 
 mod attacks;
 mod commit;
+mod drafts;
 mod foreign;
 mod late;
+mod locks;
 mod model;
 mod modes;
 mod mounts;

@@ -234,3 +234,37 @@ fn text_that_is_no_path_is_told_and_cut() {
         assert_eq!(kind(refused), ErrorKind::Invalid);
     }
 }
+
+#[test]
+fn drafts_and_locks_are_told_when_they_are_made_and_when_they_become_files() {
+    let scratch = Scratch::new();
+    let (session, tape) = recorded(&scratch);
+    let staged = session.stage("/a").unwrap();
+    let told = tape.operation().0;
+    assert_eq!(told, ["intent temp-file", "result temp-file"]);
+    staged.commit().unwrap();
+    assert_eq!(tape.operation().0, ["intent write", "result write"]);
+    let mut temp = session.temp_file("/").unwrap();
+    let told = tape.operation().0;
+    assert_eq!(told, ["intent temp-file", "result temp-file"]);
+    temp.persist_new("/b").unwrap();
+    let told = tape.operation().0;
+    assert_eq!(told, ["intent write-new", "result write-new"]);
+    let dir = session.temp_dir("/").unwrap();
+    let told = tape.operation().0;
+    assert_eq!(told, ["intent temp-dir", "result temp-dir"]);
+    drop(dir);
+    let told = std::mem::take(&mut *tape.heard.lock().unwrap());
+    assert!(told.iter().any(|one| one.line.starts_with("result remove")));
+    let zero = std::time::Duration::ZERO;
+    drop(
+        session
+            .lock("/a", handfast::LockKind::Shared, zero)
+            .unwrap(),
+    );
+    assert_eq!(tape.operation().0, ["intent lock", "result lock"]);
+    // What is not recorded is not done.
+    *tape.refuses.lock().unwrap() = Some((Verb::Write, Phase::Intent));
+    let staged = session.stage("/a").unwrap();
+    assert_eq!(staged.commit().unwrap_err().kind(), ErrorKind::Denied);
+}

@@ -1,0 +1,288 @@
+//! Files that nobody sees yet: temporary ones, and content on its way to a name.
+
+use std::fmt;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use handfast::{NameRef, Verb, Version, Written};
+
+use super::names::refuse_stand_in;
+use super::read::refuse_new;
+use super::write::store;
+use crate::error::Error;
+use crate::layer::{Put, Scratch, Source};
+use crate::meter::{HandleTicket, Temporary};
+use crate::pipeline::{Ask, Place, decide};
+use crate::rules::{Access, Shape};
+use crate::session::Session;
+use crate::vpath::VirtualPath;
+
+impl Session {
+    /// Creates a temporary file for a directory of the session. It has no name there and is gone
+    /// when it is dropped; what is written to it is charged to the mount until then.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotADirectory` for the directory; `Denied` where nothing may be changed;
+    /// `Quota`.
+    pub fn temp_file(&self, dir: impl AsRef<[u8]>) -> Result<TempFile<'_>, Error> {
+        self.act(Ask::change(Verb::TempFile, dir.as_ref()), |place, _| {
+            self.draft_in(place)
+        })
+    }
+
+    /// Begins to write a file: what is written to the answer becomes visible all at once when it is
+    /// committed, and never if it is dropped.
+    ///
+    /// # Errors
+    /// As [`Session::write`]; everything is decided again when it is committed.
+    ///
+    /// # Security
+    /// The file that is committed is a fresh one: whoever got hold of the descriptor of the staged
+    /// one cannot change it afterwards.
+    pub fn stage(&self, path: impl AsRef<[u8]>) -> Result<Staged<'_>, Error> {
+        let bytes = path.as_ref();
+        let path = self.parse(Verb::TempFile, bytes)?;
+        let draft = self.act(Ask::change(Verb::TempFile, bytes), |place, _| {
+            if place.through_link {
+                refuse_new(place)?;
+            }
+            refuse_stand_in(place)?;
+            let beside = Place {
+                mount: place.mount,
+                path: place.path.parent().unwrap_or_else(|| place.path.clone()),
+                through_link: false,
+            };
+            self.draft_in(&beside)
+        })?;
+        Ok(Staged { path, draft })
+    }
+
+    /// Creates a temporary directory in a directory of the session, for its owner only. It has a
+    /// name, and is removed with all that is in it when it is dropped.
+    ///
+    /// # Errors
+    /// As [`Session::create_dir`].
+    pub fn temp_dir(&self, dir: impl AsRef<[u8]>) -> Result<TempDir<'_>, Error> {
+        let mut random = [0; 8];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
+            .map_err(Error::from)?;
+        let name = format!("tmp-{:016x}", u64::from_le_bytes(random));
+        let name = NameRef::parse(name.as_bytes())?;
+        let path = self.act(Ask::change(Verb::TempDir, dir.as_ref()), |place, _| {
+            let inside = Place {
+                mount: place.mount,
+                path: place.path.join(name),
+                through_link: false,
+            };
+            decide(&inside, Access::Change, Shape::MaybeDir)?;
+            place.mount.layer.create_dir(&inside.path, Some(0o700))?;
+            Ok(place.mount.full(&inside.path))
+        })?;
+        Ok(TempDir {
+            session: self,
+            path: Some(path),
+        })
+    }
+
+    fn draft_in(&self, place: &Place<'_>) -> Result<TempFile<'_>, Error> {
+        let ticket = self.account().ticket(self.number_of(place.mount))?;
+        let (scratch, charge) = place.mount.layer.scratch(&place.path)?;
+        Ok(TempFile {
+            session: self,
+            charge,
+            scratch,
+            _ticket: ticket,
+        })
+    }
+}
+
+/// A temporary file of a session.
+pub struct TempFile<'s> {
+    session: &'s Session,
+    // Before the file: its number is another's as soon as it is closed.
+    charge: Option<Temporary>,
+    scratch: Scratch,
+    _ticket: Option<HandleTicket>,
+}
+
+impl TempFile<'_> {
+    /// Makes what was written a file under a name, which must be free. The temporary file is empty
+    /// then; if it fails, it is as before.
+    ///
+    /// # Errors
+    /// `Exists` if the name is taken; otherwise as [`Session::write_new`].
+    pub fn persist_new(&mut self, path: impl AsRef<[u8]>) -> Result<Written, Error> {
+        let written = self.publish(Verb::WriteNew, path.as_ref(), Put::New, Some(0o600))?;
+        self.set_len(0)?;
+        self.rewind()?;
+        Ok(written)
+    }
+
+    /// Changes the length.
+    ///
+    /// # Errors
+    /// `StorageFull` if a quota or the disk says no; otherwise what the system says.
+    pub fn set_len(&self, len: u64) -> io::Result<()> {
+        let file = self.scratch.file();
+        match &self.charge {
+            Some(charge) => charge
+                .meter()
+                .grow_to(file, len, || self.scratch.file().set_len(len)),
+            None => file.set_len(len),
+        }
+    }
+
+    fn publish(
+        &self,
+        verb: Verb,
+        path: &[u8],
+        put: Put<'_>,
+        mode: Option<u32>,
+    ) -> Result<Written, Error> {
+        let ask = Ask::change(verb, path);
+        let ask = match put {
+            // A new file is never looked for behind a link.
+            Put::New => ask.itself(),
+            _ => ask,
+        };
+        let (session, file) = (self.session, self.scratch.file());
+        let durability = session.durability();
+        session.act(ask, |place, _| {
+            let source = Source::of_file(file)?;
+            // The content is charged once, as what it becomes.
+            let _lifted = self.charge.as_ref().map(Temporary::lift).transpose()?;
+            store(place, source, put, mode, durability)
+        })
+    }
+}
+
+impl Read for TempFile<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.scratch.file().read(buffer)
+    }
+}
+
+impl Write for TempFile<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let mut file = self.scratch.file();
+        let Some(charge) = &self.charge else {
+            return file.write(buffer);
+        };
+        let end = file.stream_position()?.saturating_add(buffer.len() as u64);
+        charge
+            .meter()
+            .grow_to(self.scratch.file(), end, || file.write(buffer))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for TempFile<'_> {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        self.scratch.file().seek(position)
+    }
+}
+
+impl AsFd for TempFile<'_> {
+    /// The descriptor, for reading. Writing through it gets round a quota.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.scratch.file().as_fd()
+    }
+}
+
+impl fmt::Debug for TempFile<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TempFile").finish_non_exhaustive()
+    }
+}
+
+/// A file that is being written and that nobody sees yet.
+#[must_use = "a staged file that is not committed is dropped"]
+pub struct Staged<'s> {
+    path: VirtualPath,
+    draft: TempFile<'s>,
+}
+
+impl Staged<'_> {
+    /// Replaces the file, or creates it.
+    ///
+    /// # Errors
+    /// As [`Session::write`].
+    pub fn commit(self) -> Result<Written, Error> {
+        self.put(Verb::Write, Put::Replace)
+    }
+
+    /// Creates the file; the name must be free.
+    ///
+    /// # Errors
+    /// As [`Session::write_new`].
+    pub fn commit_new(self) -> Result<Written, Error> {
+        self.put(Verb::WriteNew, Put::New)
+    }
+
+    /// Replaces the file only if it is still the version that was seen.
+    ///
+    /// # Errors
+    /// As [`Session::write_if`].
+    pub fn commit_if(self, version: &Version) -> Result<Written, Error> {
+        self.put(Verb::WriteIf, Put::If(version))
+    }
+
+    fn put(self, verb: Verb, put: Put<'_>) -> Result<Written, Error> {
+        let path = self.path.to_bytes();
+        self.draft.publish(verb, &path, put, None)
+    }
+}
+
+impl Write for Staged<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.draft.write(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.draft.flush()
+    }
+}
+
+impl fmt::Debug for Staged<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Staged").field("path", &self.path).finish()
+    }
+}
+
+/// A temporary directory of a session.
+pub struct TempDir<'s> {
+    session: &'s Session,
+    path: Option<VirtualPath>,
+}
+
+impl TempDir<'_> {
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &VirtualPath {
+        self.path.as_ref().expect("kept until it is dropped")
+    }
+
+    /// Leaves the directory where it is.
+    #[must_use]
+    pub fn keep(mut self) -> VirtualPath {
+        self.path.take().expect("kept until it is dropped")
+    }
+}
+
+impl Drop for TempDir<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.path.take() {
+            // Nobody can be told. A directory that stays is in every listing.
+            drop(self.session.remove_tree(path.to_bytes()));
+        }
+    }
+}
+
+impl fmt::Debug for TempDir<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TempDir").field("path", &self.path).finish()
+    }
+}
