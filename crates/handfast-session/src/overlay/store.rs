@@ -115,10 +115,18 @@ impl Overlay {
 
     /// Whether somebody has an object open for writing.
     pub(super) fn is_being_written(&self, id: u64) -> Result<bool, Error> {
+        Ok(self.open_settled(id)?.1)
+    }
+
+    /// Opens an object for reading, and says whether somebody has it open for writing.
+    pub(super) fn open_settled(&self, id: u64) -> Result<(handfast::File, bool), Error> {
         let file = self.open_object(id, OpenOptions::new(), false)?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(false),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
+            Ok(()) => {
+                rustix::fs::flock(&file, FlockOperation::Unlock)?;
+                Ok((file, false))
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok((file, true)),
             Err(errno) => Err(errno.into()),
         }
     }

@@ -16,12 +16,23 @@ use crate::overlay::tree::{Was, base_path, join};
 pub(super) struct Reserve {
     file: TempFile,
     left: u64,
+    /// Given back already, and not used yet.
+    ahead: u64,
 }
+
+/// So much is given back at once: a system call for many small files.
+const PORTION: u64 = 1 << 20;
 
 impl Reserve {
     /// Gives back what the next file needs.
     pub(super) fn release(&mut self, bytes: u64) {
-        self.left = self.left.saturating_sub(bytes);
+        if bytes <= self.ahead {
+            self.ahead -= bytes;
+            return;
+        }
+        let portion = (bytes - self.ahead).max(PORTION).min(self.left);
+        self.ahead = (self.ahead + portion).saturating_sub(bytes);
+        self.left -= portion;
         // If it fails the file is written where there is space, or is not.
         let _ = rustix::fs::ftruncate(self.file.as_fd(), self.left);
     }
@@ -150,7 +161,11 @@ impl Overlay {
         };
         let flags = rustix::fs::FallocateFlags::empty();
         match rustix::fs::fallocate(file.as_fd(), flags, 0, bytes) {
-            Ok(()) => Ok(Some(Reserve { file, left: bytes })),
+            Ok(()) => Ok(Some(Reserve {
+                file,
+                left: bytes,
+                ahead: 0,
+            })),
             Err(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT | rustix::io::Errno::FBIG) => {
                 Err(Error::new(
                     ErrorKind::Quota,

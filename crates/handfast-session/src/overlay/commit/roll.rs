@@ -288,8 +288,7 @@ impl Overlay {
         resumed: bool,
         reserve: &mut Option<Reserve>,
     ) -> Result<Option<String>, Failed> {
-        let live = self.is_being_written(object)?;
-        let content = self.store.open(&object_path(object)).map_err(lost)?;
+        let (content, live) = self.open_settled(object)?;
         let status = *content.metadata();
         if let Some(reserve) = reserve {
             reserve.release(status.len);
