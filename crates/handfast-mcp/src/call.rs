@@ -37,7 +37,7 @@ pub(crate) fn call(
     arguments: &Value,
 ) -> Called {
     let logged = log::begin(client, name);
-    let found = schema::find(name);
+    let found = schema::find(name, server.has_auditor());
     let outcome = match found {
         None => Err(Trouble::new(ErrorKind::Invalid, "there is no such tool")),
         Some(tool) => run(server, view, tool, arguments),

@@ -52,6 +52,8 @@ pub struct Options {
     pub sync: bool,
     /// The most that one answer holds of files, in bytes.
     pub read_limit: u64,
+    /// Offer the auditor as a tool; only in builds with the feature `audit`.
+    pub audit: bool,
 }
 
 impl Options {
@@ -71,6 +73,7 @@ impl Options {
             home: None,
             sync: false,
             read_limit: 8 << 20,
+            audit: false,
         }
     }
 }

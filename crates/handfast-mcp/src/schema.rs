@@ -291,9 +291,24 @@ pub(crate) const TOOLS: &[Tool] = &[
     ),
 ];
 
-/// The tool of a name.
-pub(crate) fn find(name: &str) -> Option<&'static Tool> {
-    TOOLS.iter().find(|tool| tool.name == name)
+/// Only where the operator asks for it.
+pub(crate) const AUDIT: Tool = tool(
+    "audit_paths",
+    "Audit Paths",
+    "Look at source files below a path, or at one file, for places where a path from outside \
+     reaches a file operation, and answer which guards are there and which are missing, each with \
+     its file and line. Nothing is executed. Works inside the allowed directories only.",
+    &[PATH, EXCLUDE],
+    READS,
+);
+
+/// The tool of a name, with the auditor or without.
+pub(crate) fn find(name: &str, audit: bool) -> Option<&'static Tool> {
+    all(audit).find(|tool| tool.name == name)
+}
+
+fn all(audit: bool) -> impl Iterator<Item = &'static Tool> {
+    TOOLS.iter().chain(audit.then_some(&AUDIT))
 }
 
 impl Tool {

@@ -33,6 +33,7 @@ pub struct Server {
     identity: Identity,
     read_only: bool,
     read_limit: u64,
+    audit: bool,
     home: Option<String>,
     tools: OnceLock<String>,
 }
@@ -65,6 +66,7 @@ impl Server {
             identity,
             read_only: options.read_only,
             read_limit: options.read_limit,
+            audit: options.audit,
             home: options
                 .home
                 .as_ref()
@@ -114,6 +116,11 @@ impl Server {
     /// The tools as JSON.
     pub(crate) fn tools(&self) -> &str {
         self.tools
-            .get_or_init(|| crate::schema::list(self.read_only))
+            .get_or_init(|| crate::schema::list(self.read_only, self.audit))
+    }
+
+    /// Whether the auditor is among the tools.
+    pub(crate) fn has_auditor(&self) -> bool {
+        self.audit
     }
 }

@@ -63,6 +63,14 @@ struct State {
 
 /// Starts a server; nothing has been read from anybody when this returns.
 pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
+    if options.audit && !cfg!(feature = "audit") {
+        return Err(StartError {
+            hint: Some(
+                "build it with `cargo install --path crates/handfast-cli --features mcp-audit`",
+            ),
+            ..usage("the auditor is not in this build")
+        });
+    }
     let wants_state = options.log == LogChoice::On || options.session.is_some();
     let state = match wants_state {
         true => Some(open_state(options)?),

@@ -71,6 +71,10 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     read_limit: Option<u64>,
 
+    /// Offer more tools: `audit`, in builds with the feature `mcp-audit`
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    tools: Vec<MoreTools>,
+
     /// Listen on this loopback address instead, such as 127.0.0.1:8321
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
@@ -109,6 +113,11 @@ pub(crate) fn run_alone() -> Result<Exit, clap::Error> {
 enum LinkRule {
     Beneath,
     Refuse,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum MoreTools {
+    Audit,
 }
 
 impl McpArgs {
@@ -172,6 +181,7 @@ impl McpArgs {
         let home: Option<OsString> = std::env::var_os("HOME");
         options.home = home.map(PathBuf::from).filter(|home| home.is_absolute());
         options.sync = self.sync;
+        options.audit = self.tools.contains(&MoreTools::Audit);
         if let Some(limit) = self.read_limit {
             options.read_limit = limit;
         }

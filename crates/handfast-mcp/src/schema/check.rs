@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn faults_name_the_place() {
-        let write = find("write_file").unwrap();
+        let write = find("write_file", false).unwrap();
         assert_eq!(
             write.faults(&json!({"content": 1})),
             [
@@ -104,7 +104,7 @@ mod tests {
                 "content: Invalid input: expected string, received number",
             ]
         );
-        let edit = find("edit_file").unwrap();
+        let edit = find("edit_file", false).unwrap();
         assert_eq!(
             edit.faults(&json!({"path": "a", "edits": [{"oldText": "x"}, null], "dryRun": null})),
             [
@@ -113,7 +113,7 @@ mod tests {
                 "dryRun: Invalid input: expected boolean, received null",
             ]
         );
-        let many = find("read_multiple_files").unwrap();
+        let many = find("read_multiple_files", false).unwrap();
         assert_eq!(
             many.faults(&json!({"paths": []})),
             ["paths: Too small: expected array to have >=1 items"]

@@ -4,14 +4,13 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use super::{Argument, Hints, Kind, TOOLS, Tool};
+use super::{Argument, Hints, Kind, Tool};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The array of tools; without those that change files if nothing may be changed.
-pub(crate) fn list(read_only: bool) -> String {
-    let tools: Vec<Listed> = TOOLS
-        .iter()
+pub(crate) fn list(read_only: bool, audit: bool) -> String {
+    let tools: Vec<Listed> = super::all(audit)
         .filter(|tool| !(read_only && tool.changes()))
         .map(Listed)
         .collect();

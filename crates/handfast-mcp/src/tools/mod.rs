@@ -1,5 +1,7 @@
 //! The tools: one file each.
 
+#[cfg(feature = "audit")]
+mod audit_paths;
 mod content;
 mod create_directory;
 mod directory_tree;
@@ -39,6 +41,8 @@ pub(crate) fn run(name: &str, call: &Call<'_>) -> Result<Answer, Trouble> {
         "search_files" => search_files::run(call),
         "search_content" => search_content::run(call),
         "get_file_info" => get_file_info::run(call),
+        #[cfg(feature = "audit")]
+        "audit_paths" => audit_paths::run(call),
         "list_allowed_directories" => Ok(list_allowed_directories::run(call)),
         other => Err(Trouble::new(
             handfast::ErrorKind::Unsupported,

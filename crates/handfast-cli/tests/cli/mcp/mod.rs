@@ -7,6 +7,7 @@ mod fuzz;
 mod grants;
 mod http;
 mod logged;
+mod more_tools;
 mod names;
 mod order;
 mod versions;

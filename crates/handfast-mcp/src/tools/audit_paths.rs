@@ -1,0 +1,91 @@
+//! `audit_paths`: the auditor over files of the session. Not in the reference, and off unless the
+//! operator asks for it.
+
+use std::io::Read;
+
+use handfast::{ErrorKind, FileKind};
+use handfast_audit::{Input, Knowledge, Lang, MAX_FILE, Options, audit, render};
+
+use super::directory_tree::compile;
+use super::walk::Walk;
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::log;
+use crate::place::Place;
+use crate::trouble::Trouble;
+
+/// After so many files, or so many bytes, it is enough.
+const FILES: usize = 2_000;
+const ALL_LIMIT: u64 = 16 << 20;
+
+pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+    let excluded = call.texts("excludePatterns");
+    let excluded = excluded
+        .into_iter()
+        .map(compile)
+        .collect::<Result<Vec<_>, _>>()?;
+    let top = call.place("path")?;
+    let status = call
+        .session()
+        .metadata(&top.path)
+        .map_err(|error| call.trouble(&error, "stat", &top))?;
+    let mut inputs = Vec::new();
+    let mut note = None;
+    if status.is_dir() {
+        let mut walk = Walk::new(call, &top)?;
+        let mut read = 0;
+        while let Some(found) = walk.next() {
+            let left_out = excluded.iter().any(|glob| glob.matches(&found.relative));
+            if left_out || found.name().starts_with('.') {
+                continue;
+            }
+            if found.kind == FileKind::Dir {
+                walk.enter(&found);
+            } else if found.kind == FileKind::File && Lang::of_path(&found.relative).is_some() {
+                // What is protected, or gone by now, is not looked at.
+                let Ok(bytes) = log::quietly(|| content(call, &walk.place(&found))) else {
+                    continue;
+                };
+                read += bytes.len() as u64;
+                inputs.push(input(found.relative.clone(), bytes, false));
+                if inputs.len() >= FILES || read > ALL_LIMIT {
+                    walk.stop(format!("after {} files", inputs.len()));
+                    break;
+                }
+            }
+        }
+        note = walk.note();
+    } else {
+        let name = top.shown.rsplit('/').next().unwrap_or_default().to_owned();
+        inputs.push(input(name, content(call, &top)?, true));
+    }
+    let knowledge = Knowledge::new(&[])
+        .map_err(|error| Trouble::new(ErrorKind::Io, format!("the auditor's own data: {error}")))?;
+    let outcome = audit(inputs, &knowledge, &Options::default());
+    let mut text = render::text(&outcome);
+    if text.trim().is_empty() {
+        text = "Nothing here lets a path from outside reach a file operation.".to_owned();
+    }
+    Ok(Answer::text(text).with_note(note))
+}
+
+fn content(call: &Call<'_>, place: &Place) -> Result<Vec<u8>, Trouble> {
+    let file = call
+        .session()
+        .open(&place.path)
+        .map_err(|error| call.trouble(&error, "open", place))?;
+    let mut bytes = Vec::new();
+    // One more than is parsed: it is skipped then, and the report says so.
+    let read = file.take(MAX_FILE as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Trouble::new(ErrorKind::Io, error.to_string()))?;
+    Ok(bytes)
+}
+
+fn input(path: String, bytes: Vec<u8>, is_named: bool) -> Input {
+    Input {
+        path,
+        bytes,
+        is_named,
+        is_context: false,
+    }
+}
