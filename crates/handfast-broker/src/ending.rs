@@ -126,7 +126,9 @@ fn kill_holders(lease: &Lease, by: Option<&Peer>) {
     let out = lease.outstanding.lock();
     let out = out.unwrap_or_else(std::sync::PoisonError::into_inner);
     // Found again by number and inode: whoever has the number of one that ended is somebody else.
-    let given = out.iter().filter_map(|given| Process::find(given.to?).ok());
+    let given = out
+        .holders()
+        .filter_map(|process| Process::find(process).ok());
     let holder = lease.holder.iter().map(Arc::clone);
     for process in holder.chain(given.map(Arc::new)) {
         if Some(process.id()) != asking

@@ -7,6 +7,7 @@ use crate::broker::Broker;
 use crate::caller::Claim;
 use crate::fault::{Code, Fault};
 use crate::identity::Peer;
+use crate::wire::{PathField, Text};
 
 /// As many links as the kernel follows.
 const MAX_LINKS: u32 = 40;
@@ -38,6 +39,25 @@ impl Asked {
         };
         let path = parsed.map_err(|error| Fault::parameter(name, error.detail()))?;
         Ok(Self { path })
+    }
+
+    /// Reads a path that stands in one of two fields.
+    ///
+    /// # Errors
+    /// `InvalidParameter` for what is no path, is missing or stands there twice.
+    pub(crate) fn from_fields(
+        name: &str,
+        text: Option<Text<'_>>,
+        base64: Option<String>,
+    ) -> Result<Self, Fault> {
+        match (text, base64) {
+            (Some(text), None) => Self::parse(name, text.as_bytes()),
+            (text, base64) => {
+                let bytes = PathField::bytes(text.map(String::from), base64)
+                    .map_err(|why| Fault::parameter(name, why))?;
+                Self::parse(name, &bytes)
+            }
+        }
     }
 
     pub(crate) fn rel(&self) -> &RelPath {

@@ -52,7 +52,7 @@ pub(super) fn dispatch(
         "Open" => broker.open(caller, parameters(raw)?),
         "Resume" => broker.resume(caller, parameters(raw)?),
         "Begin" => broker.begin(caller, parameters(raw)?),
-        "Commit" => broker.commit(caller, parameters(raw)?),
+        "Commit" => broker.commit(caller, &parameters(raw)?),
         "Abort" => broker.abort(caller, &parameters(raw)?),
         "Append" => broker.append(caller, parameters(raw)?),
         "Mkdir" => broker.mkdir(caller, parameters(raw)?),
