@@ -1,8 +1,8 @@
 //! The broker's state: everything that connections share.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use handfast::{Identity, Verb};
 use handfast_session::Session;
@@ -10,7 +10,7 @@ use handfast_session::Session;
 use crate::drafts::Drafts;
 use crate::fault::{Code, Fault};
 use crate::identity::ExeReader;
-use crate::lease::{Lease, LeaseTable};
+use crate::lease::{Ended, Lease, LeaseHandle, LeaseTable};
 use crate::limits::Limits;
 use crate::log::Scribe;
 use crate::reaper::Reaper;
@@ -28,6 +28,9 @@ pub(crate) struct Broker {
     pub(crate) store: Arc<dyn LeaseStore>,
     pub(crate) scribe: Scribe,
     pub(crate) drafts: Drafts,
+    /// Leases that have ended here while the store took nothing. It is told as soon as it does:
+    /// a restart would bring them back.
+    pub(crate) unkept: Mutex<Vec<(LeaseHandle, Ended)>>,
     pub(crate) reaper: Reaper,
     pub(crate) exe: ExeReader,
     pub(crate) limits: Limits,

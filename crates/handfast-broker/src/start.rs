@@ -237,6 +237,7 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         }),
         store,
         drafts: Drafts::default(),
+        unkept: std::sync::Mutex::default(),
         reaper,
         exe: options.exe,
         limits: options.limits,

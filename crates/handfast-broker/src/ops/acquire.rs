@@ -192,6 +192,14 @@ impl Broker {
             return Err(fault);
         }
         self.table.insert(&lease);
+        // A holder that ended before the lease stood in the table was reaped in vain, and nobody
+        // will tell of its end again.
+        if holder.is_some_and(|process| !process.is_alive()) {
+            self.end(&lease, crate::lease::Ended::HolderGone, None)?;
+            return Err(Fault::denied(
+                "the process that it would end with has ended",
+            ));
+        }
         Ok((id, lease))
     }
 

@@ -1,5 +1,7 @@
 //! `Begin`, `Commit`, `Abort`: a file is written privately and published whole.
 
+use std::sync::atomic::AtomicBool;
+
 use handfast::{ErrorKind, Verb, Version};
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +120,7 @@ impl Broker {
             expect,
             max_size: size,
             file,
+            taken: AtomicBool::default(),
         };
         let name = self
             .drafts
@@ -152,7 +155,7 @@ impl Broker {
 
     pub(crate) fn commit(&self, caller: &mut Caller, asked: &Commit<'_>) -> Result<Answer, Fault> {
         let id = LeaseId::parse(&asked.lease).ok_or_else(Self::no_such_lease)?;
-        // Taken out first: whatever happens next, it is not committed twice.
+        // Taken first: whatever happens next, it is not committed twice.
         let taken = self.drafts.take(&asked.draft, &id.handle(), caller.number);
         let Some(draft) = taken else {
             // Who lost it with its lease hears that.

@@ -20,4 +20,5 @@ mod restart;
 mod roles;
 mod siege;
 mod stage;
+mod trouble;
 mod wall;
