@@ -93,7 +93,7 @@ impl Broker {
             claim.judge(self, peer, verb, &at)?;
             let error = match crate::log::recorded(&claim.recorder, || act(&at)) {
                 Err(error) if error.kind() == ErrorKind::Link => error,
-                done => return Ok(done?),
+                done => return done.map_err(crate::log::fault_of),
             };
             match self.behind_link(&at, last) {
                 Ok(Some(next)) => at = next,

@@ -163,11 +163,13 @@ impl Broker {
         let limits = TreeLimits::new();
         let mut walk = crate::log::recorded(&claim.recorder, || {
             self.session.walk(absolute(&top), limits)
-        })?;
+        })
+        .map_err(crate::log::fault_of)?;
         loop {
             let entry = {
                 let _held = claim.hold(self, Verb::Walk, path.rel())?;
-                crate::log::recorded(&claim.recorder, || walk.next_entry())?
+                crate::log::recorded(&claim.recorder, || walk.next_entry())
+                    .map_err(crate::log::fault_of)?
             };
             let Some(entry) = entry else {
                 break;

@@ -214,11 +214,50 @@ impl Broker {
 /// An object whatever its name, as the log writes it.
 pub(crate) fn handle_of(object: &Metadata) -> String {
     let identity = &object.identity;
-    match identity.born {
-        Some(born) => format!(
-            "{:x}:{}@{}.{:09}",
-            identity.device, identity.inode, born.seconds, born.nanoseconds
-        ),
-        None => format!("{:x}:{}", identity.device, identity.inode),
+    let mut text = String::with_capacity(64);
+    push_number(&mut text, identity.device, 16, 1);
+    text.push(':');
+    push_number(&mut text, identity.inode, 10, 1);
+    if let Some(born) = identity.born {
+        text.push('@');
+        if born.seconds < 0 {
+            text.push('-');
+        }
+        push_number(&mut text, born.seconds.unsigned_abs(), 10, 1);
+        text.push('.');
+        push_number(&mut text, born.nanoseconds.into(), 10, 9);
+    }
+    text
+}
+
+/// Writes a number with at least so many digits. Every open writes four, and `format!` took a
+/// tenth of the broker's own time for that.
+fn push_number(text: &mut String, number: u64, base: u64, least: usize) {
+    let mut digits = [b'0'; 20];
+    let mut at = digits.len();
+    let mut rest = number;
+    while rest > 0 || digits.len() - at < least {
+        at -= 1;
+        digits[at] = b"0123456789abcdef"[(rest % base) as usize];
+        rest /= base;
+    }
+    text.extend(digits[at..].iter().copied().map(char::from));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_format_does() {
+        for number in [0, 1, 9, 10, 255, 4_294_967_296, u64::MAX] {
+            let mut text = String::new();
+            push_number(&mut text, number, 16, 1);
+            text.push(' ');
+            push_number(&mut text, number, 10, 1);
+            text.push(' ');
+            push_number(&mut text, number, 10, 9);
+            assert_eq!(text, format!("{number:x} {number} {number:09}"));
+        }
     }
 }

@@ -10,6 +10,7 @@
 mod bad_wire;
 mod commits;
 mod files;
+mod full_disk;
 mod holders;
 mod leases;
 mod load;
