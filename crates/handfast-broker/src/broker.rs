@@ -9,11 +9,12 @@ use handfast_session::Session;
 
 use crate::drafts::Drafts;
 use crate::fault::{Code, Fault};
-use crate::identity::ExeReader;
+use crate::identity::{ExeReader, Peer};
 use crate::lease::{Ended, Lease, LeaseHandle, LeaseTable};
 use crate::limits::Limits;
 use crate::log::Scribe;
 use crate::reaper::Reaper;
+use crate::refusals::Refusals;
 use crate::rulebook::Rulebook;
 use crate::store::LeaseStore;
 
@@ -36,6 +37,7 @@ pub(crate) struct Broker {
     pub(crate) limits: Limits,
     pub(crate) boot_id: String,
     pub(crate) tally: Tally,
+    pub(crate) refusals: Refusals,
     pub(crate) boundary: crate::boundary::Boundary,
     /// The directories above each root, by identity: what may not be granted to who is confined.
     pub(crate) above: Vec<Vec<Identity>>,
@@ -53,6 +55,8 @@ pub(crate) struct Tally {
     pub(crate) acquired: AtomicU64,
     pub(crate) ended: AtomicU64,
     pub(crate) connections: AtomicU64,
+    /// Those that are open now.
+    pub(crate) open_connections: AtomicU64,
 }
 
 impl Tally {
@@ -62,6 +66,26 @@ impl Tally {
 }
 
 impl Broker {
+    /// Counts and remembers a refusal.
+    pub(crate) fn denied(
+        &self,
+        peer: &Peer,
+        lease: Option<&LeaseHandle>,
+        verb: &'static str,
+        path: &[u8],
+        why: &str,
+    ) {
+        Tally::add(&self.tally.denied);
+        let lease = lease.map(LeaseHandle::as_str);
+        self.refusals.note(peer, lease, verb, path, why);
+    }
+
+    /// How many leases have ended without the store's knowing.
+    pub(crate) fn unkept_ends(&self) -> u64 {
+        let unkept = self.unkept.lock();
+        unkept.map_or_else(|poisoned| poisoned.get_ref().len(), |unkept| unkept.len()) as u64
+    }
+
     /// Says no to a verb that no lease may be used for.
     pub(crate) fn not_granted(lease: &Lease, verb: Verb) -> Fault {
         let verbs = handfast::escape(lease.record.verbs.join(",").as_bytes());

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use handfast::{RelPath, Verb};
 use handfast_ledger::LedgerRecorder;
 
-use crate::broker::{Broker, Tally};
+use crate::broker::Broker;
 use crate::clock;
 use crate::fault::Fault;
 use crate::identity::Peer;
@@ -37,6 +37,7 @@ pub(crate) struct Caller {
 pub(crate) struct Claim {
     pub(crate) lease: Arc<Lease>,
     pub(crate) recorder: Arc<LedgerRecorder>,
+    peer: Arc<Peer>,
 }
 
 impl Caller {
@@ -92,7 +93,12 @@ impl Caller {
                 recorder
             }
         };
-        Ok(Claim { lease, recorder })
+        let peer = Arc::clone(&self.peer);
+        Ok(Claim {
+            lease,
+            recorder,
+            peer,
+        })
     }
 
     /// As [`Caller::present`]; a refusal goes to the log.
@@ -118,7 +124,13 @@ impl Caller {
         path: &RelPath,
         fault: Fault,
     ) -> Fault {
-        Tally::add(&broker.tally.denied);
+        broker.denied(
+            &self.peer,
+            handle,
+            verb.name(),
+            path.as_bytes(),
+            fault.why(),
+        );
         let recorder = match (handle, &self.plain) {
             (None, Some(recorder)) => Ok(Arc::clone(recorder)),
             (None, None) => broker.scribe.recorder(&self.peer, None),
@@ -165,7 +177,7 @@ impl Caller {
         if self.refused > TOLD_REFUSALS {
             return self.note_refusal(broker, None, Verb::Resolve, &RelPath::root(), fault);
         }
-        Tally::add(&broker.tally.denied);
+        broker.denied(&self.peer, None, "lease.acquire", b"", fault.why());
         match broker.scribe.refused_lease(&self.peer, &fault) {
             Ok(()) => fault,
             Err(worse) => worse,
@@ -212,11 +224,17 @@ impl Claim {
         path: &RelPath,
         fault: Fault,
     ) -> Fault {
-        Tally::add(&broker.tally.denied);
+        self.remember(broker, verb, path, fault.why());
         match broker.scribe.refusal(&self.recorder, verb, path, &fault) {
             Ok(()) => fault,
             Err(worse) => worse,
         }
+    }
+
+    /// Counts a refusal that is noted already.
+    pub(crate) fn remember(&self, broker: &Broker, verb: Verb, path: &RelPath, why: &str) {
+        let handle = &self.lease.record.handle;
+        broker.denied(&self.peer, Some(handle), verb.name(), path.as_bytes(), why);
     }
 
     /// Keeps the lease from ending while something is done, and notes a refusal.

@@ -152,6 +152,13 @@ impl Drafts {
         self.hold().retain(|_, draft| draft.lease != *lease);
     }
 
+    /// How many there are, and how many bytes are reserved for them.
+    pub(crate) fn sizes(&self) -> (u64, u64) {
+        let drafts = self.hold();
+        let bytes = drafts.values().map(|draft| draft.max_size).sum();
+        (drafts.len() as u64, bytes)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.hold().len()
     }

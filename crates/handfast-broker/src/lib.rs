@@ -43,6 +43,7 @@ pub mod measure;
 mod ops;
 mod path;
 mod reaper;
+mod refusals;
 mod restore;
 mod rulebook;
 mod server;
@@ -52,8 +53,8 @@ mod sys;
 mod wire;
 
 pub use client::{
-    Acquire, Acquired, Client, ClientError, Draft, Entry, LeaseInfo, Opened, Outstanding, Revoked,
-    Stat,
+    Acquire, Acquired, Client, ClientError, Denial, Draft, Entry, LeaseInfo, Opened, Outstanding,
+    Revoked, Stat,
 };
 pub use fault::{Code, Fault};
 pub use identity::{ExeReader, ProcessRef, serve_witness, witness_socket_from_stdin};
@@ -61,7 +62,8 @@ pub use lease::{Bound, Ended, LeaseHandle, LeaseId, LeaseRecord, VerbSet};
 pub use limits::Limits;
 pub use rulebook::Rulebook;
 pub use server::{
-    INTERFACE, Running, bind_socket, default_socket, listener_from_environment, notify_ready,
+    INTERFACE, MetricsListener, Running, bind_socket, default_socket, listener_from_environment,
+    notify_ready,
 };
 pub use start::{Fence, ServeOptions, StartError};
 pub use store::{LeaseStore, MemoryStore, Revision, SqliteStore, StoreError};

@@ -93,7 +93,15 @@ impl Broker {
             claim.judge(self, peer, verb, &at)?;
             let error = match crate::log::recorded(&claim.recorder, || act(&at)) {
                 Err(error) if error.kind() == ErrorKind::Link => error,
-                done => return done.map_err(crate::log::fault_of),
+                done => {
+                    return done.map_err(|error| {
+                        let fault = crate::log::fault_of(error);
+                        if fault.code() == Code::Denied {
+                            claim.remember(self, verb, &at, fault.why());
+                        }
+                        fault
+                    });
+                }
             };
             match self.behind_link(&at, last) {
                 Ok(Some(next)) => at = next,

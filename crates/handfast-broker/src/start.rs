@@ -26,7 +26,7 @@ use crate::limits::Limits;
 use crate::log::{Scribe, Switch};
 use crate::reaper::Reaper;
 use crate::rulebook::Rulebook;
-use crate::server::{Probe, Running};
+use crate::server::{MetricsListener, Probe, Running};
 use crate::store::{LeaseStore, SqliteStore};
 
 /// How far the wall reaches.
@@ -51,6 +51,7 @@ pub struct ServeOptions {
     pub(crate) check_sender: bool,
     pub(crate) store: Option<Arc<dyn LeaseStore>>,
     pub(crate) probe: Option<Probe>,
+    pub(crate) metrics: Option<MetricsListener>,
 }
 
 impl ServeOptions {
@@ -67,6 +68,7 @@ impl ServeOptions {
             check_sender: false,
             store: None,
             probe: None,
+            metrics: None,
         }
     }
 
@@ -110,6 +112,13 @@ impl ServeOptions {
     #[must_use]
     pub fn store(mut self, store: Arc<dyn LeaseStore>) -> Self {
         self.store = Some(store);
+        self
+    }
+
+    /// Tells counts to who asks here.
+    #[must_use]
+    pub fn metrics(mut self, listener: MetricsListener) -> Self {
+        self.metrics = Some(listener);
         self
     }
 
@@ -243,13 +252,14 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         limits: options.limits,
         boot_id,
         tally: Tally::default(),
+        refusals: crate::refusals::Refusals::default(),
         boundary,
         above,
         check_sender: options.check_sender,
         rulebook,
     });
     broker.restore()?;
-    Running::new(broker, listener, log_dir, options.probe)
+    Running::new(broker, listener, log_dir, options.probe, options.metrics)
         .map_err(|error| StartError::failed("the first threads", error))
 }
 

@@ -5,12 +5,17 @@ use std::os::fd::BorrowedFd;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::types::{Acquire, Acquired, LeaseInfo, Revoked};
+use super::types::{Acquire, Acquired, Denial, LeaseInfo, Revoked};
 use super::{Client, ClientError};
 
 #[derive(Deserialize)]
 struct One {
     lease: LeaseInfo,
+}
+
+#[derive(Deserialize)]
+struct Denials {
+    denials: Vec<Denial>,
 }
 
 #[derive(Deserialize)]
@@ -26,6 +31,15 @@ impl Client {
     /// As [`Client::call`].
     pub fn info(&mut self) -> Result<Value, ClientError> {
         self.call("Info", &json!({}))
+    }
+
+    /// The last refusals, newest first: of this user, or all for the broker's user and root.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub fn denials(&mut self) -> Result<Vec<Denial>, ClientError> {
+        self.call("Denials", &json!({}))
+            .map(|said: Denials| said.denials)
     }
 
     /// Asks for a lease.

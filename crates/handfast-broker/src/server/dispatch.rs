@@ -43,6 +43,7 @@ pub(super) fn dispatch(
     }
     match method {
         "Info" => broker.info(caller),
+        "Denials" => broker.denials(caller),
         "Acquire" => broker.acquire(caller, parameters(raw)?, asking.fds),
         "Renew" => broker.renew(caller, parameters(raw)?),
         "Lookup" => broker.lookup(caller, &parameters(raw)?),

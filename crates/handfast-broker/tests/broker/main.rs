@@ -15,6 +15,7 @@ mod holders;
 mod leases;
 mod load;
 mod log;
+mod metrics;
 mod policy;
 mod python;
 mod restart;

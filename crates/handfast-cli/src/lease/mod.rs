@@ -6,7 +6,7 @@ mod open;
 mod revoke;
 mod run;
 mod show;
-mod told;
+pub(crate) mod told;
 mod write;
 
 use std::ffi::{OsStr, OsString};
@@ -80,18 +80,23 @@ impl LeaseArgs {
     }
 
     fn client(&self) -> Result<Client, Box<Failure>> {
-        let path = socket_path("lease", self.socket.as_deref())?;
-        Client::connect(&path).map_err(|error| {
-            let shown = handfast::escape(path.as_os_str().as_encoded_bytes());
-            let mut failure = told::broken("reach the broker", &error.to_string());
-            failure.path = shown;
-            failure.hints.push(
-                "`handfast serve DIR` starts one; `--socket` and HANDFAST_SOCKET say where it is"
-                    .to_owned(),
-            );
-            failure
-        })
+        connect("lease", self.socket.as_deref())
     }
+}
+
+/// A connection to the broker that is meant.
+pub(crate) fn connect(verb: &'static str, socket: Option<&OsStr>) -> Result<Client, Box<Failure>> {
+    let path = socket_path(verb, socket)?;
+    Client::connect(&path).map_err(|error| {
+        let shown = handfast::escape(path.as_os_str().as_encoded_bytes());
+        let mut failure = told::broken("reach the broker", &error.to_string());
+        failure.path = shown;
+        failure.hints.push(
+            "`handfast serve DIR` starts one; `--socket` and HANDFAST_SOCKET say where it is"
+                .to_owned(),
+        );
+        failure
+    })
 }
 
 /// Where the broker's socket is: as asked, as the environment says, or the user's own.
