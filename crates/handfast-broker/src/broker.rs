@@ -17,6 +17,7 @@ use crate::reaper::Reaper;
 use crate::refusals::Refusals;
 use crate::rulebook::Rulebook;
 use crate::store::LeaseStore;
+use crate::token::TokenKey;
 
 /// What connections share.
 pub(crate) struct Broker {
@@ -37,6 +38,7 @@ pub(crate) struct Broker {
     pub(crate) limits: Limits,
     pub(crate) boot_id: String,
     pub(crate) tally: Tally,
+    pub(crate) tokens: TokenKey,
     pub(crate) refusals: Refusals,
     pub(crate) boundary: crate::boundary::Boundary,
     /// The directories above each root, by identity: what may not be granted to who is confined.

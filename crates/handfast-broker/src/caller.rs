@@ -11,7 +11,9 @@ use crate::clock;
 use crate::fault::Fault;
 use crate::identity::Peer;
 use crate::lease::{Lease, LeaseHandle, LeaseId};
+use crate::log::Named;
 use crate::path::Asked;
+use crate::token::Token;
 
 /// As many refused requests for leases are told one by one; the rest is counted.
 const TOLD_REFUSALS: u64 = 100;
@@ -38,6 +40,8 @@ pub(crate) struct Claim {
     pub(crate) lease: Arc<Lease>,
     pub(crate) recorder: Arc<LedgerRecorder>,
     peer: Arc<Peer>,
+    /// What the lease was presented with, if not by its id.
+    token: Option<Arc<Token>>,
 }
 
 impl Caller {
@@ -62,7 +66,7 @@ impl Caller {
         if let Some((shown, claim)) = &self.shown
             && shown == id
             && claim.lease.ended().is_none()
-            && claim.lease.admits(&self.peer)
+            && (claim.token.is_some() || claim.lease.admits(&self.peer))
         {
             return Ok(claim.clone());
         }
@@ -73,22 +77,37 @@ impl Caller {
     }
 
     fn look_up(&mut self, broker: &Broker, id: &str) -> Result<Claim, Fault> {
-        let Some(id) = LeaseId::parse(id) else {
-            return Err(Broker::no_such_lease());
+        let (handle, token) = match LeaseId::parse(id) {
+            Some(id) => (id.handle(), None),
+            None => match broker.tokens.read(id) {
+                Some(token) => (token.handle().clone(), Some(Arc::new(token))),
+                None => return Err(Broker::no_such_lease()),
+            },
         };
-        let handle = id.handle();
         let Some(lease) = broker.table.get(&handle) else {
             let over = broker.table.how_ended(&handle);
             return Err(over.map_or_else(Broker::no_such_lease, crate::lease::over));
         };
-        if !lease.admits(&self.peer) {
+        // Whoever has a token may use it, as far as its caveats and the policy go.
+        if token.is_none() && !lease.admits(&self.peer) {
             return Err(Broker::no_such_lease());
         }
-        let recorder = match &self.last {
-            Some((known, recorder)) if *known == handle => Arc::clone(recorder),
+        let recorder = match (&self.last, &token) {
+            (_, Some(token)) => {
+                let named = Named {
+                    fence: Some(lease.fence()),
+                    token: Some(token.id()),
+                    ..Named::of(&handle)
+                };
+                broker.scribe.recorder(&self.peer, Some(named))?
+            }
+            (Some((known, recorder)), None) if *known == handle => Arc::clone(recorder),
             _ => {
-                let named = Some((&handle, Some(lease.fence())));
-                let recorder = broker.scribe.recorder(&self.peer, named)?;
+                let named = Named {
+                    fence: Some(lease.fence()),
+                    ..Named::of(&handle)
+                };
+                let recorder = broker.scribe.recorder(&self.peer, Some(named))?;
                 self.last = Some((handle, Arc::clone(&recorder)));
                 recorder
             }
@@ -98,7 +117,28 @@ impl Caller {
             lease,
             recorder,
             peer,
+            token,
         })
+    }
+
+    /// The handle of what somebody presents: an id, a handle or a token.
+    pub(crate) fn handle_of(broker: &Broker, text: &str) -> Option<LeaseHandle> {
+        let of_token = || Some(broker.tokens.read(text)?.handle().clone());
+        LeaseHandle::of_either(text).or_else(of_token)
+    }
+
+    /// As [`Caller::present`], for what only the lease's own holder may do.
+    ///
+    /// # Errors
+    /// Also `Denied`, for who has a token.
+    pub(crate) fn present_own(&mut self, broker: &Broker, id: &str) -> Result<Claim, Fault> {
+        let claim = self.present(broker, id)?;
+        match claim.token {
+            Some(_) => Err(Fault::denied(
+                "a token is for files; this takes the lease's id",
+            )),
+            None => Ok(claim),
+        }
     }
 
     /// As [`Caller::present`]; a refusal goes to the log.
@@ -110,7 +150,7 @@ impl Caller {
         asked: &Asked,
     ) -> Result<Claim, Fault> {
         self.present(broker, id).map_err(|fault| {
-            let handle = LeaseHandle::of_either(id);
+            let handle = Self::handle_of(broker, id);
             self.note_refusal(broker, handle.as_ref(), verb, asked.rel(), fault)
         })
     }
@@ -137,7 +177,7 @@ impl Caller {
             (Some(handle), _) => match &self.last {
                 Some((known, recorder)) if known == handle => Ok(Arc::clone(recorder)),
                 _ => {
-                    let made = broker.scribe.recorder(&self.peer, Some((handle, None)));
+                    let made = broker.scribe.recorder(&self.peer, Some(Named::of(handle)));
                     // Kept, so that somebody who tries again and again is counted.
                     if let Ok(recorder) = &made {
                         self.last = Some((handle.clone(), Arc::clone(recorder)));
@@ -200,10 +240,20 @@ impl Claim {
             Fault::denied("the lease does not cover this path")
         } else if !broker.rulebook.permits(peer, verb, path) {
             Fault::denied("the policy does not let this user do this here")
+        } else if let Err(fault) = self.token_allows(verb, path) {
+            fault
         } else {
             return Ok(());
         };
         Err(self.refuse(broker, verb, path, why))
+    }
+
+    /// Whether the caveats hold of the token that the lease was presented with, if it was.
+    pub(crate) fn token_allows(&self, verb: Verb, path: &RelPath) -> Result<(), Fault> {
+        match &self.token {
+            Some(token) => token.allows(&self.peer, verb, path),
+            None => Ok(()),
+        }
     }
 
     /// Directories on the way to something covered may be looked at, and no more.

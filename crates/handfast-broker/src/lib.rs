@@ -50,11 +50,13 @@ mod server;
 mod start;
 mod store;
 mod sys;
+#[cfg_attr(not(feature = "biscuit"), path = "token_off.rs")]
+mod token;
 mod wire;
 
 pub use client::{
-    Acquire, Acquired, Client, ClientError, Denial, Draft, Entry, LeaseInfo, Opened, Outstanding,
-    Revoked, Stat,
+    Acquire, Acquired, Client, ClientError, Denial, Draft, Entry, Exported, LeaseInfo, Opened,
+    Outstanding, Revoked, Stat,
 };
 pub use fault::{Code, Fault};
 pub use identity::{ExeReader, ProcessRef, serve_witness, witness_socket_from_stdin};
@@ -67,6 +69,7 @@ pub use server::{
 };
 pub use start::{Fence, ServeOptions, StartError};
 pub use store::{LeaseStore, MemoryStore, Revision, SqliteStore, StoreError};
+pub use token::{Narrowing, narrow_token};
 pub use wire::{MAX_DESCRIPTORS, MAX_MESSAGE};
 
 /// Tells whoever runs the broker what clients must not hear.

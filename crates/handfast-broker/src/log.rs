@@ -65,6 +65,25 @@ pub(crate) fn fault_of(error: handfast_session::Error) -> Fault {
     }
 }
 
+/// How the log names a lease that is used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named<'a> {
+    pub(crate) handle: &'a LeaseHandle,
+    pub(crate) fence: Option<u64>,
+    /// The token it was presented with.
+    pub(crate) token: Option<&'a str>,
+}
+
+impl<'a> Named<'a> {
+    pub(crate) fn of(handle: &'a LeaseHandle) -> Self {
+        Self {
+            handle,
+            fence: None,
+            token: None,
+        }
+    }
+}
+
 /// Writes the broker's own events.
 #[derive(Debug)]
 pub(crate) struct Scribe {
@@ -98,15 +117,16 @@ impl Scribe {
     pub(crate) fn recorder(
         &self,
         peer: &Peer,
-        lease: Option<(&LeaseHandle, Option<u64>)>,
+        lease: Option<Named<'_>>,
     ) -> Result<Arc<LedgerRecorder>, Fault> {
         let mut context = Context::new()
             .workload(peer.workload())
             .policy_sha256(self.policy_sha256.as_str());
-        if let Some((handle, fence)) = lease {
+        if let Some(named) = lease {
             context = context.lease(LeaseField {
-                id: handle.as_str().to_owned().into(),
-                fence: fence.map(U64),
+                id: named.handle.as_str().to_owned().into(),
+                fence: named.fence.map(U64),
+                purpose: named.token.map(|token| format!("token {token}").into()),
                 ..LeaseField::default()
             });
         }

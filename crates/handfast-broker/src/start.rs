@@ -223,6 +223,7 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     let _receipt = ledger
         .policy_loaded(None, &rulebook.sha256)
         .map_err(|error| StartError::Log(error.to_string()))?;
+    let tokens = crate::token::TokenKey::open(&state)?;
     let spec = rulebook.session();
     let open = |options: SessionOptions| {
         let options = private.iter().fold(options, SessionOptions::private);
@@ -252,6 +253,7 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         limits: options.limits,
         boot_id,
         tally: Tally::default(),
+        tokens,
         refusals: crate::refusals::Refusals::default(),
         boundary,
         above,

@@ -120,6 +120,14 @@ fn take(mut fds: Vec<OwnedFd>, index: usize) -> Result<File, ClientError> {
     Ok(File::from(fds.swap_remove(index)))
 }
 
+impl Draft {
+    /// What the broker calls it, for who speaks to it with [`Client::call`].
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 impl Client {
     /// Opens a file for reading.
     ///

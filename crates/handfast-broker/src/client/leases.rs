@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::types::{Acquire, Acquired, Denial, LeaseInfo, Revoked};
+use super::types::{Acquire, Acquired, Denial, Exported, LeaseInfo, Revoked};
 use super::{Client, ClientError};
 
 #[derive(Deserialize)]
@@ -63,6 +63,18 @@ impl Client {
         wanted.holder = Some(0);
         let (acquired, _) = self.call_with("Acquire", &wanted, &[holder])?;
         Ok(acquired)
+    }
+
+    /// Makes a lease below another and tells a token for it, to be handed on.
+    ///
+    /// # Errors
+    /// `Failed` with `Unsupported` if the broker's build has no tokens; as [`Client::acquire`].
+    pub fn export(&mut self, lease: &str, seconds: Option<u64>) -> Result<Exported, ClientError> {
+        let mut asked = json!({ "lease": lease });
+        if let Some(seconds) = seconds {
+            asked["ttl"] = seconds.into();
+        }
+        self.call("Export", &asked)
     }
 
     /// Makes a lease longer: so many seconds from now, as far as it may be.

@@ -19,7 +19,9 @@ use serde_json::value::RawValue;
 
 pub use error::ClientError;
 pub use files::Draft;
-pub use types::{Acquire, Acquired, Denial, Entry, LeaseInfo, Opened, Outstanding, Revoked, Stat};
+pub use types::{
+    Acquire, Acquired, Denial, Entry, Exported, LeaseInfo, Opened, Outstanding, Revoked, Stat,
+};
 
 use crate::fault::Fault;
 use crate::wire::{Call, Channel, Method};

@@ -101,6 +101,16 @@ pub struct Acquired {
     pub lease: LeaseInfo,
 }
 
+/// A lease that was made to be handed on.
+#[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
+pub struct Exported {
+    /// Whoever has it may use the lease.
+    pub token: String,
+    /// The lease; its handle ends it.
+    pub lease: LeaseInfo,
+}
+
 /// Something that was refused.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]

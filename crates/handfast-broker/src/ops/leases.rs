@@ -66,7 +66,7 @@ struct Revoked {
 
 impl Broker {
     pub(crate) fn renew(&self, caller: &mut Caller, asked: Renew) -> Result<Answer, Fault> {
-        let claim = caller.present(self, &asked.lease);
+        let claim = caller.present_own(self, &asked.lease);
         let claim = claim.map_err(|fault| caller.note(self, &asked.lease, fault))?;
         let lease = &claim.lease;
         let now = clock::now_ns();

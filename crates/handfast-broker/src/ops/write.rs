@@ -10,7 +10,6 @@ use crate::broker::{Broker, Tally};
 use crate::caller::Caller;
 use crate::drafts::{self, Draft, Expect};
 use crate::fault::{Code, Fault};
-use crate::lease::LeaseId;
 use crate::path::{Asked, Last, absolute};
 use crate::wire::{Big, Text};
 
@@ -154,9 +153,9 @@ impl Broker {
     }
 
     pub(crate) fn commit(&self, caller: &mut Caller, asked: &Commit<'_>) -> Result<Answer, Fault> {
-        let id = LeaseId::parse(&asked.lease).ok_or_else(Self::no_such_lease)?;
+        let handle = Caller::handle_of(self, &asked.lease).ok_or_else(Self::no_such_lease)?;
         // Taken first: whatever happens next, it is not committed twice.
-        let taken = self.drafts.take(&asked.draft, &id.handle(), caller.number);
+        let taken = self.drafts.take(&asked.draft, &handle, caller.number);
         let Some(draft) = taken else {
             // Who lost it with its lease hears that.
             let claim = caller.present(self, &asked.lease);

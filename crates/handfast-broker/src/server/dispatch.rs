@@ -45,6 +45,7 @@ pub(super) fn dispatch(
         "Info" => broker.info(caller),
         "Denials" => broker.denials(caller),
         "Acquire" => broker.acquire(caller, parameters(raw)?, asking.fds),
+        "Export" => broker.export(caller, parameters(raw)?),
         "Renew" => broker.renew(caller, parameters(raw)?),
         "Lookup" => broker.lookup(caller, &parameters(raw)?),
         "List" => broker.list(caller, &parameters(raw)?),

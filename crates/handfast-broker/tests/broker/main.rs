@@ -22,5 +22,6 @@ mod restart;
 mod roles;
 mod siege;
 mod stage;
+mod tokens;
 mod trouble;
 mod wall;

@@ -6,6 +6,7 @@ mod open;
 mod revoke;
 mod run;
 mod show;
+mod token;
 pub(crate) mod told;
 mod write;
 
@@ -44,6 +45,8 @@ enum Command {
     Open(open::OpenArgs),
     Write(write::WriteArgs),
     Run(run::RunArgs),
+    Export(token::ExportArgs),
+    Narrow(token::NarrowArgs),
     #[command(hide = true)]
     Confined(confined::ConfinedArgs),
 }
@@ -75,6 +78,8 @@ impl LeaseArgs {
                 let socket = socket_path("lease", self.socket.as_deref())?;
                 args.run(&mut self.client()?, &socket, out)
             }
+            Command::Export(args) => args.run(&mut self.client()?, out),
+            Command::Narrow(args) => args.run(out),
             Command::Confined(args) => args.run(),
         }
     }

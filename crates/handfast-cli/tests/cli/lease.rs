@@ -82,6 +82,46 @@ impl Drop for Served {
 }
 
 #[test]
+fn a_lease_is_exported_narrowed_and_used_or_it_is_said_why_not() {
+    let served = Served::new();
+    let id = served.acquire(&["--paths", "**", "--verbs", "read"]);
+    let exported = served.lease(&["export", &id, "--ttl", "1m"], b"");
+    if exported.code == 3 {
+        assert!(
+            exported.stderr.contains("feature `biscuit`"),
+            "{exported:?}"
+        );
+        let narrowed = served.lease(&["narrow", "biscuit:x", "--read-only"], b"");
+        assert_eq!(narrowed.code, 2, "{narrowed:?}");
+        assert!(
+            narrowed.stderr.contains("feature `biscuit`"),
+            "{narrowed:?}"
+        );
+        return;
+    }
+    let token = exported.text().trim_end().to_owned();
+    let narrowed = served.lease(&["narrow", &token, "--path", "src", "--read-only"], b"");
+    assert_eq!(narrowed.code, 0, "{narrowed:?}");
+    let narrowed = narrowed.text().trim_end().to_owned();
+    assert_eq!(
+        served.lease(&["open", &narrowed, "src/a.txt"], b"").text(),
+        "alpha"
+    );
+    assert_eq!(served.lease(&["open", &narrowed, "top.txt"], b"").code, 1);
+    assert_eq!(
+        served.lease(&["open", &token, "top.txt"], b"").text(),
+        "top"
+    );
+    assert_eq!(served.lease(&["narrow", &token], b"").code, 2);
+    assert_eq!(
+        served
+            .lease(&["narrow", "nonsense", "--read-only"], b"")
+            .code,
+        2
+    );
+}
+
+#[test]
 fn the_words_of_a_lease_and_the_story_in_the_log() {
     let served = Served::new();
     assert_eq!(served.said["version"], 1);
