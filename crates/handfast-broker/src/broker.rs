@@ -1,21 +1,23 @@
 //! The broker's state: everything that connections share.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use handfast::{Identity, Verb};
 use handfast_session::Session;
 
 use crate::drafts::Drafts;
 use crate::fault::{Code, Fault};
-use crate::identity::ExeReader;
-use crate::lease::{Lease, LeaseTable};
+use crate::identity::{ExeReader, Peer};
+use crate::lease::{Ended, Lease, LeaseHandle, LeaseTable};
 use crate::limits::Limits;
 use crate::log::Scribe;
 use crate::reaper::Reaper;
+use crate::refusals::Refusals;
 use crate::rulebook::Rulebook;
 use crate::store::LeaseStore;
+use crate::token::TokenKey;
 
 /// What connections share.
 pub(crate) struct Broker {
@@ -28,11 +30,16 @@ pub(crate) struct Broker {
     pub(crate) store: Arc<dyn LeaseStore>,
     pub(crate) scribe: Scribe,
     pub(crate) drafts: Drafts,
+    /// Leases that have ended here while the store took nothing. It is told as soon as it does:
+    /// a restart would bring them back.
+    pub(crate) unkept: Mutex<Vec<(LeaseHandle, Ended)>>,
     pub(crate) reaper: Reaper,
     pub(crate) exe: ExeReader,
     pub(crate) limits: Limits,
     pub(crate) boot_id: String,
     pub(crate) tally: Tally,
+    pub(crate) tokens: TokenKey,
+    pub(crate) refusals: Refusals,
     pub(crate) boundary: crate::boundary::Boundary,
     /// The directories above each root, by identity: what may not be granted to who is confined.
     pub(crate) above: Vec<Vec<Identity>>,
@@ -50,6 +57,8 @@ pub(crate) struct Tally {
     pub(crate) acquired: AtomicU64,
     pub(crate) ended: AtomicU64,
     pub(crate) connections: AtomicU64,
+    /// Those that are open now.
+    pub(crate) open_connections: AtomicU64,
 }
 
 impl Tally {
@@ -59,6 +68,26 @@ impl Tally {
 }
 
 impl Broker {
+    /// Counts and remembers a refusal.
+    pub(crate) fn denied(
+        &self,
+        peer: &Peer,
+        lease: Option<&LeaseHandle>,
+        verb: &'static str,
+        path: &[u8],
+        why: &str,
+    ) {
+        Tally::add(&self.tally.denied);
+        let lease = lease.map(LeaseHandle::as_str);
+        self.refusals.note(peer, lease, verb, path, why);
+    }
+
+    /// How many leases have ended without the store's knowing.
+    pub(crate) fn unkept_ends(&self) -> u64 {
+        let unkept = self.unkept.lock();
+        unkept.map_or_else(|poisoned| poisoned.get_ref().len(), |unkept| unkept.len()) as u64
+    }
+
     /// Says no to a verb that no lease may be used for.
     pub(crate) fn not_granted(lease: &Lease, verb: Verb) -> Fault {
         let verbs = handfast::escape(lease.record.verbs.join(",").as_bytes());

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use handfast::{RelPath, Verb};
 use handfast_ledger::LedgerRecorder;
 
-use crate::broker::{Broker, Tally};
+use crate::broker::Broker;
 use crate::clock;
 use crate::fault::Fault;
 use crate::identity::Peer;
 use crate::lease::{Lease, LeaseHandle, LeaseId};
+use crate::log::Named;
 use crate::path::Asked;
+use crate::token::Token;
 
 /// As many refused requests for leases are told one by one; the rest is counted.
 const TOLD_REFUSALS: u64 = 100;
@@ -23,16 +25,23 @@ pub(crate) struct Caller {
     pub(crate) peer: Arc<Peer>,
     /// The recorder of the lease that was used last; most connections use one.
     last: Option<(LeaseHandle, Arc<LedgerRecorder>)>,
+    /// The id that was presented last, and what it stands for, so that who presents it again need
+    /// not have it hashed and looked up. Whether the lease is in force is not kept: it is asked
+    /// at every use.
+    shown: Option<(String, Claim)>,
     /// For what is refused without a lease.
     plain: Option<Arc<LedgerRecorder>>,
     refused: u64,
 }
 
 /// A lease that the caller may use, and where its events go.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Claim {
     pub(crate) lease: Arc<Lease>,
     pub(crate) recorder: Arc<LedgerRecorder>,
+    peer: Arc<Peer>,
+    /// What the lease was presented with, if not by its id.
+    token: Option<Arc<Token>>,
 }
 
 impl Caller {
@@ -42,6 +51,7 @@ impl Caller {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             peer,
             last: None,
+            shown: None,
             plain: None,
             refused: 0,
         }
@@ -52,27 +62,83 @@ impl Caller {
     /// # Errors
     /// `NoSuchLease`, or how it ended for who presents the id of one that has.
     pub(crate) fn present(&mut self, broker: &Broker, id: &str) -> Result<Claim, Fault> {
-        let Some(id) = LeaseId::parse(id) else {
-            return Err(Broker::no_such_lease());
+        // Who can measure this comparison has presented the id on this connection before.
+        if let Some((shown, claim)) = &self.shown
+            && shown == id
+            && claim.lease.ended().is_none()
+            && (claim.token.is_some() || claim.lease.admits(&self.peer))
+        {
+            return Ok(claim.clone());
+        }
+        self.shown = None;
+        let claim = self.look_up(broker, id)?;
+        self.shown = Some((id.to_owned(), claim.clone()));
+        Ok(claim)
+    }
+
+    fn look_up(&mut self, broker: &Broker, id: &str) -> Result<Claim, Fault> {
+        let (handle, token) = match LeaseId::parse(id) {
+            Some(id) => (id.handle(), None),
+            None => match broker.tokens.read(id) {
+                Some(token) => (token.handle().clone(), Some(Arc::new(token))),
+                None => return Err(Broker::no_such_lease()),
+            },
         };
-        let handle = id.handle();
         let Some(lease) = broker.table.get(&handle) else {
             let over = broker.table.how_ended(&handle);
             return Err(over.map_or_else(Broker::no_such_lease, crate::lease::over));
         };
-        if !lease.admits(&self.peer) {
+        // Whoever has a token may use it, as far as its caveats and the policy go.
+        if token.is_none() && !lease.admits(&self.peer) {
             return Err(Broker::no_such_lease());
         }
-        let recorder = match &self.last {
-            Some((known, recorder)) if *known == handle => Arc::clone(recorder),
+        let recorder = match (&self.last, &token) {
+            (_, Some(token)) => {
+                let named = Named {
+                    fence: Some(lease.fence()),
+                    token: Some(token.id()),
+                    ..Named::of(&handle)
+                };
+                broker.scribe.recorder(&self.peer, Some(named))?
+            }
+            (Some((known, recorder)), None) if *known == handle => Arc::clone(recorder),
             _ => {
-                let named = Some((&handle, Some(lease.fence())));
-                let recorder = broker.scribe.recorder(&self.peer, named)?;
+                let named = Named {
+                    fence: Some(lease.fence()),
+                    ..Named::of(&handle)
+                };
+                let recorder = broker.scribe.recorder(&self.peer, Some(named))?;
                 self.last = Some((handle, Arc::clone(&recorder)));
                 recorder
             }
         };
-        Ok(Claim { lease, recorder })
+        let peer = Arc::clone(&self.peer);
+        Ok(Claim {
+            lease,
+            recorder,
+            peer,
+            token,
+        })
+    }
+
+    /// The handle of what somebody presents: an id, a handle or a token.
+    pub(crate) fn handle_of(broker: &Broker, text: &str) -> Option<LeaseHandle> {
+        let of_token = || Some(broker.tokens.read(text)?.handle().clone());
+        LeaseHandle::of_either(text).or_else(of_token)
+    }
+
+    /// As [`Caller::present`], for what only the lease's own holder may do.
+    ///
+    /// # Errors
+    /// Also `Denied`, for who has a token.
+    pub(crate) fn present_own(&mut self, broker: &Broker, id: &str) -> Result<Claim, Fault> {
+        let claim = self.present(broker, id)?;
+        match claim.token {
+            Some(_) => Err(Fault::denied(
+                "a token is for files; this takes the lease's id",
+            )),
+            None => Ok(claim),
+        }
     }
 
     /// As [`Caller::present`]; a refusal goes to the log.
@@ -84,7 +150,7 @@ impl Caller {
         asked: &Asked,
     ) -> Result<Claim, Fault> {
         self.present(broker, id).map_err(|fault| {
-            let handle = LeaseHandle::of_either(id);
+            let handle = Self::handle_of(broker, id);
             self.note_refusal(broker, handle.as_ref(), verb, asked.rel(), fault)
         })
     }
@@ -98,14 +164,20 @@ impl Caller {
         path: &RelPath,
         fault: Fault,
     ) -> Fault {
-        Tally::add(&broker.tally.denied);
+        broker.denied(
+            &self.peer,
+            handle,
+            verb.name(),
+            path.as_bytes(),
+            fault.why(),
+        );
         let recorder = match (handle, &self.plain) {
             (None, Some(recorder)) => Ok(Arc::clone(recorder)),
             (None, None) => broker.scribe.recorder(&self.peer, None),
             (Some(handle), _) => match &self.last {
                 Some((known, recorder)) if known == handle => Ok(Arc::clone(recorder)),
                 _ => {
-                    let made = broker.scribe.recorder(&self.peer, Some((handle, None)));
+                    let made = broker.scribe.recorder(&self.peer, Some(Named::of(handle)));
                     // Kept, so that somebody who tries again and again is counted.
                     if let Ok(recorder) = &made {
                         self.last = Some((handle.clone(), Arc::clone(recorder)));
@@ -145,7 +217,7 @@ impl Caller {
         if self.refused > TOLD_REFUSALS {
             return self.note_refusal(broker, None, Verb::Resolve, &RelPath::root(), fault);
         }
-        Tally::add(&broker.tally.denied);
+        broker.denied(&self.peer, None, "lease.acquire", b"", fault.why());
         match broker.scribe.refused_lease(&self.peer, &fault) {
             Ok(()) => fault,
             Err(worse) => worse,
@@ -168,10 +240,20 @@ impl Claim {
             Fault::denied("the lease does not cover this path")
         } else if !broker.rulebook.permits(peer, verb, path) {
             Fault::denied("the policy does not let this user do this here")
+        } else if let Err(fault) = self.token_allows(verb, path) {
+            fault
         } else {
             return Ok(());
         };
         Err(self.refuse(broker, verb, path, why))
+    }
+
+    /// Whether the caveats hold of the token that the lease was presented with, if it was.
+    pub(crate) fn token_allows(&self, verb: Verb, path: &RelPath) -> Result<(), Fault> {
+        match &self.token {
+            Some(token) => token.allows(&self.peer, verb, path),
+            None => Ok(()),
+        }
     }
 
     /// Directories on the way to something covered may be looked at, and no more.
@@ -192,11 +274,17 @@ impl Claim {
         path: &RelPath,
         fault: Fault,
     ) -> Fault {
-        Tally::add(&broker.tally.denied);
+        self.remember(broker, verb, path, fault.why());
         match broker.scribe.refusal(&self.recorder, verb, path, &fault) {
             Ok(()) => fault,
             Err(worse) => worse,
         }
+    }
+
+    /// Counts a refusal that is noted already.
+    pub(crate) fn remember(&self, broker: &Broker, verb: Verb, path: &RelPath, why: &str) {
+        let handle = &self.lease.record.handle;
+        broker.denied(&self.peer, Some(handle), verb.name(), path.as_bytes(), why);
     }
 
     /// Keeps the lease from ending while something is done, and notes a refusal.

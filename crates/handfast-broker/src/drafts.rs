@@ -6,8 +6,10 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::ops::Deref;
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use handfast::Version;
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -40,16 +42,42 @@ pub(crate) struct Draft {
     pub(crate) expect: Expect,
     pub(crate) max_size: u64,
     pub(crate) file: OwnedFd,
+    /// Somebody commits it.
+    pub(crate) taken: AtomicBool,
 }
 
 /// All drafts.
 #[derive(Debug, Default)]
 pub(crate) struct Drafts {
-    inner: Mutex<HashMap<String, Draft>>,
+    inner: Mutex<HashMap<String, Arc<Draft>>>,
+}
+
+/// A draft that is being committed or dropped. It cannot be taken again, and what was reserved for
+/// it stays so until this is gone: its content is held in memory, and the quota is charged for the
+/// file that it becomes before the reservation ends.
+#[derive(Debug)]
+pub(crate) struct Taken<'a> {
+    drafts: &'a Drafts,
+    name: String,
+    draft: Arc<Draft>,
+}
+
+impl Deref for Taken<'_> {
+    type Target = Draft;
+
+    fn deref(&self) -> &Draft {
+        &self.draft
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.drafts.hold().remove(&self.name);
+    }
 }
 
 impl Drafts {
-    fn hold(&self) -> MutexGuard<'_, HashMap<String, Draft>> {
+    fn hold(&self) -> MutexGuard<'_, HashMap<String, Arc<Draft>>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -87,18 +115,30 @@ impl Drafts {
             return Err(Fault::new(Code::Quota, why).of_kind(handfast::ErrorKind::Quota));
         }
         let name = hex(&random);
-        drafts.insert(name.clone(), draft);
+        drafts.insert(name.clone(), Arc::new(draft));
         Ok(name)
     }
 
-    /// Takes a draft out, for who began it under the same lease on the same connection.
-    pub(crate) fn take(&self, name: &str, lease: &LeaseHandle, connection: u64) -> Option<Draft> {
-        let mut drafts = self.hold();
+    /// Takes a draft, once, for who began it under the same lease on the same connection.
+    pub(crate) fn take(
+        &self,
+        name: &str,
+        lease: &LeaseHandle,
+        connection: u64,
+    ) -> Option<Taken<'_>> {
+        let drafts = self.hold();
         let draft = drafts.get(name)?;
         if draft.connection != connection || draft.lease != *lease {
             return None;
         }
-        drafts.remove(name)
+        if draft.taken.swap(true, Ordering::Relaxed) {
+            return None;
+        }
+        Some(Taken {
+            drafts: self,
+            name: name.to_owned(),
+            draft: Arc::clone(draft),
+        })
     }
 
     /// Drops what a connection began.
@@ -107,9 +147,16 @@ impl Drafts {
             .retain(|_, draft| draft.connection != connection);
     }
 
-    /// Drops what was begun under a lease.
+    /// Drops what was begun under a lease that has ended: nobody commits it any more.
     pub(crate) fn drop_lease(&self, lease: &LeaseHandle) {
         self.hold().retain(|_, draft| draft.lease != *lease);
+    }
+
+    /// How many there are, and how many bytes are reserved for them.
+    pub(crate) fn sizes(&self) -> (u64, u64) {
+        let drafts = self.hold();
+        let bytes = drafts.values().map(|draft| draft.max_size).sum();
+        (drafts.len() as u64, bytes)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -148,6 +195,49 @@ pub(crate) fn read_exactly(file: &OwnedFd, size: u64) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lease::LeaseId;
+
+    fn draft(connection: u64, max_size: u64) -> Draft {
+        Draft {
+            lease: LeaseId::parse(&format!("u1/t/{:032x}", 7))
+                .unwrap()
+                .handle(),
+            connection,
+            uid: 1,
+            root: 0,
+            asked: Asked::parse("path", b"a").unwrap(),
+            expect: Expect::Anything,
+            max_size,
+            file: memory_file(max_size).unwrap(),
+            taken: AtomicBool::default(),
+        }
+    }
+
+    #[test]
+    fn what_is_being_committed_stays_reserved_and_is_taken_once() {
+        let limits = Limits {
+            draft_bytes_per_user: 100,
+            ..Limits::default()
+        };
+        let drafts = Drafts::default();
+        let lease = draft(1, 1).lease;
+        let name = drafts.begin(draft(1, 80), &limits, Some(200)).unwrap();
+        assert!(drafts.take(&name, &lease, 2).is_none(), "another's");
+        let taken = drafts.take(&name, &lease, 1).unwrap();
+        assert!(drafts.take(&name, &lease, 1).is_none(), "taken already");
+        let full = drafts.begin(draft(2, 80), &limits, Some(200));
+        assert_eq!(full.unwrap_err().code(), Code::Limit);
+        let full = drafts.begin(draft(2, 20), &limits, Some(90));
+        assert_eq!(full.unwrap_err().code(), Code::Quota);
+        drop(taken);
+        assert_eq!(drafts.len(), 0);
+        drafts.begin(draft(2, 80), &limits, Some(200)).unwrap();
+        // A connection that is gone leaves nothing reserved.
+        drafts.drop_connection(2);
+        drafts.begin(draft(3, 100), &limits, Some(200)).unwrap();
+        drafts.drop_lease(&lease);
+        assert_eq!(drafts.len(), 0);
+    }
 
     #[test]
     fn a_draft_neither_grows_nor_shrinks_nor_loses_its_seals() {

@@ -1,6 +1,7 @@
 //! The end of a lease, however it comes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use handfast_ledger::event::EventKind;
 use handfast_session::policy::OnRevoke;
@@ -10,14 +11,18 @@ use crate::clock;
 use crate::fault::{Code, Fault};
 use crate::identity::{Peer, Process};
 use crate::lease::{Ended, Lease, LeaseHandle};
+use crate::store::StoreError;
+
+/// How soon a store that took nothing is asked again.
+const RETRY: Duration = Duration::from_secs(1);
 
 impl Broker {
     /// Ends a lease and all below it. When this returns, nothing is done under them any more, and
     /// what was begun is dropped.
     ///
     /// # Errors
-    /// `Unavailable` if the end could not be kept or noted. The leases have ended all the same,
-    /// for as long as this broker runs.
+    /// `Unavailable` if the end could not be kept or noted. The leases have ended all the same, and
+    /// the store is told again until it listens, or this broker ends.
     pub(crate) fn end(
         &self,
         lease: &Arc<Lease>,
@@ -42,11 +47,8 @@ impl Broker {
         if ended.is_empty() {
             return Ok(ended);
         }
-        let handles: Vec<LeaseHandle> = ended
-            .iter()
-            .map(|lease| lease.record.handle.clone())
-            .collect();
-        let kept = self.store.end(&handles, how);
+        let handles = ended.iter().map(|lease| lease.record.handle.clone());
+        let kept = self.keep_ends(handles.map(|handle| (handle, how)));
         let noted: Result<(), Fault> = ended
             .iter()
             .try_for_each(|lease| self.note_end(lease, how, by));
@@ -56,11 +58,38 @@ impl Broker {
             }
         }
         kept.map_err(|error| {
+            // Who waits for ends shall try again.
+            self.reaper.ring();
             let why = format!("it ended here, but that could not be kept: {error}");
             Fault::new(Code::Unavailable, why)
         })?;
         noted?;
         Ok(ended)
+    }
+
+    /// Tells the store of ends, and of those that it did not take before.
+    ///
+    /// # Errors
+    /// What the store says; it is told again later.
+    fn keep_ends(
+        &self,
+        ends: impl IntoIterator<Item = (LeaseHandle, Ended)>,
+    ) -> Result<(), StoreError> {
+        // Held while the store is written to, so that nothing is told twice or forgotten.
+        let unkept = self.unkept.lock();
+        let mut unkept = unkept.unwrap_or_else(std::sync::PoisonError::into_inner);
+        unkept.extend(ends);
+        while let Some((_, how)) = unkept.last().cloned() {
+            let of_kind = |end: &&(LeaseHandle, Ended)| end.1 == how;
+            let handles: Vec<LeaseHandle> = unkept
+                .iter()
+                .filter(of_kind)
+                .map(|(handle, _)| handle.clone())
+                .collect();
+            let _revision = self.store.end(&handles, how)?;
+            unkept.retain(|end| end.1 != how);
+        }
+        Ok(())
     }
 
     pub(crate) fn note_end(
@@ -86,7 +115,9 @@ impl Broker {
     /// Ends what is due, until told to stop.
     pub(crate) fn reap(&self) {
         loop {
-            let due = match self.reaper.wait() {
+            // What the store did not take is tried again from time to time.
+            let patience = self.keep_ends([]).err().map(|_| RETRY);
+            let due = match self.reaper.wait(patience) {
                 Ok(due) => due,
                 Err(error) => {
                     crate::complain(&format!("waiting for holders failed: {error}"));
@@ -126,7 +157,9 @@ fn kill_holders(lease: &Lease, by: Option<&Peer>) {
     let out = lease.outstanding.lock();
     let out = out.unwrap_or_else(std::sync::PoisonError::into_inner);
     // Found again by number and inode: whoever has the number of one that ended is somebody else.
-    let given = out.iter().filter_map(|given| Process::find(given.to?).ok());
+    let given = out
+        .holders()
+        .filter_map(|process| Process::find(process).ok());
     let holder = lease.holder.iter().map(Arc::clone);
     for process in holder.chain(given.map(Arc::new)) {
         if Some(process.id()) != asking

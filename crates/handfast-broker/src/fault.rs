@@ -126,6 +126,11 @@ impl Fault {
         self
     }
 
+    pub(crate) fn with_code(mut self, code: Code) -> Self {
+        self.code = code;
+        self
+    }
+
     pub(crate) fn differing(mut self, what: impl Into<String>) -> Self {
         self.differs = Some(what.into());
         self

@@ -43,17 +43,20 @@ pub mod measure;
 mod ops;
 mod path;
 mod reaper;
+mod refusals;
 mod restore;
 mod rulebook;
 mod server;
 mod start;
 mod store;
 mod sys;
+#[cfg_attr(not(feature = "biscuit"), path = "token_off.rs")]
+mod token;
 mod wire;
 
 pub use client::{
-    Acquire, Acquired, Client, ClientError, Draft, Entry, LeaseInfo, Opened, Outstanding, Revoked,
-    Stat,
+    Acquire, Acquired, Client, ClientError, Denial, Draft, Entry, Exported, LeaseInfo, Opened,
+    Outstanding, Revoked, Stat,
 };
 pub use fault::{Code, Fault};
 pub use identity::{ExeReader, ProcessRef, serve_witness, witness_socket_from_stdin};
@@ -61,10 +64,12 @@ pub use lease::{Bound, Ended, LeaseHandle, LeaseId, LeaseRecord, VerbSet};
 pub use limits::Limits;
 pub use rulebook::Rulebook;
 pub use server::{
-    INTERFACE, Running, bind_socket, default_socket, listener_from_environment, notify_ready,
+    INTERFACE, MetricsListener, Running, bind_socket, default_socket, listener_from_environment,
+    notify_ready,
 };
 pub use start::{Fence, ServeOptions, StartError};
 pub use store::{LeaseStore, MemoryStore, Revision, SqliteStore, StoreError};
+pub use token::{Narrowing, narrow_token};
 pub use wire::{MAX_DESCRIPTORS, MAX_MESSAGE};
 
 /// Tells whoever runs the broker what clients must not hear.

@@ -4,7 +4,7 @@
 //! from call to call, so that recorder passes every event on to the one that the calling thread
 //! has named. A thread that has named none gets nothing done.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use handfast::{Backend, Decision, Event, Identity, Phase, RecordError, Recorder, RelPath, Verb};
@@ -20,6 +20,8 @@ use crate::lease::{Lease, LeaseHandle};
 
 thread_local! {
     static CURRENT: RefCell<Option<Arc<LedgerRecorder>>> = const { RefCell::new(None) };
+    /// Whether the log took nothing during the last act.
+    static DEAF: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The session's recorder: passes events on to the one of the call.
@@ -29,7 +31,9 @@ pub(crate) struct Switch;
 impl Recorder for Switch {
     fn record(&self, event: &Event<'_>) -> Result<(), RecordError> {
         CURRENT.with_borrow(|current| match current {
-            Some(recorder) => recorder.record(event),
+            Some(recorder) => recorder
+                .record(event)
+                .inspect_err(|error| DEAF.set(matches!(error, RecordError::Failed(_)))),
             None => Err(RecordError::Refused(
                 "nobody said on whose behalf".to_owned(),
             )),
@@ -46,9 +50,38 @@ pub(crate) fn recorded<T>(recorder: &Arc<LedgerRecorder>, act: impl FnOnce() -> 
             CURRENT.set(None);
         }
     }
+    DEAF.set(false);
     CURRENT.set(Some(Arc::clone(recorder)));
     let _reset = Reset;
     act()
+}
+
+/// Why an act that was recorded failed: by itself, or because the log took nothing.
+pub(crate) fn fault_of(error: handfast_session::Error) -> Fault {
+    let fault = Fault::from(error);
+    match DEAF.get() {
+        true => fault.with_code(Code::Unavailable),
+        false => fault,
+    }
+}
+
+/// How the log names a lease that is used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named<'a> {
+    pub(crate) handle: &'a LeaseHandle,
+    pub(crate) fence: Option<u64>,
+    /// The token it was presented with.
+    pub(crate) token: Option<&'a str>,
+}
+
+impl<'a> Named<'a> {
+    pub(crate) fn of(handle: &'a LeaseHandle) -> Self {
+        Self {
+            handle,
+            fence: None,
+            token: None,
+        }
+    }
 }
 
 /// Writes the broker's own events.
@@ -84,15 +117,16 @@ impl Scribe {
     pub(crate) fn recorder(
         &self,
         peer: &Peer,
-        lease: Option<(&LeaseHandle, Option<u64>)>,
+        lease: Option<Named<'_>>,
     ) -> Result<Arc<LedgerRecorder>, Fault> {
         let mut context = Context::new()
             .workload(peer.workload())
             .policy_sha256(self.policy_sha256.as_str());
-        if let Some((handle, fence)) = lease {
+        if let Some(named) = lease {
             context = context.lease(LeaseField {
-                id: handle.as_str().to_owned().into(),
-                fence: fence.map(U64),
+                id: named.handle.as_str().to_owned().into(),
+                fence: named.fence.map(U64),
+                purpose: named.token.map(|token| format!("token {token}").into()),
                 ..LeaseField::default()
             });
         }

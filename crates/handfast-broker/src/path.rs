@@ -7,6 +7,7 @@ use crate::broker::Broker;
 use crate::caller::Claim;
 use crate::fault::{Code, Fault};
 use crate::identity::Peer;
+use crate::wire::{PathField, Text};
 
 /// As many links as the kernel follows.
 const MAX_LINKS: u32 = 40;
@@ -38,6 +39,25 @@ impl Asked {
         };
         let path = parsed.map_err(|error| Fault::parameter(name, error.detail()))?;
         Ok(Self { path })
+    }
+
+    /// Reads a path that stands in one of two fields.
+    ///
+    /// # Errors
+    /// `InvalidParameter` for what is no path, is missing or stands there twice.
+    pub(crate) fn from_fields(
+        name: &str,
+        text: Option<Text<'_>>,
+        base64: Option<String>,
+    ) -> Result<Self, Fault> {
+        match (text, base64) {
+            (Some(text), None) => Self::parse(name, text.as_bytes()),
+            (text, base64) => {
+                let bytes = PathField::bytes(text.map(String::from), base64)
+                    .map_err(|why| Fault::parameter(name, why))?;
+                Self::parse(name, &bytes)
+            }
+        }
     }
 
     pub(crate) fn rel(&self) -> &RelPath {
@@ -73,7 +93,15 @@ impl Broker {
             claim.judge(self, peer, verb, &at)?;
             let error = match crate::log::recorded(&claim.recorder, || act(&at)) {
                 Err(error) if error.kind() == ErrorKind::Link => error,
-                done => return Ok(done?),
+                done => {
+                    return done.map_err(|error| {
+                        let fault = crate::log::fault_of(error);
+                        if fault.code() == Code::Denied {
+                            claim.remember(self, verb, &at, fault.why());
+                        }
+                        fault
+                    });
+                }
             };
             match self.behind_link(&at, last) {
                 Ok(Some(next)) => at = next,

@@ -9,6 +9,7 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 
@@ -69,7 +70,8 @@ impl Reaper {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ring(&self) {
+    /// Wakes who waits.
+    pub(crate) fn ring(&self) {
         // A bell that is full rings already.
         let _full = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
@@ -149,14 +151,13 @@ impl Reaper {
         }
     }
 
-    /// Waits until something is due.
-    pub(crate) fn wait(&self) -> io::Result<Due> {
-        let timeout = self.hold().ends.peek().map(|Reverse((at, _))| {
-            let left = at.saturating_sub(clock::now_ns());
-            Timespec {
-                tv_sec: i64::try_from(left / 1_000_000_000).unwrap_or(i64::MAX),
-                tv_nsec: i64::try_from(left % 1_000_000_000).unwrap_or(0),
-            }
+    /// Waits until something is due, but not longer than asked.
+    pub(crate) fn wait(&self, at_most: Option<Duration>) -> io::Result<Due> {
+        let next = self.hold().ends.peek().map(|Reverse((at, _))| *at);
+        let next = next.map(|at| Duration::from_nanos(at.saturating_sub(clock::now_ns())));
+        let timeout = next.into_iter().chain(at_most).min().map(|left| Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(left.subsec_nanos()),
         });
         let mut events = Vec::with_capacity(64);
         match epoll::wait(

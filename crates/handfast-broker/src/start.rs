@@ -26,7 +26,7 @@ use crate::limits::Limits;
 use crate::log::{Scribe, Switch};
 use crate::reaper::Reaper;
 use crate::rulebook::Rulebook;
-use crate::server::{Probe, Running};
+use crate::server::{MetricsListener, Probe, Running};
 use crate::store::{LeaseStore, SqliteStore};
 
 /// How far the wall reaches.
@@ -51,6 +51,7 @@ pub struct ServeOptions {
     pub(crate) check_sender: bool,
     pub(crate) store: Option<Arc<dyn LeaseStore>>,
     pub(crate) probe: Option<Probe>,
+    pub(crate) metrics: Option<MetricsListener>,
 }
 
 impl ServeOptions {
@@ -67,6 +68,7 @@ impl ServeOptions {
             check_sender: false,
             store: None,
             probe: None,
+            metrics: None,
         }
     }
 
@@ -110,6 +112,13 @@ impl ServeOptions {
     #[must_use]
     pub fn store(mut self, store: Arc<dyn LeaseStore>) -> Self {
         self.store = Some(store);
+        self
+    }
+
+    /// Tells counts to who asks here.
+    #[must_use]
+    pub fn metrics(mut self, listener: MetricsListener) -> Self {
+        self.metrics = Some(listener);
         self
     }
 
@@ -214,6 +223,7 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     let _receipt = ledger
         .policy_loaded(None, &rulebook.sha256)
         .map_err(|error| StartError::Log(error.to_string()))?;
+    let tokens = crate::token::TokenKey::open(&state)?;
     let spec = rulebook.session();
     let open = |options: SessionOptions| {
         let options = private.iter().fold(options, SessionOptions::private);
@@ -237,18 +247,21 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         }),
         store,
         drafts: Drafts::default(),
+        unkept: std::sync::Mutex::default(),
         reaper,
         exe: options.exe,
         limits: options.limits,
         boot_id,
         tally: Tally::default(),
+        tokens,
+        refusals: crate::refusals::Refusals::default(),
         boundary,
         above,
         check_sender: options.check_sender,
         rulebook,
     });
     broker.restore()?;
-    Running::new(broker, listener, log_dir, options.probe)
+    Running::new(broker, listener, log_dir, options.probe, options.metrics)
         .map_err(|error| StartError::failed("the first threads", error))
 }
 

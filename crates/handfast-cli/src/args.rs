@@ -18,6 +18,7 @@ use crate::output::{Form, Output};
 use crate::serve::ServeArgs;
 use crate::session::SessionArgs;
 use crate::siege::SiegeArgs;
+use crate::top::TopArgs;
 use crate::tour::TourArgs;
 
 const HELP: &str = exit::help!(
@@ -55,6 +56,7 @@ enum Command {
     Mcp(McpArgs),
     Serve(ServeArgs),
     Lease(LeaseArgs),
+    Top(TopArgs),
     Log(LogArgs),
     Audit(AuditArgs),
     Siege(SiegeArgs),
@@ -83,6 +85,7 @@ pub(crate) fn run() -> Exit {
         Command::Session(args) => args.run(&mut out),
         Command::Siege(args) => args.run(&mut out),
         Command::Log(args) => args.run(&mut out),
+        Command::Top(args) => args.run(&mut out),
         Command::Tour(args) => args.run(&mut out),
         Command::Completions(args) => args.run(&mut out),
         Command::Manual(args) => args.run(&mut out),

@@ -41,6 +41,8 @@ mod siege;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod time;
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+mod top;
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 mod tour;
 #[cfg(not(all(target_os = "linux", not(handfast_unsupported))))]
 mod unsupported;

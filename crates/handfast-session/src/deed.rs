@@ -134,7 +134,7 @@ impl Deed<'_> {
             return Ok(());
         };
         let base = &mount.base;
-        let backend = base.enforcement().backend;
+        let backend = base.backend();
         let mut event = Event::begin(self.verb, &self.top, base.identity(), backend);
         event.actor = self.session.actor();
         event.destination = self.label.as_ref();

@@ -193,7 +193,7 @@ impl Session {
         };
         if let (Some(recorder), Some(mount)) = (self.recorder(), self.mounts().iter().next()) {
             let top = RelPath::root();
-            let backend = mount.base.enforcement().backend;
+            let backend = mount.base.backend();
             let mut event = Event::begin(verb, &top, mount.base.identity(), backend);
             event.actor = self.actor();
             event.text = Some(&text[..text.len().min(TOLD_TEXT)]);
@@ -347,12 +347,11 @@ impl<'a> Op<'a> {
                 None => return Ok(()),
             },
         };
-        let enforcement = base.enforcement();
         let mut event = Event::begin(
             self.verb,
             self.path.as_rel(),
             base.identity(),
-            enforcement.backend,
+            base.backend(),
         );
         event.actor = self.session.actor();
         event.destination = self.destination.map(VirtualPath::as_rel);

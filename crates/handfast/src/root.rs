@@ -184,7 +184,9 @@ impl Root {
         }
     }
 
-    pub(crate) fn backend(&self) -> Backend {
+    /// How paths are resolved now: [`Enforcement::backend`] without asking the system.
+    #[must_use]
+    pub fn backend(&self) -> Backend {
         if !self.options.denied.is_empty() {
             return Backend::Walk;
         }

@@ -6,12 +6,66 @@ use std::os::unix::fs::FileExt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::types::{Entry, Opened, Stat};
 use super::{Client, ClientError};
 use crate::wire::{Big, PathField, path_field};
+
+/// What a file is asked for with; what is not said is left out.
+#[derive(Default, Serialize)]
+struct Ask<'a> {
+    lease: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_b64: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handle: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<Which<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_size: Option<Big>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draft: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<Big>,
+}
+
+/// A version: to be told, or the one that was seen.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Which<'a> {
+    Tell(bool),
+    Seen(&'a str),
+}
+
+impl<'a> Ask<'a> {
+    fn of(lease: &'a str) -> Self {
+        Self {
+            lease,
+            ..Self::default()
+        }
+    }
+
+    fn at(lease: &'a str, path: &'a [u8]) -> Self {
+        match std::str::from_utf8(path) {
+            Ok(text) => Self {
+                path: Some(text),
+                ..Self::of(lease)
+            },
+            Err(_) => Self {
+                path_b64: Some(STANDARD.encode(path)),
+                ..Self::of(lease)
+            },
+        }
+    }
+}
 
 #[derive(Deserialize)]
 struct OpenAnswer {
@@ -66,14 +120,21 @@ fn take(mut fds: Vec<OwnedFd>, index: usize) -> Result<File, ClientError> {
     Ok(File::from(fds.swap_remove(index)))
 }
 
+impl Draft {
+    /// What the broker calls it, for who speaks to it with [`Client::call`].
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 impl Client {
     /// Opens a file for reading.
     ///
     /// # Errors
     /// How the lease ended; `Denied`; `Failed` with the kind of the failure.
     pub fn open(&mut self, lease: &str, path: impl AsRef<[u8]>) -> Result<Opened, ClientError> {
-        let asked = with_path(json!({ "lease": lease }), "path", path.as_ref());
-        self.opened("Open", &asked)
+        self.opened("Open", &Ask::at(lease, path.as_ref()))
     }
 
     /// As [`Client::open`], and says which version was opened.
@@ -85,8 +146,11 @@ impl Client {
         lease: &str,
         path: impl AsRef<[u8]>,
     ) -> Result<Opened, ClientError> {
-        let asked = json!({ "lease": lease, "version": true });
-        self.opened("Open", &with_path(asked, "path", path.as_ref()))
+        let asked = Ask {
+            version: Some(Which::Tell(true)),
+            ..Ask::at(lease, path.as_ref())
+        };
+        self.opened("Open", &asked)
     }
 
     /// Opens a file for writing in place, where the policy hands such descriptors out.
@@ -98,8 +162,11 @@ impl Client {
         lease: &str,
         path: impl AsRef<[u8]>,
     ) -> Result<Opened, ClientError> {
-        let asked = json!({ "lease": lease, "mode": "write" });
-        self.opened("Open", &with_path(asked, "path", path.as_ref()))
+        let asked = Ask {
+            mode: Some("write"),
+            ..Ask::at(lease, path.as_ref())
+        };
+        self.opened("Open", &asked)
     }
 
     /// Opens a file again after a pause, only if it is the object and the version that was seen.
@@ -113,11 +180,15 @@ impl Client {
         handle: &str,
         version: &str,
     ) -> Result<Opened, ClientError> {
-        let asked = json!({ "lease": lease, "handle": handle, "version": version });
-        self.opened("Resume", &with_path(asked, "path", path.as_ref()))
+        let asked = Ask {
+            handle: Some(handle),
+            version: Some(Which::Seen(version)),
+            ..Ask::at(lease, path.as_ref())
+        };
+        self.opened("Resume", &asked)
     }
 
-    fn opened(&mut self, method: &str, asked: &Value) -> Result<Opened, ClientError> {
+    fn opened(&mut self, method: &str, asked: &Ask<'_>) -> Result<Opened, ClientError> {
         let (answer, fds): (OpenAnswer, _) = self.call_with(method, asked, &[])?;
         Ok(Opened {
             file: take(fds, answer.fd)?,
@@ -139,11 +210,12 @@ impl Client {
         max_size: u64,
         version: Option<&str>,
     ) -> Result<Draft, ClientError> {
-        let mut asked = json!({ "lease": lease, "max_size": max_size.to_string() });
-        if let Some(version) = version {
-            asked["version"] = version.into();
-        }
-        self.begun(lease, &with_path(asked, "path", path.as_ref()))
+        let asked = Ask {
+            max_size: Some(Big(max_size)),
+            version: version.map(Which::Seen),
+            ..Ask::at(lease, path.as_ref())
+        };
+        self.begun(&asked)
     }
 
     /// As [`Client::begin`], for a name that must be free.
@@ -156,16 +228,20 @@ impl Client {
         path: impl AsRef<[u8]>,
         max_size: u64,
     ) -> Result<Draft, ClientError> {
-        let asked = json!({ "lease": lease, "max_size": max_size.to_string(), "new": true });
-        self.begun(lease, &with_path(asked, "path", path.as_ref()))
+        let asked = Ask {
+            max_size: Some(Big(max_size)),
+            new: Some(true),
+            ..Ask::at(lease, path.as_ref())
+        };
+        self.begun(&asked)
     }
 
-    fn begun(&mut self, lease: &str, asked: &Value) -> Result<Draft, ClientError> {
+    fn begun(&mut self, asked: &Ask<'_>) -> Result<Draft, ClientError> {
         let (answer, fds): (BeginAnswer, _) = self.call_with("Begin", asked, &[])?;
         Ok(Draft {
             file: take(fds, answer.fd)?,
             name: answer.draft,
-            lease: lease.to_owned(),
+            lease: asked.lease.to_owned(),
         })
     }
 
@@ -175,7 +251,11 @@ impl Client {
     /// `Stale` if the file is not the version that was named; how the lease ended. Nothing is
     /// visible then.
     pub fn commit(&mut self, draft: &Draft, size: u64) -> Result<Option<String>, ClientError> {
-        let asked = json!({ "lease": draft.lease, "draft": draft.name, "size": size.to_string() });
+        let asked = Ask {
+            draft: Some(&draft.name),
+            size: Some(Big(size)),
+            ..Ask::of(&draft.lease)
+        };
         self.call("Commit", &asked)
             .map(|done: Standing| done.version)
     }

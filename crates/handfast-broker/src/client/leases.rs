@@ -5,12 +5,17 @@ use std::os::fd::BorrowedFd;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::types::{Acquire, Acquired, LeaseInfo, Revoked};
+use super::types::{Acquire, Acquired, Denial, Exported, LeaseInfo, Revoked};
 use super::{Client, ClientError};
 
 #[derive(Deserialize)]
 struct One {
     lease: LeaseInfo,
+}
+
+#[derive(Deserialize)]
+struct Denials {
+    denials: Vec<Denial>,
 }
 
 #[derive(Deserialize)]
@@ -26,6 +31,15 @@ impl Client {
     /// As [`Client::call`].
     pub fn info(&mut self) -> Result<Value, ClientError> {
         self.call("Info", &json!({}))
+    }
+
+    /// The last refusals, newest first: of this user, or all for the broker's user and root.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub fn denials(&mut self) -> Result<Vec<Denial>, ClientError> {
+        self.call("Denials", &json!({}))
+            .map(|said: Denials| said.denials)
     }
 
     /// Asks for a lease.
@@ -49,6 +63,18 @@ impl Client {
         wanted.holder = Some(0);
         let (acquired, _) = self.call_with("Acquire", &wanted, &[holder])?;
         Ok(acquired)
+    }
+
+    /// Makes a lease below another and tells a token for it, to be handed on.
+    ///
+    /// # Errors
+    /// `Failed` with `Unsupported` if the broker's build has no tokens; as [`Client::acquire`].
+    pub fn export(&mut self, lease: &str, seconds: Option<u64>) -> Result<Exported, ClientError> {
+        let mut asked = json!({ "lease": lease });
+        if let Some(seconds) = seconds {
+            asked["ttl"] = seconds.into();
+        }
+        self.call("Export", &asked)
     }
 
     /// Makes a lease longer: so many seconds from now, as far as it may be.

@@ -19,10 +19,12 @@ use serde_json::value::RawValue;
 
 pub use error::ClientError;
 pub use files::Draft;
-pub use types::{Acquire, Acquired, Entry, LeaseInfo, Opened, Outstanding, Revoked, Stat};
+pub use types::{
+    Acquire, Acquired, Denial, Entry, Exported, LeaseInfo, Opened, Outstanding, Revoked, Stat,
+};
 
 use crate::fault::Fault;
-use crate::wire::{Call, Channel};
+use crate::wire::{Call, Channel, Method};
 
 /// How long an answer may take. A commit waits for the disk.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -47,9 +49,8 @@ impl Client {
     /// # Errors
     /// What the system says.
     pub fn over(socket: UnixStream) -> io::Result<Self> {
-        socket.set_read_timeout(Some(PATIENCE))?;
         Ok(Self {
-            channel: Channel::new(socket, PATIENCE)?,
+            channel: Channel::new(socket, PATIENCE)?.waits_at_most(PATIENCE),
         })
     }
 
@@ -109,17 +110,13 @@ impl Client {
         more: bool,
         fds: &[BorrowedFd<'_>],
     ) -> Result<(), ClientError> {
-        let method = if method.contains('.') {
-            method.to_owned()
-        } else {
-            format!("io.handfast.Broker.{method}")
-        };
         let call = Call {
-            method: &method,
+            method: Method(method),
             parameters,
             more,
         };
-        let mut json = serde_json::to_vec(&call)?;
+        let mut json = Vec::with_capacity(256);
+        serde_json::to_writer(&mut json, &call)?;
         match self.channel.send(&mut json, fds) {
             // Who was turned away at the door finds the reason waiting.
             Err(crate::wire::Trouble::Closed) => Ok(()),

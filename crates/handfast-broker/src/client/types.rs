@@ -101,6 +101,51 @@ pub struct Acquired {
     pub lease: LeaseInfo,
 }
 
+/// A lease that was made to be handed on.
+#[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
+pub struct Exported {
+    /// Whoever has it may use the lease.
+    pub token: String,
+    /// The lease; its handle ends it.
+    pub lease: LeaseInfo,
+}
+
+/// Something that was refused.
+#[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
+pub struct Denial {
+    /// When last.
+    pub time: String,
+    /// To whom.
+    pub uid: u32,
+    /// By its number, which may be another's by now.
+    pub pid: u32,
+    /// The handle of the lease that was presented.
+    pub lease: Option<String>,
+    /// What was asked for.
+    pub verb: String,
+    path: Option<String>,
+    path_b64: Option<String>,
+    /// Why not.
+    pub why: String,
+    count: Big,
+}
+
+impl Denial {
+    /// Which path.
+    #[must_use]
+    pub fn path(&self) -> Vec<u8> {
+        PathField::bytes(self.path.clone(), self.path_b64.clone()).unwrap_or_default()
+    }
+
+    /// How often in a row.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count.0
+    }
+}
+
 /// A lease as it is shown.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]

@@ -17,7 +17,7 @@ use crate::sys;
 const PIDFS: i64 = 0x5049_4446;
 
 /// A process, by number and unique inode; only together they name it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize, Ord, PartialOrd)]
 pub struct ProcessRef {
     /// Its number.
     pub pid: u32,

@@ -1,11 +1,14 @@
 //! Descriptors that were handed out under a lease and cannot be taken back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::identity::ProcessRef;
 
 /// As many different paths are remembered; beyond that they are only counted.
 const MOST: usize = 64;
+
+/// As many processes are remembered as holders of something.
+const MOST_HOLDERS: usize = 1024;
 
 /// What a descriptor can do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Ord, PartialOrd)]
@@ -32,8 +35,7 @@ pub(crate) struct Given {
     pub(crate) mode: GivenMode,
     pub(crate) object: String,
     pub(crate) count: u64,
-    /// Who got the last one. By name and not by descriptor: clients come and go, and a broker that
-    /// held on to each of them would run out.
+    /// Who got the last one.
     pub(crate) to: Option<ProcessRef>,
 }
 
@@ -41,31 +43,63 @@ pub(crate) struct Given {
 /// says what may still be open.
 #[derive(Debug, Default)]
 pub(crate) struct Outstanding {
-    by_path: BTreeMap<(Vec<u8>, GivenMode), Given>,
+    read: BTreeMap<Vec<u8>, Given>,
+    written: BTreeMap<Vec<u8>, Given>,
     /// Handed out beyond what is remembered.
     others: u64,
+    /// Everybody who got one. By name and not by descriptor: clients come and go, and a broker
+    /// that held on to each of them would run out.
+    holders: BTreeSet<ProcessRef>,
 }
 
 impl Outstanding {
-    pub(crate) fn add(&mut self, given: Given) {
-        let key = (given.path.clone(), given.mode);
-        if let Some(known) = self.by_path.get_mut(&key) {
-            known.count += given.count;
-            known.object = given.object;
-            known.to = given.to;
-        } else if self.by_path.len() < MOST {
-            self.by_path.insert(key, given);
+    /// Notes one more.
+    pub(crate) fn add(
+        &mut self,
+        path: &[u8],
+        mode: GivenMode,
+        object: &str,
+        to: Option<ProcessRef>,
+    ) {
+        if let Some(process) = to
+            && self.holders.len() < MOST_HOLDERS
+        {
+            self.holders.insert(process);
+        }
+        let full = self.read.len() + self.written.len() >= MOST;
+        let by_path = match mode {
+            GivenMode::Read => &mut self.read,
+            GivenMode::Write => &mut self.written,
+        };
+        if let Some(known) = by_path.get_mut(path) {
+            known.count += 1;
+            object.clone_into(&mut known.object);
+            known.to = to;
+        } else if full {
+            self.others += 1;
         } else {
-            self.others += given.count;
+            let given = Given {
+                path: path.to_owned(),
+                mode,
+                object: object.to_owned(),
+                count: 1,
+                to,
+            };
+            by_path.insert(path.to_owned(), given);
         }
     }
 
     /// How many descriptors.
     pub(crate) fn count(&self) -> u64 {
-        self.others + self.by_path.values().map(|given| given.count).sum::<u64>()
+        self.others + self.iter().map(|given| given.count).sum::<u64>()
+    }
+
+    /// Who got them, as far as is remembered.
+    pub(crate) fn holders(&self) -> impl Iterator<Item = ProcessRef> {
+        self.holders.iter().copied()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Given> {
-        self.by_path.values()
+        self.read.values().chain(self.written.values())
     }
 }

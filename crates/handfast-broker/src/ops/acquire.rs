@@ -51,6 +51,23 @@ struct Acquired<'a> {
     lease: LeaseView<'a>,
 }
 
+/// A lease that shall be handed on.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Export {
+    lease: String,
+    ttl: Option<u64>,
+    purpose: Option<String>,
+    task: Option<String>,
+    max_opens: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Exported<'a> {
+    token: String,
+    lease: LeaseView<'a>,
+}
+
 impl Broker {
     pub(crate) fn acquire(
         &self,
@@ -69,6 +86,42 @@ impl Broker {
             renewable: lease.record.limit_ns > lease.expires_ns(),
             lease: view,
         })
+    }
+
+    /// A lease below another, told as a token and not by its id.
+    pub(crate) fn export(&self, caller: &mut Caller, asked: Export) -> Result<Answer, Fault> {
+        let made = self.make_export(caller, asked);
+        let (token, lease) = made.map_err(|fault| caller.note_refused_lease(self, fault))?;
+        Tally::add(&self.tally.acquired);
+        Answer::of(&Exported {
+            token,
+            lease: LeaseView::of(&lease),
+        })
+    }
+
+    fn make_export(
+        &self,
+        caller: &mut Caller,
+        asked: Export,
+    ) -> Result<(String, Arc<Lease>), Fault> {
+        let parent = caller.present_own(self, &asked.lease)?.lease;
+        let wanted = Acquire {
+            paths: parent.record.paths.clone(),
+            verbs: parent.record.verbs.clone(),
+            ttl: asked.ttl,
+            purpose: asked.purpose.or_else(|| parent.record.purpose.clone()),
+            task: asked.task,
+            max_opens: asked.max_opens,
+            bind: Some("user".to_owned()),
+            parent: Some(asked.lease),
+            holder: None,
+            tether: None,
+        };
+        // Asked first: a lease that no token stands for would be of no use.
+        drop(self.tokens.mint(&parent.record.handle)?);
+        let (_, lease) = self.make_lease(caller, wanted, Vec::new())?;
+        let token = self.tokens.mint(&lease.record.handle)?;
+        Ok((token, lease))
     }
 
     fn make_lease(
@@ -134,7 +187,7 @@ impl Broker {
             .map_or(seconds(terms.ttl), |ttl| ttl.saturating_mul(NANO));
         // Kept from ending until the child stands in the table, so that none is forgotten.
         let parent = match &asked.parent {
-            Some(id) => Some(caller.present(self, id)?.lease),
+            Some(id) => Some(caller.present_own(self, id)?.lease),
             None => None,
         };
         let _held = match &parent {
@@ -192,6 +245,14 @@ impl Broker {
             return Err(fault);
         }
         self.table.insert(&lease);
+        // A holder that ended before the lease stood in the table was reaped in vain, and nobody
+        // will tell of its end again.
+        if holder.is_some_and(|process| !process.is_alive()) {
+            self.end(&lease, crate::lease::Ended::HolderGone, None)?;
+            return Err(Fault::denied(
+                "the process that it would end with has ended",
+            ));
+        }
         Ok((id, lease))
     }
 

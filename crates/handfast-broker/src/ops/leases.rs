@@ -66,7 +66,7 @@ struct Revoked {
 
 impl Broker {
     pub(crate) fn renew(&self, caller: &mut Caller, asked: Renew) -> Result<Answer, Fault> {
-        let claim = caller.present(self, &asked.lease);
+        let claim = caller.present_own(self, &asked.lease);
         let claim = claim.map_err(|fault| caller.note(self, &asked.lease, fault))?;
         let lease = &claim.lease;
         let now = clock::now_ns();
@@ -84,14 +84,27 @@ impl Broker {
             .store
             .extend(&lease.record.handle, expires, wall)
             .map_err(|error| Fault::new(Code::Unavailable, error.to_string()))?;
-        let sooner = expires < lease.own_expiry_ns();
+        let before = (
+            lease.own_expiry_ns(),
+            lease.renewed_wall_ns(),
+            lease.fence(),
+        );
         lease.extend(expires, wall, fence);
-        if sooner {
+        let why = (expires < wanted).then_some("capped by max_ttl");
+        let noted = self
+            .scribe
+            .lease(EventKind::LeaseRenew, lease, Some(&caller.peer), why);
+        if let Err(fault) = noted {
+            // What is not noted is not done. Nobody has acted on it: the answer says no.
+            let (expires, renewed, fence) = before;
+            let renewed = renewed.unwrap_or(0);
+            lease.extend(expires, renewed, fence);
+            drop(self.store.extend(&lease.record.handle, expires, renewed));
+            return Err(fault);
+        }
+        if expires < before.0 {
             self.reaper.expect(&lease.record.handle, expires);
         }
-        let why = (expires < wanted).then_some("capped by max_ttl");
-        self.scribe
-            .lease(EventKind::LeaseRenew, lease, Some(&caller.peer), why)?;
         Answer::of(&One {
             lease: LeaseView::of(lease),
         })

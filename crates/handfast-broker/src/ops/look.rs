@@ -117,7 +117,10 @@ impl Broker {
             Last::Follow,
             |at| {
                 let mut found = self.session.read_dir(absolute(at))?;
-                found.retain(|entry| shows(&claim, &at.join(entry.name.as_ref()), entry.kind));
+                found.retain(|entry| {
+                    let path = at.join(entry.name.as_ref());
+                    shows(&claim, Verb::ReadDir, &path, entry.kind)
+                });
                 Ok(found)
             },
         )?;
@@ -163,16 +166,18 @@ impl Broker {
         let limits = TreeLimits::new();
         let mut walk = crate::log::recorded(&claim.recorder, || {
             self.session.walk(absolute(&top), limits)
-        })?;
+        })
+        .map_err(crate::log::fault_of)?;
         loop {
             let entry = {
                 let _held = claim.hold(self, Verb::Walk, path.rel())?;
-                crate::log::recorded(&claim.recorder, || walk.next_entry())?
+                crate::log::recorded(&claim.recorder, || walk.next_entry())
+                    .map_err(crate::log::fault_of)?
             };
             let Some(entry) = entry else {
                 break;
             };
-            if !shows(&claim, entry.path.as_rel(), entry.kind) {
+            if !shows(&claim, Verb::Walk, entry.path.as_rel(), entry.kind) {
                 continue;
             }
             page.push(view(below(&top, &entry.path), entry.kind));
@@ -213,9 +218,10 @@ impl Broker {
 }
 
 /// Whether a lease shows an entry: it covers it, or something below it.
-fn shows(claim: &Claim, path: &RelPath, kind: FileKind) -> bool {
-    claim.lease.covers(path)
-        || (matches!(kind, FileKind::Dir | FileKind::Unknown) && claim.lease.leads_to_covered(path))
+fn shows(claim: &Claim, verb: Verb, path: &RelPath, kind: FileKind) -> bool {
+    let leads = matches!(kind, FileKind::Dir | FileKind::Unknown);
+    (claim.lease.covers(path) || (leads && claim.lease.leads_to_covered(path)))
+        && claim.token_allows(verb, path).is_ok()
 }
 
 fn view(name: &[u8], kind: FileKind) -> EntryView {

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
+use handfast_ledger::event::rfc3339;
 use serde::Serialize;
 
 use super::answer::Answer;
 use crate::broker::Broker;
 use crate::caller::Caller;
 use crate::fault::Fault;
-use crate::wire::Big;
+use crate::wire::{Big, PathField, path_field};
 
 #[derive(Debug, Serialize)]
 struct Info<'a> {
@@ -53,7 +54,53 @@ struct RootView<'a> {
     above: Vec<String>,
 }
 
+/// Something that was refused.
+#[derive(Debug, Serialize)]
+struct DenialView {
+    time: String,
+    uid: u32,
+    pid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease: Option<String>,
+    verb: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_b64: Option<String>,
+    why: String,
+    count: Big,
+}
+
+#[derive(Debug, Serialize)]
+struct Denials {
+    denials: Vec<DenialView>,
+}
+
 impl Broker {
+    /// The last refusals: one's own, or all for who keeps the broker.
+    pub(crate) fn denials(&self, caller: &Caller) -> Result<Answer, Fault> {
+        let keeper = self.rulebook.is_keeper(&caller.peer);
+        let last = self.refusals.last().into_iter();
+        let shown = last.filter(|refusal| keeper || refusal.uid == caller.peer.uid);
+        let denials = shown.map(|refusal| {
+            let PathField { text, base64 } = path_field(&refusal.path);
+            DenialView {
+                time: rfc3339(refusal.wall_ns.into()),
+                uid: refusal.uid,
+                pid: refusal.pid,
+                lease: refusal.lease,
+                verb: refusal.verb,
+                path: text,
+                path_b64: base64,
+                why: refusal.why,
+                count: Big(refusal.count),
+            }
+        });
+        Answer::of(&Denials {
+            denials: denials.collect(),
+        })
+    }
+
     pub(crate) fn info(&self, caller: &Caller) -> Result<Answer, Fault> {
         let tally = &self.tally;
         let count = |of: &std::sync::atomic::AtomicU64| Big(of.load(Ordering::Relaxed));

@@ -1,5 +1,7 @@
 //! `Begin`, `Commit`, `Abort`: a file is written privately and published whole.
 
+use std::sync::atomic::AtomicBool;
+
 use handfast::{ErrorKind, Verb, Version};
 use serde::{Deserialize, Serialize};
 
@@ -8,29 +10,33 @@ use crate::broker::{Broker, Tally};
 use crate::caller::Caller;
 use crate::drafts::{self, Draft, Expect};
 use crate::fault::{Code, Fault};
-use crate::lease::LeaseId;
 use crate::path::{Asked, Last, absolute};
-use crate::wire::{Big, PathField};
+use crate::wire::{Big, Text};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Begin {
-    lease: String,
-    path: Option<String>,
+pub(crate) struct Begin<'a> {
+    #[serde(borrow)]
+    lease: Text<'a>,
+    #[serde(borrow)]
+    path: Option<Text<'a>>,
     path_b64: Option<String>,
     /// The file will be no larger.
     max_size: Big,
     /// Commit only if the file is still this version.
-    version: Option<String>,
+    #[serde(borrow)]
+    version: Option<Text<'a>>,
     /// Commit only if the name is free.
     new: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Commit {
-    lease: String,
-    draft: String,
+pub(crate) struct Commit<'a> {
+    #[serde(borrow)]
+    lease: Text<'a>,
+    #[serde(borrow)]
+    draft: Text<'a>,
     /// How much of the private file is the content.
     size: Big,
 }
@@ -58,10 +64,8 @@ pub(super) struct Standing {
 }
 
 impl Broker {
-    pub(crate) fn begin(&self, caller: &mut Caller, asked: Begin) -> Result<Answer, Fault> {
-        let path = PathField::bytes(asked.path, asked.path_b64)
-            .map_err(|why| Fault::parameter("path", why))?;
-        let path = Asked::parse("path", &path)?;
+    pub(crate) fn begin(&self, caller: &mut Caller, asked: Begin<'_>) -> Result<Answer, Fault> {
+        let path = Asked::from_fields("path", asked.path, asked.path_b64)?;
         let expect = match (&asked.version, asked.new) {
             (None, Some(true)) => Expect::Free,
             (None, _) => Expect::Anything,
@@ -115,6 +119,7 @@ impl Broker {
             expect,
             max_size: size,
             file,
+            taken: AtomicBool::default(),
         };
         let name = self
             .drafts
@@ -147,10 +152,10 @@ impl Broker {
         Ok(left.into_iter().flatten().min())
     }
 
-    pub(crate) fn commit(&self, caller: &mut Caller, asked: Commit) -> Result<Answer, Fault> {
-        let id = LeaseId::parse(&asked.lease).ok_or_else(Self::no_such_lease)?;
-        // Taken out first: whatever happens next, it is not committed twice.
-        let taken = self.drafts.take(&asked.draft, &id.handle(), caller.number);
+    pub(crate) fn commit(&self, caller: &mut Caller, asked: &Commit<'_>) -> Result<Answer, Fault> {
+        let handle = Caller::handle_of(self, &asked.lease).ok_or_else(Self::no_such_lease)?;
+        // Taken first: whatever happens next, it is not committed twice.
+        let taken = self.drafts.take(&asked.draft, &handle, caller.number);
         let Some(draft) = taken else {
             // Who lost it with its lease hears that.
             let claim = caller.present(self, &asked.lease);

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 
 use super::Probe;
 use super::connection;
+use super::metrics::{self, MetricsListener};
 use crate::broker::{Broker, Tally};
 use crate::fault::{Code, Fault};
 use crate::identity::Peer;
@@ -40,6 +42,7 @@ pub(super) struct Guests {
 #[derive(Debug)]
 pub(super) struct Seat {
     guests: Arc<Guests>,
+    broker: Arc<Broker>,
     uid: u32,
 }
 
@@ -49,8 +52,13 @@ impl Running {
         listener: UnixListener,
         log: PathBuf,
         probe: Option<Probe>,
+        counts: Option<MetricsListener>,
     ) -> io::Result<Self> {
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
+        let counts = match counts {
+            Some(listener) => Some(metrics::start(&broker, listener, &stop)?),
+            None => None,
+        };
         let reaping = Arc::clone(&broker);
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         let reaper = thread("reaper").spawn(move || reaping.reap())?;
@@ -60,7 +68,7 @@ impl Running {
             broker,
             log,
             stop,
-            threads: vec![reaper, accept],
+            threads: [reaper, accept].into_iter().chain(counts).collect(),
         })
     }
 
@@ -190,7 +198,7 @@ fn welcome(broker: &Arc<Broker>, guests: &Arc<Guests>, socket: UnixStream, probe
 }
 
 impl Guests {
-    fn seat(self: &Arc<Self>, broker: &Broker, uid: u32) -> Option<Seat> {
+    fn seat(self: &Arc<Self>, broker: &Arc<Broker>, uid: u32) -> Option<Seat> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let (total, per_user) = &mut *counts;
         let of_user = per_user.get(&uid).copied().unwrap_or(0);
@@ -200,8 +208,10 @@ impl Guests {
         }
         *total += 1;
         per_user.insert(uid, of_user + 1);
+        Tally::add(&broker.tally.open_connections);
         Some(Seat {
             guests: Arc::clone(self),
+            broker: Arc::clone(broker),
             uid,
         })
     }
@@ -212,6 +222,8 @@ impl Drop for Seat {
         let counts = self.guests.counts.lock();
         let mut counts = counts.unwrap_or_else(PoisonError::into_inner);
         counts.0 -= 1;
+        let open = &self.broker.tally.open_connections;
+        open.fetch_sub(1, Ordering::Relaxed);
         if let Some(count) = counts.1.get_mut(&self.uid) {
             *count -= 1;
             if *count == 0 {

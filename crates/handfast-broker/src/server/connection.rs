@@ -107,22 +107,8 @@ fn answer(
 }
 
 fn send_answer(channel: &Channel, answer: Answer, continues: bool) -> Result<(), Trouble> {
-    let body = answer.json.unwrap_or_default();
-    let mut json = Vec::with_capacity(body.len() + 40);
-    json.push(b'{');
-    // Nothing to say is said by nothing: some clients refuse an empty object.
-    if !body.is_empty() {
-        json.extend_from_slice(b"\"parameters\":");
-        json.extend_from_slice(&body);
-    }
-    if continues {
-        if !body.is_empty() {
-            json.push(b',');
-        }
-        json.extend_from_slice(b"\"continues\":true");
-    }
-    json.push(b'}');
-    match &answer.fd {
+    let (mut json, fd) = answer.into_message(continues);
+    match &fd {
         Some(fd) => channel.send(&mut json, &[fd.as_fd()]),
         None => channel.send(&mut json, &[]),
     }

@@ -43,7 +43,9 @@ pub(super) fn dispatch(
     }
     match method {
         "Info" => broker.info(caller),
+        "Denials" => broker.denials(caller),
         "Acquire" => broker.acquire(caller, parameters(raw)?, asking.fds),
+        "Export" => broker.export(caller, parameters(raw)?),
         "Renew" => broker.renew(caller, parameters(raw)?),
         "Lookup" => broker.lookup(caller, &parameters(raw)?),
         "List" => broker.list(caller, &parameters(raw)?),
@@ -52,7 +54,7 @@ pub(super) fn dispatch(
         "Open" => broker.open(caller, parameters(raw)?),
         "Resume" => broker.resume(caller, parameters(raw)?),
         "Begin" => broker.begin(caller, parameters(raw)?),
-        "Commit" => broker.commit(caller, parameters(raw)?),
+        "Commit" => broker.commit(caller, &parameters(raw)?),
         "Abort" => broker.abort(caller, &parameters(raw)?),
         "Append" => broker.append(caller, parameters(raw)?),
         "Mkdir" => broker.mkdir(caller, parameters(raw)?),

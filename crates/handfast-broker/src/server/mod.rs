@@ -6,11 +6,13 @@ mod connection;
 mod describe;
 mod dispatch;
 mod listen;
+mod metrics;
 
 pub use accept::Running;
 pub use activation::{listener_from_environment, notify_ready};
 pub use describe::INTERFACE;
 pub use listen::{bind_socket, default_socket};
+pub use metrics::MetricsListener;
 
 use std::sync::Arc;
 

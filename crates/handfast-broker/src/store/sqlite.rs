@@ -280,6 +280,15 @@ mod tests {
             SqliteStore::open_ambient(&path).unwrap().live().unwrap(),
             live
         );
+        // A database that is whole, with something in it that is no lease.
+        let connection = Connection::open(&path).unwrap();
+        let changed = connection.execute("UPDATE lease SET record = '{}' WHERE ended IS NULL", []);
+        assert_eq!(changed.unwrap(), 2);
+        drop(connection);
+        assert!(matches!(
+            SqliteStore::open_ambient(&path).unwrap().live(),
+            Err(StoreError::Corrupt(_))
+        ));
         handfast::Root::open_ambient(&dir)
             .and_then(|root| root.remove_file(&handfast::RelPath::parse("leases.db")?))
             .unwrap();

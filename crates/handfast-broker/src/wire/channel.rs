@@ -61,6 +61,8 @@ pub(crate) struct Channel {
     sender: Option<OwnedFd>,
     /// How long a message may take from its first byte to its last.
     patience: Duration,
+    /// How long its first byte may take; nothing means for ever.
+    idle: Option<Duration>,
 }
 
 const FIRST: usize = 4096;
@@ -78,7 +80,14 @@ impl Channel {
             fds: VecDeque::new(),
             sender: None,
             patience,
+            idle: None,
         })
+    }
+
+    /// Sets how long the first byte of a message may take.
+    pub(crate) fn waits_at_most(mut self, idle: Duration) -> Self {
+        self.idle = Some(idle);
+        self
     }
 
     #[cfg(test)]
@@ -86,7 +95,7 @@ impl Channel {
         &self.socket
     }
 
-    /// The next message; waits for its first byte as long as it takes.
+    /// The next message; waits for its first byte as long as it takes, or as was set.
     pub(crate) fn receive(&mut self) -> Result<Frame, Trouble> {
         let mut deadline = None;
         loop {
@@ -96,7 +105,11 @@ impl Channel {
             if self.end > self.begin {
                 // A message was begun: it must end in time.
                 let deadline = *deadline.get_or_insert_with(|| Instant::now() + self.patience);
-                self.wait_until(deadline)?;
+                self.wait(Some(deadline))?;
+            } else {
+                // Who sleeps in `recvmsg` is also woken when the other side takes what was sent
+                // before, for nothing: two switches. Who sleeps in `poll` is not.
+                self.wait(self.idle.map(|idle| Instant::now() + idle))?;
             }
             self.fill()?;
         }
@@ -105,7 +118,7 @@ impl Channel {
     /// A whole message out of what was read, if there is one.
     fn take(&mut self) -> Result<Option<Frame>, Trouble> {
         let fresh = &self.buffer[self.looked..self.end];
-        let Some(at) = fresh.iter().position(|byte| *byte == 0) else {
+        let Some(at) = memchr::memchr(0, fresh) else {
             self.looked = self.end;
             if self.end - self.begin > MAX_MESSAGE {
                 return Err(Trouble::TooLong);
@@ -173,7 +186,7 @@ impl Channel {
             // The kernel ends a read after bytes that carry descriptors, and those came with the
             // first byte of their message: it is the last one that begins in these bytes.
             let fresh = &self.buffer[self.end..self.end + got.bytes - 1];
-            let begins = match fresh.iter().rposition(|byte| *byte == 0) {
+            let begins = match memchr::memrchr(0, fresh) {
                 Some(nul) => self.end + nul + 1,
                 None if self.begin == self.end => self.begin,
                 None => return Err(Trouble::Descriptors),
@@ -187,15 +200,17 @@ impl Channel {
         Ok(())
     }
 
-    fn wait_until(&self, deadline: Instant) -> Result<(), Trouble> {
+    fn wait(&self, deadline: Option<Instant>) -> Result<(), Trouble> {
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let timeout = Timespec {
-                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-                tv_nsec: i64::from(left.subsec_nanos()),
-            };
+            let timeout = deadline.map(|deadline| {
+                let left = deadline.saturating_duration_since(Instant::now());
+                Timespec {
+                    tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+                    tv_nsec: i64::from(left.subsec_nanos()),
+                }
+            });
             let mut wanted = [PollFd::new(&self.socket, PollFlags::IN)];
-            match poll(&mut wanted, Some(&timeout)) {
+            match poll(&mut wanted, timeout.as_ref()) {
                 Ok(0) => return Err(Trouble::Slow),
                 Ok(_) => return Ok(()),
                 Err(rustix::io::Errno::INTR) => {}

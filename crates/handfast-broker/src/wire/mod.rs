@@ -4,7 +4,7 @@ mod call;
 mod channel;
 mod text;
 
-pub(crate) use call::{Call, Incoming, empty_object};
+pub(crate) use call::{Call, Incoming, Method, empty_object};
 pub(crate) use channel::{Channel, Frame, Trouble};
 pub use channel::{MAX_DESCRIPTORS, MAX_MESSAGE};
-pub(crate) use text::{Big, PathField, path_field};
+pub(crate) use text::{Big, PathField, Text, path_field};

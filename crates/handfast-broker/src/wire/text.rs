@@ -1,6 +1,8 @@
 //! Numbers that do not fit a JSON number everywhere, and names that are no text.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -39,6 +41,53 @@ impl<'de> Deserialize<'de> for Big {
             }
         }
         deserializer.deserialize_any(Reader)
+    }
+}
+
+/// Text as it stands in the message, copied only if it has escapes: serde borrows a `Cow` by
+/// itself, but not one in an `Option`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Text<'a>(Cow<'a, str>);
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Text<'_> {
+    fn from(text: String) -> Self {
+        Self(Cow::Owned(text))
+    }
+}
+
+impl From<Text<'_>> for String {
+    fn from(text: Text<'_>) -> Self {
+        text.0.into_owned()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Reader)
     }
 }
 
@@ -99,6 +148,15 @@ mod tests {
         ] {
             assert!(serde_json::from_str::<Big>(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn text_is_copied_only_if_it_must_be() {
+        let plain: Text<'_> = serde_json::from_str("\"a/b\"").unwrap();
+        assert!(matches!(plain.0, Cow::Borrowed("a/b")));
+        let escaped: Option<Text<'_>> = serde_json::from_str("\"a\\u002fb\"").unwrap();
+        assert_eq!(escaped.as_deref(), Some("a/b"));
+        assert!(serde_json::from_str::<Text<'_>>("7").is_err());
     }
 
     #[test]

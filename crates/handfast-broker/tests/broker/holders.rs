@@ -156,6 +156,83 @@ fn a_connection_that_was_passed_on_is_of_no_use_where_senders_are_checked() {
     }
 }
 
+/// A connection whose maker has ended.
+fn lent(stage: &Stage) -> handfast_broker::Client {
+    use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let fd: std::os::fd::OwnedFd = theirs.into();
+    let status = stage
+        .role("lend")
+        .stdin(Stdio::from(fd))
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let mut part = [std::io::IoSliceMut::new(&mut byte)];
+    recvmsg(&ours, &mut part, &mut control, RecvFlags::CMSG_CLOEXEC).unwrap();
+    let came = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+        _ => None,
+    });
+    handfast_broker::Client::over(came.expect("a connection").into()).unwrap()
+}
+
+/// The reaper hears of a holder's end once. If that is before the lease stands in the table, nobody
+/// would end it: a lease on the user's behalf, tied to a process that is gone, would last.
+#[test]
+fn a_process_that_has_ended_gets_no_lease_that_outlives_it() {
+    let stage = Stage::new();
+    let mut witness = stage.client();
+    let mut client = lent(&stage);
+    for tied in [
+        Acquire::new(["**"], ["read"]).bind("user").tethered(),
+        Acquire::new(["**"], ["read"]).bind("process"),
+    ] {
+        for _ in 0..50 {
+            assert_eq!(code(client.acquire(&tied)), Code::Denied);
+        }
+    }
+    assert!(witness.list("").unwrap().is_empty());
+    // The same connection may have what ends by time.
+    stage.lease(&mut client);
+    assert_eq!(witness.list("").unwrap().len(), 1);
+}
+
+#[test]
+fn a_revocation_kills_everybody_who_got_a_descriptor() {
+    let mut stage = Stage::prepare(&[("HF_STAY", "1")]);
+    stage.policy(
+        "version = 1\n[[root]]\nname = \"ws\"\npath = \"ROOT\"\nmount = \"/\"\nmode = \"read-write\"\n\
+         [lease]\non_revoke = \"kill\"\n",
+    );
+    stage.start();
+    let mut client = stage.client();
+    let id = stage.lease(&mut client).lease_id;
+    // Both open the same file, and only the last is remembered as who has it.
+    let mut users: Vec<_> = (0..2)
+        .map(|_| {
+            let mut role = stage.role("use");
+            let mut child = role
+                .env("HF_LEASE", &id)
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            assert_eq!(told(child.stdout.take().unwrap()), "opened");
+            child
+        })
+        .collect();
+    // By its handle: who presents the id gives the lease back, and nobody is killed for that.
+    let handle = client.lookup(&id).unwrap().handle;
+    client.revoke(&handle).unwrap();
+    use std::os::unix::process::ExitStatusExt;
+    for user in &mut users {
+        assert_eq!(user.wait().unwrap().signal(), Some(9));
+    }
+}
+
 #[test]
 fn a_revocation_kills_where_the_policy_says_so() {
     let mut stage = Stage::prepare(&[("HF_BIND", "user")]);

@@ -7,7 +7,7 @@ use handfast_ledger::{LogReader, VerifyOptions, verify};
 use crate::stage::{Stage, code};
 
 /// The events of a lease, in order: type, phase, path, allowed or refused.
-fn story(stage: &Stage, handle: &str) -> Vec<String> {
+pub(crate) fn story(stage: &Stage, handle: &str) -> Vec<String> {
     let reader = LogReader::open(stage.log_dir()).unwrap();
     let mut found = Vec::new();
     let mut leaves = Vec::new();

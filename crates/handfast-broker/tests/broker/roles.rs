@@ -21,6 +21,7 @@ fn another_process() {
         "hold" => hold(&dir),
         "use" => use_lease(&dir),
         "speak" => speak(),
+        "lend" => lend(&dir),
         other => panic!("no such role: {other}"),
     }
 }
@@ -77,10 +78,31 @@ fn hold(dir: &std::path::Path) {
 fn use_lease(dir: &std::path::Path) {
     let id = std::env::var("HF_LEASE").unwrap();
     let mut client = Client::connect(dir.join("sock/broker.sock")).unwrap();
-    match client.open(&id, "src/a.txt") {
+    let opened = client.open(&id, "src/a.txt");
+    match &opened {
         Ok(_) => tell("opened"),
         Err(error) => tell(&format!("{:?}", error.code())),
     }
+    if std::env::var_os("HF_STAY").is_some() {
+        std::thread::sleep(Duration::from_secs(600));
+    }
+    drop(opened);
+}
+
+/// Connects, passes the connection on to who holds the other end of its standard input, and ends.
+fn lend(dir: &std::path::Path) {
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+    use std::os::fd::AsFd;
+    let socket = std::os::unix::net::UnixStream::connect(dir.join("sock/broker.sock")).unwrap();
+    // The broker knows who connected before that is nobody any more.
+    let mut client = Client::over(socket.try_clone().unwrap()).unwrap();
+    client.info().unwrap();
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let fds = [socket.as_fd()];
+    assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
+    let part = [std::io::IoSlice::new(b"x")];
+    sendmsg(std::io::stdin(), &part, &mut control, SendFlags::empty()).unwrap();
 }
 
 /// Speaks over a connection that it inherited as standard input.

@@ -6,7 +6,8 @@ mod open;
 mod revoke;
 mod run;
 mod show;
-mod told;
+mod token;
+pub(crate) mod told;
 mod write;
 
 use std::ffi::{OsStr, OsString};
@@ -44,6 +45,8 @@ enum Command {
     Open(open::OpenArgs),
     Write(write::WriteArgs),
     Run(run::RunArgs),
+    Export(token::ExportArgs),
+    Narrow(token::NarrowArgs),
     #[command(hide = true)]
     Confined(confined::ConfinedArgs),
 }
@@ -75,23 +78,30 @@ impl LeaseArgs {
                 let socket = socket_path("lease", self.socket.as_deref())?;
                 args.run(&mut self.client()?, &socket, out)
             }
+            Command::Export(args) => args.run(&mut self.client()?, out),
+            Command::Narrow(args) => args.run(out),
             Command::Confined(args) => args.run(),
         }
     }
 
     fn client(&self) -> Result<Client, Box<Failure>> {
-        let path = socket_path("lease", self.socket.as_deref())?;
-        Client::connect(&path).map_err(|error| {
-            let shown = handfast::escape(path.as_os_str().as_encoded_bytes());
-            let mut failure = told::broken("reach the broker", &error.to_string());
-            failure.path = shown;
-            failure.hints.push(
-                "`handfast serve DIR` starts one; `--socket` and HANDFAST_SOCKET say where it is"
-                    .to_owned(),
-            );
-            failure
-        })
+        connect("lease", self.socket.as_deref())
     }
+}
+
+/// A connection to the broker that is meant.
+pub(crate) fn connect(verb: &'static str, socket: Option<&OsStr>) -> Result<Client, Box<Failure>> {
+    let path = socket_path(verb, socket)?;
+    Client::connect(&path).map_err(|error| {
+        let shown = handfast::escape(path.as_os_str().as_encoded_bytes());
+        let mut failure = told::broken("reach the broker", &error.to_string());
+        failure.path = shown;
+        failure.hints.push(
+            "`handfast serve DIR` starts one; `--socket` and HANDFAST_SOCKET say where it is"
+                .to_owned(),
+        );
+        failure
+    })
 }
 
 /// Where the broker's socket is: as asked, as the environment says, or the user's own.

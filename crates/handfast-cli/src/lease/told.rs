@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::json::{Json, Object};
 
 /// The broker said no, or could not be asked: ``cannot <deed> `path`: …``.
-pub(super) fn failed(deed: &str, path: &[u8], error: &ClientError) -> Box<Failure> {
+pub(crate) fn failed(deed: &str, path: &[u8], error: &ClientError) -> Box<Failure> {
     let ClientError::Fault(fault) = error else {
         return broken(deed, &error.to_string());
     };
@@ -69,7 +69,7 @@ pub(super) fn broken(deed: &str, why: &str) -> Box<Failure> {
 }
 
 /// A lease for programs.
-pub(super) fn object(lease: &LeaseInfo) -> Object {
+pub(crate) fn object(lease: &LeaseInfo) -> Object {
     let list = |words: &[String]| Json::from_iter(words.iter().map(String::as_str));
     Object::new()
         .with("handle", lease.handle.as_str())
@@ -126,7 +126,7 @@ pub(super) fn lines(lease: &LeaseInfo) -> Vec<String> {
     lines
 }
 
-pub(super) fn bound(lease: &LeaseInfo) -> String {
+pub(crate) fn bound(lease: &LeaseInfo) -> String {
     match lease.pid {
         Some(pid) => format!("{} {pid}", escape(lease.bind.as_bytes())),
         None => escape(lease.bind.as_bytes()),

@@ -2,13 +2,14 @@
 
 mod witness;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use handfast::ErrorKind;
 use handfast_broker::{
-    Rulebook, ServeOptions, StartError, bind_socket, listener_from_environment, notify_ready,
+    MetricsListener, Rulebook, ServeOptions, StartError, bind_socket, listener_from_environment,
+    notify_ready,
 };
 use handfast_session::Policy;
 
@@ -44,6 +45,10 @@ pub(crate) struct ServeArgs {
     /// Keep the log in this directory
     #[arg(long, value_name = "DIR")]
     log: Option<OsString>,
+
+    /// Tell counts for Prometheus here: a loopback address, `127.0.0.1:9464`, or a path of a socket
+    #[arg(long, value_name = "ADDRESS|PATH")]
+    metrics: Option<OsString>,
 
     /// Take only messages that the process that connected sent itself
     #[arg(long)]
@@ -111,6 +116,9 @@ impl ServeArgs {
             .check_sender(self.check_sender);
         if let Some(log) = &self.log {
             options = options.log(absolute(Path::new(log)));
+        }
+        if let Some(place) = &self.metrics {
+            options = options.metrics(metrics_at(place)?);
         }
         let running = options.start(listener).map_err(|error| refused(&error))?;
         self.tell(out, socket.as_deref(), &running);
@@ -187,6 +195,16 @@ impl ServeArgs {
         }
         out.note("try       handfast lease acquire --paths '**' --verbs read --ttl 10m");
     }
+}
+
+/// Where counts are told.
+fn metrics_at(place: &OsStr) -> Result<MetricsListener, Box<Failure>> {
+    let address = place.to_str().and_then(|text| text.parse().ok());
+    let listening = match address {
+        Some(address) => MetricsListener::on_loopback(address),
+        None => bind_socket(&absolute(Path::new(place)), false).map(MetricsListener::Unix),
+    };
+    listening.map_err(|error| cannot(Exit::Usage, ErrorKind::Invalid, "tell counts there", &error))
 }
 
 fn absolute(path: &Path) -> PathBuf {

@@ -15,18 +15,22 @@ use crate::support::{Run, Scratch, binary, handfast, skip};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A broker that serves the inside of a scratch directory.
-struct Served {
-    scratch: Scratch,
+pub(crate) struct Served {
+    pub(crate) scratch: Scratch,
     broker: Child,
     said: Value,
 }
 
 impl Served {
     fn new() -> Self {
+        Self::with(&[])
+    }
+
+    pub(crate) fn with(more: &[&str]) -> Self {
         let scratch = Scratch::new();
         scratch.file("src/a.txt", "alpha");
         scratch.file("top.txt", "top");
-        let broker = handfast(&[
+        let mut broker = handfast(&[
             "--json".as_ref(),
             "serve".as_ref(),
             scratch.inside().as_os_str(),
@@ -35,6 +39,7 @@ impl Served {
             "--state".as_ref(),
             scratch.path.join("state").as_os_str(),
         ]);
+        broker.args(more).current_dir(&scratch.path);
         Self::started(scratch, broker)
     }
 
@@ -55,14 +60,14 @@ impl Served {
         }
     }
 
-    fn lease(&self, args: &[&str], input: &[u8]) -> Run {
+    pub(crate) fn lease(&self, args: &[&str], input: &[u8]) -> Run {
         let socket = self.scratch.path.join("s/b.sock");
         let mut all = vec!["lease", "--socket", socket.to_str().unwrap()];
         all.extend(args);
         Run::of(&all, input, PATIENCE)
     }
 
-    fn acquire(&self, args: &[&str]) -> String {
+    pub(crate) fn acquire(&self, args: &[&str]) -> String {
         let run = self.lease(&[&["acquire"], args].concat(), b"");
         assert_eq!(run.code, 0, "{run:?}");
         run.text().trim_end().to_owned()
@@ -74,6 +79,46 @@ impl Drop for Served {
         drop(self.broker.kill());
         drop(self.broker.wait());
     }
+}
+
+#[test]
+fn a_lease_is_exported_narrowed_and_used_or_it_is_said_why_not() {
+    let served = Served::new();
+    let id = served.acquire(&["--paths", "**", "--verbs", "read"]);
+    let exported = served.lease(&["export", &id, "--ttl", "1m"], b"");
+    if exported.code == 3 {
+        assert!(
+            exported.stderr.contains("feature `biscuit`"),
+            "{exported:?}"
+        );
+        let narrowed = served.lease(&["narrow", "biscuit:x", "--read-only"], b"");
+        assert_eq!(narrowed.code, 2, "{narrowed:?}");
+        assert!(
+            narrowed.stderr.contains("feature `biscuit`"),
+            "{narrowed:?}"
+        );
+        return;
+    }
+    let token = exported.text().trim_end().to_owned();
+    let narrowed = served.lease(&["narrow", &token, "--path", "src", "--read-only"], b"");
+    assert_eq!(narrowed.code, 0, "{narrowed:?}");
+    let narrowed = narrowed.text().trim_end().to_owned();
+    assert_eq!(
+        served.lease(&["open", &narrowed, "src/a.txt"], b"").text(),
+        "alpha"
+    );
+    assert_eq!(served.lease(&["open", &narrowed, "top.txt"], b"").code, 1);
+    assert_eq!(
+        served.lease(&["open", &token, "top.txt"], b"").text(),
+        "top"
+    );
+    assert_eq!(served.lease(&["narrow", &token], b"").code, 2);
+    assert_eq!(
+        served
+            .lease(&["narrow", "nonsense", "--read-only"], b"")
+            .code,
+        2
+    );
 }
 
 #[test]
@@ -306,14 +351,25 @@ fn against_another_user_a_closed_root_is_a_wall() {
         "{boundary}"
     );
     let other = |args: &[&str]| {
-        let out = Command::new(&program)
-            .args(["lease", "--socket", socket.to_str().unwrap()])
-            .args(args)
-            .uid(OTHER)
-            .gid(OTHER)
-            .current_dir("/")
-            .output()
-            .unwrap();
+        let run = || {
+            Command::new(&program)
+                .args(["lease", "--socket", socket.to_str().unwrap()])
+                .args(args)
+                .uid(OTHER)
+                .gid(OTHER)
+                .current_dir("/")
+                .output()
+        };
+        // A child that another test starts holds the fresh copy open for writing until it has
+        // become its own program.
+        let out = loop {
+            match run() {
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                out => break out.unwrap(),
+            }
+        };
         (out.status.code(), String::from_utf8(out.stdout).unwrap())
     };
     let (code, id) = other(&["acquire", "--paths", "**", "--verbs", "read"]);

@@ -32,6 +32,7 @@ mod settled_links;
 mod shapes;
 mod siege;
 mod support;
+mod top;
 mod tour;
 mod usage;
 mod versions;

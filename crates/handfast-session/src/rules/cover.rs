@@ -37,7 +37,7 @@ impl Patterns {
     /// directory; the name itself only where it must be a directory.
     #[must_use]
     pub fn covers(&self, path: &RelPath) -> bool {
-        if path.is_root() {
+        if self.everything || path.is_root() {
             return self.everything;
         }
         let shape = if path.must_be_dir() {

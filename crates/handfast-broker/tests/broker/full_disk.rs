@@ -1,0 +1,156 @@
+//! A disk that fills up in the middle of things. Needs a small filesystem, and so the right to
+//! mount one.
+
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use handfast_broker::{Acquire, Code};
+use handfast_ledger::{LogReader, VerifyOptions, verify};
+
+use crate::stage::{Stage, code, text, until};
+
+/// A filesystem of a few megabytes.
+struct Small {
+    at: PathBuf,
+}
+
+impl Small {
+    fn mount(at: PathBuf, size: &str) -> Option<Self> {
+        std::fs::create_dir_all(&at).unwrap();
+        let options = format!("size={size},mode=700");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "hf-small"])
+            .arg(&at)
+            .output();
+        match mounted {
+            Ok(out) if out.status.success() => Some(Self { at }),
+            _ => {
+                println!("skipped: this user may not mount a small filesystem");
+                None
+            }
+        }
+    }
+
+    /// Takes all that is left.
+    fn fill(&self) {
+        let mut file = std::fs::File::create(self.at.join("ballast")).unwrap();
+        for size in [4096, 1] {
+            while file.write_all(&vec![b'x'; size]).is_ok() {}
+        }
+    }
+
+    fn free(&self) {
+        std::fs::remove_file(self.at.join("ballast")).unwrap();
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        // Lazily: a broker may still stand in it.
+        let done = Command::new("umount").arg("-l").arg(&self.at).status();
+        if !done.is_ok_and(|status| status.success()) {
+            eprintln!("still mounted: {}", self.at.display());
+        }
+    }
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != "ballast")
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_full_tree_keeps_what_it_has_and_takes_more_when_there_is_room() {
+    let mut stage = Stage::prepare(&[]);
+    std::fs::remove_dir_all(stage.root("")).unwrap();
+    let Some(disk) = Small::mount(stage.root(""), "1m") else {
+        return;
+    };
+    std::fs::write(stage.root("old.txt"), "old").unwrap();
+    stage.start();
+    let mut client = stage.client();
+    let id = stage.lease(&mut client).lease_id;
+    let long = vec![b'n'; 64 * 1024];
+    // Begun while there is room, which is reserved in memory and nowhere else.
+    let draft = client
+        .begin(&id, "old.txt", long.len() as u64, None)
+        .unwrap();
+    draft.file.write_all_at(&long, 0).unwrap();
+    disk.fill();
+    assert_eq!(code(client.commit(&draft, long.len() as u64)), Code::Quota);
+    assert_eq!(text(&stage.root("old.txt")), "old");
+    assert_eq!(code(client.write(&id, "new.txt", &long, None)), Code::Quota);
+    assert_eq!(code(client.append(&id, "old.txt", &long)), Code::Quota);
+    assert_eq!(text(&stage.root("old.txt")), "old");
+    // Nothing half-made is left, and reading goes on.
+    assert_eq!(names(&stage.root("")), ["old.txt"]);
+    client.open(&id, "old.txt").unwrap();
+    disk.free();
+    client.write(&id, "old.txt", &long, None).unwrap();
+    assert_eq!(std::fs::read(stage.root("old.txt")).unwrap(), long);
+    assert_eq!(names(&stage.root("")), ["old.txt"]);
+    drop(client);
+    stage.kill_broker();
+}
+
+#[test]
+fn without_room_for_log_or_leases_nothing_is_done_and_nothing_is_lost() {
+    let mut stage = Stage::prepare(&[]);
+    let Some(disk) = Small::mount(stage.dir.join("state"), "8m") else {
+        return;
+    };
+    stage.start();
+    let mut client = stage.client();
+    let kept = stage.lease(&mut client).lease_id;
+    client.write(&kept, "done.txt", b"done", None).unwrap();
+    let draft = client.begin(&kept, "top.txt", 16, None).unwrap();
+    draft.file.write_all_at(b"changed", 0).unwrap();
+    disk.fill();
+    // The log has some room that it took before; when that is used up, it is over.
+    let mut opened = 0;
+    let refused = loop {
+        match client.open(&kept, "top.txt") {
+            Ok(_) => opened += 1,
+            Err(error) => break error,
+        }
+        assert!(opened < 1_000_000, "the log takes everything");
+    };
+    assert_eq!(refused.code(), Some(Code::Unavailable), "{refused}");
+    assert_eq!(code(client.commit(&draft, 7)), Code::Unavailable);
+    assert_eq!(text(&stage.root("top.txt")), "top");
+    let refused = client.write(&kept, "new.txt", b"new", None);
+    assert_eq!(code(refused), Code::Unavailable);
+    assert!(!stage.root("new.txt").exists());
+    assert_eq!(
+        code(client.remove(&kept, "src/b.txt", "file")),
+        Code::Unavailable
+    );
+    assert!(stage.root("src/b.txt").exists());
+    let wanted = Acquire::new(["**"], ["read"]).bind("user");
+    assert_eq!(code(client.acquire(&wanted)), Code::Unavailable);
+    drop(client);
+
+    // Killed and started with room again: what was answered is there, what was not is not.
+    stage.kill_broker();
+    disk.free();
+    stage.start();
+    let mut client = stage.client();
+    until("the lease is of use again", || {
+        client.open(&kept, "top.txt").is_ok()
+    });
+    assert_eq!(client.list("").unwrap().len(), 1);
+    client.write(&kept, "new.txt", b"new", None).unwrap();
+    assert_eq!(text(&stage.root("done.txt")), "done");
+    drop(client);
+    stage.kill_broker();
+    let log = LogReader::open(stage.log_dir()).unwrap();
+    let found = verify(&log, &VerifyOptions::new()).unwrap();
+    assert!(found.problems.is_empty(), "{found:?}");
+}

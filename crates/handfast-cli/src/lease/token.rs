@@ -1,0 +1,100 @@
+//! `lease export`, `narrow`: leases as tokens, to be handed on.
+
+use clap::Args;
+use handfast::ErrorKind;
+use handfast_broker::{Client, Narrowing, narrow_token};
+
+use super::{Answered, told};
+use crate::exit::Exit;
+use crate::json::Object;
+use crate::output::Output;
+
+/// Make a token of a lease, for another program to present
+///
+/// It stands for a new lease below this one, with the same paths and verbs, which ends with it or
+/// when its own handle is revoked. Whoever has the token may use it wherever a lease's id is asked
+/// for. Builds with the feature `biscuit` have this.
+#[derive(Debug, Args)]
+pub(super) struct ExportArgs {
+    /// The lease's id
+    lease: String,
+
+    /// Last so long, as far as the lease does
+    #[arg(long, value_name = "TIME", value_parser = told::seconds)]
+    ttl: Option<u64>,
+}
+
+/// Narrow a token, without asking the broker
+///
+/// All that was said before holds as well: nobody can widen it again.
+#[derive(Debug, Args)]
+pub(super) struct NarrowArgs {
+    /// The token
+    token: String,
+
+    /// Only what lies at or below this path; may be given several times
+    #[arg(long, value_name = "PATH")]
+    path: Vec<String>,
+
+    /// Only reading
+    #[arg(long)]
+    read_only: bool,
+
+    /// Only for so long from now, by the wall clock
+    #[arg(long, value_name = "TIME", value_parser = told::seconds)]
+    ttl: Option<u64>,
+
+    /// Only for processes of this user
+    #[arg(long)]
+    uid: Option<u32>,
+
+    /// Only if this caveat in the token's own language holds, of `operation`, `access`, `path`, `uid`
+    /// and `time`
+    #[arg(long, value_name = "CHECK")]
+    check: Option<String>,
+}
+
+impl ExportArgs {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+        let exported = client
+            .export(&self.lease, self.ttl)
+            .map_err(|error| told::failed("export the lease", b"", &error))?;
+        if out.is_json() {
+            let fields = Object::new()
+                .with("token", exported.token.as_str())
+                .with("lease", told::object(&exported.lease));
+            out.object(true, fields);
+            return Ok(Exit::Yes);
+        }
+        out.line(&exported.token);
+        let handle = handfast::escape(exported.lease.handle.as_bytes());
+        out.note(&format!(
+            "note: for {} s; it ends with {handle}",
+            exported.lease.ttl
+        ));
+        Ok(Exit::Yes)
+    }
+}
+
+impl NarrowArgs {
+    pub(super) fn run(&self, out: &mut Output) -> Answered {
+        let mut by = Narrowing::default();
+        by.paths.clone_from(&self.path);
+        by.read_only = self.read_only;
+        by.seconds = self.ttl;
+        by.uid = self.uid;
+        by.check.clone_from(&self.check);
+        let token = narrow_token(&self.token, &by).map_err(|why| {
+            let mut failure = told::broken("narrow the token", &why);
+            failure.kind = ErrorKind::Invalid;
+            failure.exit = Exit::Usage;
+            failure
+        })?;
+        if out.is_json() {
+            out.object(true, Object::new().with("token", token));
+        } else {
+            out.line(&token);
+        }
+        Ok(Exit::Yes)
+    }
+}

@@ -1,0 +1,86 @@
+//! `top`, and the counts of `serve --metrics`.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use crate::lease::Served;
+use crate::support::Run;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn top(served: &Served, args: &[&str]) -> Run {
+    let socket = served.scratch.path.join("s/b.sock");
+    let all = ["top", "--socket", socket.to_str().unwrap()];
+    Run::of(&[&all[..], args].concat(), b"", PATIENCE)
+}
+
+#[test]
+fn one_look_shows_leases_holders_and_refusals() {
+    let served = Served::with(&[]);
+    let id = served.acquire(&["--paths", "src/**", "--verbs", "read", "--ttl", "5m"]);
+    assert_eq!(served.lease(&["open", &id, "src/a.txt"], b"").code, 0);
+    assert_eq!(served.lease(&["open", &id, "top.txt"], b"").code, 1);
+    let shown = top(&served, &["--once"]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    let text = shown.text();
+    let row = text.lines().find(|line| line.contains("src/**")).unwrap();
+    assert!(row.contains("user") && row.contains("read"), "{text}");
+    assert!(
+        text.contains("leases 1") && text.contains("opens 1"),
+        "{text}"
+    );
+    let refused = text.split("REFUSED").nth(1).unwrap();
+    assert!(
+        refused.contains("`top.txt`") && refused.contains("does not cover"),
+        "{text}"
+    );
+    // No id, which would open something, and no bytes that do things to a terminal.
+    assert!(!text.contains(id.rsplit('/').next().unwrap()), "{text}");
+    assert!(!text.contains('\x1b'));
+    // Without a terminal once is enough.
+    assert_eq!(top(&served, &[]).code, 0);
+
+    let json = top(&served, &["--once", "--json"]).json();
+    assert_eq!((&json["ok"], &json["version"]), (&true.into(), &1.into()));
+    assert_eq!(json["counts"]["opened"], "1");
+    assert_eq!(json["leases"][0]["opens"], "1");
+    assert_eq!(json["denials"][0]["path"], "top.txt");
+    assert!(json["before"].is_null());
+}
+
+#[test]
+fn without_a_broker_it_says_so() {
+    let run = Run::of(&["top", "--socket", "/nonexistent/sock"], b"", PATIENCE);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.stderr.contains("handfast serve"), "{run:?}");
+    let run = Run::of(&["top", "--interval", "0"], b"", PATIENCE);
+    assert_eq!(run.code, 2, "{run:?}");
+}
+
+#[test]
+fn serve_tells_counts_where_it_is_asked_to_and_nowhere_else() {
+    let served = Served::with(&["--metrics", "s/metrics.sock"]);
+    served.acquire(&["--paths", "**", "--verbs", "read"]);
+    let mut stream = UnixStream::connect(served.scratch.path.join("s/metrics.sock")).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    assert!(text.contains("\nhandfast_broker_leases 1\n"), "{text}");
+    let dir = served.scratch.inside();
+    let other = served.scratch.path.join("s/c.sock");
+    let open = Run::of(
+        &[
+            "serve",
+            dir.to_str().unwrap(),
+            "--socket",
+            other.to_str().unwrap(),
+            "--metrics",
+            "0.0.0.0:0",
+        ],
+        b"",
+        PATIENCE,
+    );
+    assert_eq!(open.code, 2, "{open:?}");
+    assert!(open.stderr.contains("loopback"), "{open:?}");
+}
