@@ -27,7 +27,12 @@ struct Scene<'a> {
     logs: std::cell::Cell<u32>,
 }
 
-pub(super) fn measure(dir: &Path, amount: Amount) -> Result<Vec<Figure>, Failure> {
+pub(super) fn measure(
+    dir: &Path,
+    amount: Amount,
+    rows: Option<&str>,
+) -> Result<Vec<Figure>, Failure> {
+    let wanted = |row: &str| rows.is_none_or(|rows| rows.split(',').any(|name| name == row));
     let site = Site::new(dir, Scale::SMALL)?;
     let (seconds, clients, verified): (f64, &[u64], u64) = match amount {
         Amount::Full => (3.0, &[1, 8, 64, 256], 300_000),
@@ -42,17 +47,31 @@ pub(super) fn measure(dir: &Path, amount: Amount) -> Result<Vec<Figure>, Failure
         verified,
         logs: std::cell::Cell::new(0),
     };
-    let mut figures = scene.disk("before")?;
+    let mut figures = Vec::new();
+    if wanted("disk") {
+        figures.extend(scene.disk("before")?);
+    }
     for level in [Level::Strict, Level::Ordered] {
-        for clients in scene.clients {
+        for clients in scene.clients.iter().filter(|_| wanted(level.name())) {
             figures.extend(scene.waiting(level, *clients)?);
         }
     }
-    figures.extend(scene.disk("after")?);
-    for batch in [100, 1000, 5000] {
-        figures.extend(scene.batches(batch)?);
+    if wanted("disk") {
+        figures.extend(scene.disk("after")?);
     }
-    figures.extend(scene.verification()?);
+    for batch in [100, 1000, 5000] {
+        if wanted("batch") {
+            figures.extend(scene.batches(batch)?);
+        }
+    }
+    if wanted("verify") {
+        figures.extend(scene.verification()?);
+    }
+    if figures.is_empty() {
+        return Err(
+            "no row has this name: there are disk, strict, ordered, batch and verify".into(),
+        );
+    }
     Ok(figures)
 }
 
@@ -196,7 +215,8 @@ impl Scene<'_> {
             }
             let mine = rate(count, begun.elapsed());
             ours.push(mine);
-            if let Some(rate) = sqlite(&self.site.path(""), &leaves, self.time / 4)? {
+            let database = self.site.path(&format!("{}.db", self.log_name()));
+            if let Some(rate) = sqlite(&database, &leaves, self.time / 4)? {
                 theirs.push(rate);
                 ratios.push(mine / rate);
             }

@@ -14,12 +14,13 @@ pub struct U64(pub u64);
 impl Serialize for U64 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut digits = [0; 20];
-        serializer.serialize_str(decimal(self.0, &mut digits))
+        let digits = decimal(self.0, &mut digits);
+        serializer.serialize_str(str::from_utf8(digits).unwrap_or("0"))
     }
 }
 
 /// Decimal digits without an allocation: there are a dozen in every event.
-fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &str {
+pub(super) fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
     let mut at = digits.len();
     loop {
         at -= 1;
@@ -29,7 +30,7 @@ fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &str {
             break;
         }
     }
-    str::from_utf8(&digits[at..]).unwrap_or("0")
+    &digits[at..]
 }
 
 impl<'de> Deserialize<'de> for U64 {
