@@ -69,7 +69,7 @@ pub struct Args {
     pub sessions: bool,
 
     /// Measures the log instead, in --dir or the directory for temporary files; --rows chooses
-    /// among disk, strict, ordered, batch and verify
+    /// among disk, strict, ordered, batch, cpu and verify
     #[arg(long, conflicts_with_all = ["columns", "rounds", "svg", "list"])]
     pub ledger: bool,
 

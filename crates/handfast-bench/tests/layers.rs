@@ -17,7 +17,9 @@ fn every_figure_is_measured() {
         "ledger/ordered/8/p99",
         "ledger/batch/100/ratio",
         "ledger/verify/whole",
+        "ledger/cpu/own",
         "ledger/verify/published",
+        "ledger/verify/floor",
     ] {
         assert!(ids.iter().any(|known| *known == id), "{id}");
     }

@@ -6,10 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use handfast::{RelPath, RenameMode, Root};
-use handfast_ledger::{
-    CreateOptions, Ledger, Level, LogReader, OpenOptions, Verdict, VerifyOptions, verify,
-};
+use handfast::{RelPath, Root};
+use handfast_ledger::{CreateOptions, Ledger, Level, OpenOptions};
 
 use super::event::event;
 use super::peer::sqlite;
@@ -18,12 +16,12 @@ use crate::Failure;
 use crate::scale::Scale;
 use crate::site::Site;
 
-struct Scene<'a> {
-    site: &'a Site,
-    root: Root,
+pub(super) struct Scene<'a> {
+    pub(super) site: &'a Site,
+    pub(super) root: Root,
     time: Duration,
     clients: &'a [u64],
-    verified: u64,
+    pub(super) verified: u64,
     logs: std::cell::Cell<u32>,
 }
 
@@ -64,12 +62,15 @@ pub(super) fn measure(
             figures.extend(scene.batches(batch)?);
         }
     }
+    if wanted("cpu") {
+        figures.extend(scene.cpu()?);
+    }
     if wanted("verify") {
         figures.extend(scene.verification()?);
     }
     if figures.is_empty() {
         return Err(
-            "no row has this name: there are disk, strict, ordered, batch and verify".into(),
+            "no row has this name: there are disk, strict, ordered, batch, cpu and verify".into(),
         );
     }
     Ok(figures)
@@ -110,7 +111,7 @@ impl Scene<'_> {
     }
 
     /// The name of the log that was made last.
-    fn log_name(&self) -> String {
+    pub(super) fn log_name(&self) -> String {
         format!("log{}", self.logs.get())
     }
 
@@ -131,7 +132,7 @@ impl Scene<'_> {
         Ok(total)
     }
 
-    fn fresh(&self, level: Level) -> Result<(PathBuf, Ledger), Failure> {
+    pub(super) fn fresh(&self, level: Level) -> Result<(PathBuf, Ledger), Failure> {
         self.logs.set(self.logs.get() + 1);
         let dir = self.site.path(&self.log_name());
         let _key = CreateOptions::new().level(level).create(&dir)?;
@@ -232,47 +233,6 @@ impl Scene<'_> {
             figure("sqlite", "SQLite, WAL and FULL", median(theirs), "events/s"),
             figure("ratio", "strict to SQLite", median(ratios), "×").at_least(1.5),
         ])
-    }
-
-    /// A log in groups of 256, verified on one core.
-    #[expect(clippy::cast_precision_loss, reason = "counts are below 2^53")]
-    fn verification(&self) -> Result<Vec<Figure>, Failure> {
-        let (dir, ledger) = self.fresh(Level::Ordered)?;
-        let leaves: Vec<_> = (0..256).map(event).collect::<Result<_, _>>()?;
-        while ledger.size() < self.verified {
-            let _receipt = ledger.append_leaves(&leaves)?;
-        }
-        let size = ledger.size();
-        ledger.close()?;
-        let mut figures = Vec::new();
-        for (what, from) in [
-            ("whole", "with segments, bundles and tiles"),
-            ("published", "a published copy"),
-        ] {
-            if what == "published" {
-                let from = RelPath::parse(format!("{}/segments", self.log_name()))?;
-                let away = RelPath::parse("away")?;
-                self.root.rename(&from, &away, RenameMode::NoReplace)?;
-            }
-            let watch = crate::clock::Stopwatch::start();
-            let report = verify(&LogReader::open(&dir)?, &VerifyOptions::new())?;
-            let nanoseconds = watch.stop(1).cpu;
-            if report.verdict() != Verdict::Good {
-                return Err(format!("{report:?}").into());
-            }
-            let speed = size as f64 / nanoseconds * 1e9;
-            let title = format!("verify {from}");
-            figures.push(
-                Figure::new(
-                    format!("ledger/verify/{what}"),
-                    title,
-                    speed,
-                    "events/s a core",
-                )
-                .at_least(1_000_000.0),
-            );
-        }
-        Ok(figures)
     }
 }
 

@@ -2,6 +2,7 @@
 //! another measure and some have a promise of the design.
 
 mod event;
+mod floors;
 pub mod ledger;
 mod peer;
 pub mod session;

@@ -61,7 +61,7 @@ pub fn rfc3339(wall_ns: i128) -> String {
             rest /= 10;
         }
     }
-    String::from_utf8_lossy(&text).into_owned()
+    String::from_utf8(text.to_vec()).unwrap_or_default()
 }
 
 /// Year, month and day of a number of days since 1970-01-01. Counting from March of the year 0

@@ -20,6 +20,7 @@ const FIRST_CHUNK: u64 = 64 * 1024;
 const LAST_CHUNK: u64 = 1024 * 1024;
 /// A write of so many bytes takes space for itself alone: what is zeroed ahead is written twice.
 const LARGE: u64 = 256 * 1024;
+const BLOCK: u64 = 4096;
 
 /// A segment and how far it is written, prepared and synced.
 #[derive(Debug)]
@@ -103,7 +104,7 @@ impl SegmentFile {
             return Ok(());
         }
         let chunk = match bytes {
-            LARGE.. => FIRST_CHUNK,
+            LARGE.. => BLOCK,
             _ => self.prepared.clamp(FIRST_CHUNK, LAST_CHUNK),
         };
         let target = needed.next_multiple_of(chunk);

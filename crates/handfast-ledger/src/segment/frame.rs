@@ -41,6 +41,20 @@ pub(crate) fn push_frame(buffer: &mut Vec<u8>, kind: FrameKind, payload: &[u8]) 
     push_checked(buffer, kind, payload, Checked::of(kind, payload));
 }
 
+/// Makes a frame of a payload that stands behind room for the rest.
+pub(crate) fn frame_in_place(bytes: &mut [u8], kind: FrameKind) {
+    if let Some((head, payload)) = bytes.split_first_chunk_mut::<OVERHEAD>() {
+        *head = head_of(kind, payload, Checked::of(kind, payload));
+    }
+}
+
+fn head_of(kind: FrameKind, payload: &[u8], checked: Checked) -> [u8; OVERHEAD] {
+    let mut head = [kind as u8; OVERHEAD];
+    head[..4].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    head[4..8].copy_from_slice(&checked.0.to_le_bytes());
+    head
+}
+
 /// Appends a frame whose checksum is known.
 pub(crate) fn push_checked(
     buffer: &mut Vec<u8>,
@@ -50,10 +64,7 @@ pub(crate) fn push_checked(
 ) {
     debug_assert!(!payload.is_empty() && payload.len() <= MOST);
     buffer.reserve(OVERHEAD + payload.len());
-    let mut head = [kind as u8; OVERHEAD];
-    head[..4].copy_from_slice(&(payload.len() as u32).to_le_bytes());
-    head[4..8].copy_from_slice(&checked.0.to_le_bytes());
-    buffer.extend_from_slice(&head);
+    buffer.extend_from_slice(&head_of(kind, payload, checked));
     buffer.extend_from_slice(payload);
 }
 

@@ -60,8 +60,7 @@ pub(crate) struct BatchHeader<'a> {
 }
 
 impl<'a> BatchHeader<'a> {
-    pub(crate) fn to_bytes(self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(48 + self.seal.len());
+    pub(crate) fn put(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&BATCH_MAGIC);
         for number in [
             self.first,
@@ -69,10 +68,9 @@ impl<'a> BatchHeader<'a> {
             u64::from(self.length),
             self.synced,
         ] {
-            push_number(&mut bytes, number);
+            push_number(bytes, number);
         }
         bytes.extend_from_slice(self.seal);
-        bytes
     }
 
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
@@ -140,7 +138,8 @@ mod tests {
                     synced,
                     seal,
                 };
-                let bytes = header.to_bytes();
+                let mut bytes = Vec::new();
+                header.put(&mut bytes);
                 assert_eq!(BatchHeader::parse(&bytes), Some(header));
                 for cut in 0..bytes.len() - seal.len() {
                     assert_eq!(BatchHeader::parse(&bytes[..cut]), None, "{cut}");
