@@ -68,8 +68,9 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["rows", "columns", "rounds", "svg", "list"])]
     pub sessions: bool,
 
-    /// Measures the log instead, in --dir or the directory for temporary files
-    #[arg(long, conflicts_with_all = ["rows", "columns", "rounds", "svg", "list"])]
+    /// Measures the log instead, in --dir or the directory for temporary files; --rows chooses
+    /// among disk, strict, ordered, batch, cpu and verify
+    #[arg(long, conflicts_with_all = ["columns", "rounds", "svg", "list"])]
     pub ledger: bool,
 
     /// Prints the names of the rows and measures nothing

@@ -54,7 +54,12 @@ fn main() -> ExitCode {
 /// The layers above the library: on a disk, since that is what they wait for.
 fn measure_layers(args: &Args) -> Result<ExitCode, Failure> {
     let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
-    let figures = layers::measure(&dir, args.amount(), args.sessions, args.ledger)?;
+    let figures = layers::measure(
+        &dir,
+        args.amount(),
+        args.sessions,
+        args.ledger.then_some(args.rows.as_deref()),
+    )?;
     let text = match args.json {
         true => format!("{:#}\n", layers::json(&figures)),
         false => layers::table(&figures),

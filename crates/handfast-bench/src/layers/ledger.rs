@@ -6,10 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use handfast::{RelPath, RenameMode, Root};
-use handfast_ledger::{
-    CreateOptions, Ledger, Level, LogReader, OpenOptions, Verdict, VerifyOptions, verify,
-};
+use handfast::{RelPath, Root};
+use handfast_ledger::{CreateOptions, Ledger, Level, OpenOptions};
 
 use super::event::event;
 use super::peer::sqlite;
@@ -18,16 +16,21 @@ use crate::Failure;
 use crate::scale::Scale;
 use crate::site::Site;
 
-struct Scene<'a> {
-    site: &'a Site,
-    root: Root,
+pub(super) struct Scene<'a> {
+    pub(super) site: &'a Site,
+    pub(super) root: Root,
     time: Duration,
     clients: &'a [u64],
-    verified: u64,
+    pub(super) verified: u64,
     logs: std::cell::Cell<u32>,
 }
 
-pub(super) fn measure(dir: &Path, amount: Amount) -> Result<Vec<Figure>, Failure> {
+pub(super) fn measure(
+    dir: &Path,
+    amount: Amount,
+    rows: Option<&str>,
+) -> Result<Vec<Figure>, Failure> {
+    let wanted = |row: &str| rows.is_none_or(|rows| rows.split(',').any(|name| name == row));
     let site = Site::new(dir, Scale::SMALL)?;
     let (seconds, clients, verified): (f64, &[u64], u64) = match amount {
         Amount::Full => (3.0, &[1, 8, 64, 256], 300_000),
@@ -42,17 +45,34 @@ pub(super) fn measure(dir: &Path, amount: Amount) -> Result<Vec<Figure>, Failure
         verified,
         logs: std::cell::Cell::new(0),
     };
-    let mut figures = scene.disk("before")?;
+    let mut figures = Vec::new();
+    if wanted("disk") {
+        figures.extend(scene.disk("before")?);
+    }
     for level in [Level::Strict, Level::Ordered] {
-        for clients in scene.clients {
+        for clients in scene.clients.iter().filter(|_| wanted(level.name())) {
             figures.extend(scene.waiting(level, *clients)?);
         }
     }
-    figures.extend(scene.disk("after")?);
-    for batch in [100, 1000, 5000] {
-        figures.extend(scene.batches(batch)?);
+    if wanted("disk") {
+        figures.extend(scene.disk("after")?);
     }
-    figures.extend(scene.verification()?);
+    for batch in [100, 1000, 5000] {
+        if wanted("batch") {
+            figures.extend(scene.batches(batch)?);
+        }
+    }
+    if wanted("cpu") {
+        figures.extend(scene.cpu()?);
+    }
+    if wanted("verify") {
+        figures.extend(scene.verification()?);
+    }
+    if figures.is_empty() {
+        return Err(
+            "no row has this name: there are disk, strict, ordered, batch, cpu and verify".into(),
+        );
+    }
     Ok(figures)
 }
 
@@ -91,7 +111,7 @@ impl Scene<'_> {
     }
 
     /// The name of the log that was made last.
-    fn log_name(&self) -> String {
+    pub(super) fn log_name(&self) -> String {
         format!("log{}", self.logs.get())
     }
 
@@ -112,7 +132,7 @@ impl Scene<'_> {
         Ok(total)
     }
 
-    fn fresh(&self, level: Level) -> Result<(PathBuf, Ledger), Failure> {
+    pub(super) fn fresh(&self, level: Level) -> Result<(PathBuf, Ledger), Failure> {
         self.logs.set(self.logs.get() + 1);
         let dir = self.site.path(&self.log_name());
         let _key = CreateOptions::new().level(level).create(&dir)?;
@@ -196,7 +216,8 @@ impl Scene<'_> {
             }
             let mine = rate(count, begun.elapsed());
             ours.push(mine);
-            if let Some(rate) = sqlite(&self.site.path(""), &leaves, self.time / 4)? {
+            let database = self.site.path(&format!("{}.db", self.log_name()));
+            if let Some(rate) = sqlite(&database, &leaves, self.time / 4)? {
                 theirs.push(rate);
                 ratios.push(mine / rate);
             }
@@ -212,47 +233,6 @@ impl Scene<'_> {
             figure("sqlite", "SQLite, WAL and FULL", median(theirs), "events/s"),
             figure("ratio", "strict to SQLite", median(ratios), "×").at_least(1.5),
         ])
-    }
-
-    /// A log in groups of 256, verified on one core.
-    #[expect(clippy::cast_precision_loss, reason = "counts are below 2^53")]
-    fn verification(&self) -> Result<Vec<Figure>, Failure> {
-        let (dir, ledger) = self.fresh(Level::Ordered)?;
-        let leaves: Vec<_> = (0..256).map(event).collect::<Result<_, _>>()?;
-        while ledger.size() < self.verified {
-            let _receipt = ledger.append_leaves(&leaves)?;
-        }
-        let size = ledger.size();
-        ledger.close()?;
-        let mut figures = Vec::new();
-        for (what, from) in [
-            ("whole", "with segments, bundles and tiles"),
-            ("published", "a published copy"),
-        ] {
-            if what == "published" {
-                let from = RelPath::parse(format!("{}/segments", self.log_name()))?;
-                let away = RelPath::parse("away")?;
-                self.root.rename(&from, &away, RenameMode::NoReplace)?;
-            }
-            let watch = crate::clock::Stopwatch::start();
-            let report = verify(&LogReader::open(&dir)?, &VerifyOptions::new())?;
-            let nanoseconds = watch.stop(1).cpu;
-            if report.verdict() != Verdict::Good {
-                return Err(format!("{report:?}").into());
-            }
-            let speed = size as f64 / nanoseconds * 1e9;
-            let title = format!("verify {from}");
-            figures.push(
-                Figure::new(
-                    format!("ledger/verify/{what}"),
-                    title,
-                    speed,
-                    "events/s a core",
-                )
-                .at_least(1_000_000.0),
-            );
-        }
-        Ok(figures)
     }
 }
 

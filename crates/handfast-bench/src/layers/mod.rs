@@ -2,6 +2,7 @@
 //! another measure and some have a promise of the design.
 
 mod event;
+mod floors;
 pub mod ledger;
 mod peer;
 pub mod session;
@@ -104,7 +105,8 @@ pub enum Amount {
     Once,
 }
 
-/// Measures some layers in a directory.
+/// Measures some layers in a directory: sessions, and the log or the rows of it that are named,
+/// separated by commas.
 ///
 /// # Errors
 /// What stops it.
@@ -112,14 +114,14 @@ pub fn measure(
     dir: &Path,
     amount: Amount,
     sessions: bool,
-    log: bool,
+    log: Option<Option<&str>>,
 ) -> Result<Vec<Figure>, Failure> {
     let mut figures = Vec::new();
     if sessions {
         figures.extend(session::measure(dir, amount)?);
     }
-    if log {
-        figures.extend(ledger::measure(dir, amount)?);
+    if let Some(rows) = log {
+        figures.extend(ledger::measure(dir, amount, rows)?);
     }
     Ok(figures)
 }

@@ -297,6 +297,41 @@ pub struct Retention<'a> {
     pub policy: Cow<'a, str>,
 }
 
+/// The same text without a copy of it.
+fn lent<'b>(text: Option<&'b Cow<'_, str>>) -> Option<Cow<'b, str>> {
+    text.map(|text| Cow::Borrowed(&**text))
+}
+
+impl Workload<'_> {
+    /// The same without a copy of its texts: it stands in every event.
+    pub(crate) fn lend(&self) -> Workload<'_> {
+        Workload {
+            agent_id: lent(self.agent_id.as_ref()),
+            run_id: lent(self.run_id.as_ref()),
+            spiffe_id: lent(self.spiffe_id.as_ref()),
+            pid: self.pid,
+            start_time: self.start_time,
+            uid: self.uid,
+            gid: self.gid,
+            cgroup_id: self.cgroup_id,
+            exe: lent(self.exe.as_ref()),
+            auth: lent(self.auth.as_ref()),
+        }
+    }
+}
+
+impl Lease<'_> {
+    /// The same without a copy of its texts.
+    pub(crate) fn lend(&self) -> Lease<'_> {
+        Lease {
+            id: Cow::Borrowed(&*self.id),
+            expires: lent(self.expires.as_ref()),
+            purpose: lent(self.purpose.as_ref()),
+            fence: self.fence,
+        }
+    }
+}
+
 impl Entry<'_> {
     /// The path as bytes.
     #[must_use]

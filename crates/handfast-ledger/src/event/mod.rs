@@ -10,6 +10,7 @@ mod details;
 mod kind;
 mod record;
 mod text;
+mod write;
 
 pub use clock::{Moment, rfc3339};
 pub use details::{

@@ -12,6 +12,7 @@ use super::details::{
 };
 use super::kind::EventKind;
 use super::text::{Bytes, U64, bytes_of};
+use super::write::Put;
 use crate::error::{Error, ErrorKind};
 
 /// The longest event: lengths in a tile have 16 bits.
@@ -275,8 +276,7 @@ impl<'a> Record<'a> {
     /// `TooLarge` if they are more than 65,535.
     pub fn to_leaf(&self) -> Result<Vec<u8>, Error> {
         let mut leaf = Vec::with_capacity(768);
-        serde_json::to_writer(&mut leaf, self)
-            .map_err(|error| Error::invalid(format!("the event cannot be written: {error}")))?;
+        self.put(&mut leaf);
         if leaf.len() > MAX_EVENT {
             let detail = format!(
                 "the event has {} bytes, {MAX_EVENT} are possible",

@@ -14,22 +14,28 @@ pub struct U64(pub u64);
 impl Serialize for U64 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut digits = [0; 20];
-        serializer.serialize_str(decimal(self.0, &mut digits))
+        let digits = decimal(self.0, &mut digits);
+        serializer.serialize_str(str::from_utf8(digits).unwrap_or("0"))
     }
 }
 
 /// Decimal digits without an allocation: there are a dozen in every event.
-fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &str {
+pub(super) fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
     let mut at = digits.len();
-    loop {
+    while number >= 100 {
+        at -= 2;
+        let pair = (number % 100) as u8;
+        (digits[at], digits[at + 1]) = (b'0' + pair / 10, b'0' + pair % 10);
+        number /= 100;
+    }
+    if number >= 10 {
         at -= 1;
         digits[at] = b'0' + (number % 10) as u8;
         number /= 10;
-        if number == 0 {
-            break;
-        }
     }
-    str::from_utf8(&digits[at..]).unwrap_or("0")
+    at -= 1;
+    digits[at] = b'0' + number as u8;
+    &digits[at..]
 }
 
 impl<'de> Deserialize<'de> for U64 {
@@ -88,7 +94,7 @@ mod tests {
 
     #[test]
     fn numbers_keep_all_their_bits_and_have_one_form() {
-        for number in [0, 7, 10, 1 << 53, u64::MAX] {
+        for number in [0, 7, 10, 99, 100, 101, 999, 1000, 1 << 53, u64::MAX] {
             let json = serde_json::to_string(&U64(number)).unwrap();
             assert_eq!(json, format!("\"{number}\""));
             assert_eq!(serde_json::from_str::<U64>(&json).unwrap(), U64(number));

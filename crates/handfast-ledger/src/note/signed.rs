@@ -121,6 +121,27 @@ impl SignedNote {
         found.ok_or_else(|| Error::invalid("no known key signed it"))
     }
 
+    /// Key id and signature of its only signature: what of a checkpoint does not follow from the
+    /// log itself.
+    pub(crate) fn seal(&self) -> Vec<u8> {
+        self.signatures
+            .first()
+            .map_or(Vec::new(), |line| [&line.id[..], &line.signature].concat())
+    }
+
+    /// The note of this text and a signature in this name, as [`SignedNote::seal`] gives it.
+    pub(crate) fn of_seal(text: String, name: &str, seal: &[u8]) -> Option<Self> {
+        let (id, signature) = seal.split_first_chunk::<4>()?;
+        (!signature.is_empty()).then(|| Self {
+            text,
+            signatures: vec![NoteSignature {
+                name: name.to_owned(),
+                id: *id,
+                signature: signature.to_vec(),
+            }],
+        })
+    }
+
     /// The note as it is stored.
     #[must_use]
     pub fn to_text(&self) -> String {

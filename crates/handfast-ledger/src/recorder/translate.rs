@@ -6,7 +6,7 @@ use handfast::{Decision, Event, Identity, Metadata, Phase, RelPath, Timestamp, T
 
 use super::context::Context;
 use crate::event::{
-    Assurance, Bytes, DecisionField, Destination, Entry, EventKind, Moment, Object, Parent,
+    Assurance, Bytes, DecisionField, Destination, Entry, EventKind, Lease, Moment, Object, Parent,
     PhaseField, Record, Request, ResultField, RootField, U64, Workload, rfc3339,
 };
 use crate::level::Level;
@@ -38,7 +38,7 @@ pub(super) fn record<'a>(
     record.obj = event.object.map(object_of);
     record.dst = event.destination.map(|path| Destination::of(path_of(path)));
     record.wl = Some(workload_of(context, event.actor));
-    record.lease = context.lease.clone();
+    record.lease = context.lease.as_ref().map(Lease::lend);
     match event.phase {
         Phase::Single | Phase::Intent => {
             record.decision = Some(decision_of(&event.decision, context));
@@ -102,7 +102,7 @@ fn object_of(object: &Metadata) -> Object<'_> {
 }
 
 pub(super) fn workload_of<'a>(context: &'a Context, actor: Option<&'a str>) -> Workload<'a> {
-    let mut workload = context.workload.clone();
+    let mut workload = context.workload.lend();
     if workload.agent_id.is_none() {
         workload.agent_id = actor.map(Cow::Borrowed);
     }

@@ -15,8 +15,12 @@ use crate::store::Store;
 
 /// Kept free in every segment, so that the last event of a log fits when the disk is full.
 pub(crate) const TAIL_ROOM: u64 = 16 * 1024;
+/// Space is taken in pieces that grow with the segment up to the second.
 const FIRST_CHUNK: u64 = 64 * 1024;
-const LAST_CHUNK: u64 = 4 * 1024 * 1024;
+const LAST_CHUNK: u64 = 1024 * 1024;
+/// A write of so many bytes takes space for itself alone: what is zeroed ahead is written twice.
+const LARGE: u64 = 256 * 1024;
+const BLOCK: u64 = 4096;
 
 /// A segment and how far it is written, prepared and synced.
 #[derive(Debug)]
@@ -27,7 +31,7 @@ pub(crate) struct SegmentFile {
     pub(crate) offset: u64,
     /// Up to where it is known to be on the disk.
     pub(crate) synced: u64,
-    /// Up to where space has been taken and zeroed.
+    /// Up to where space has been taken, which reads as zero.
     pub(crate) prepared: u64,
 }
 
@@ -99,7 +103,10 @@ impl SegmentFile {
         if needed <= self.prepared {
             return Ok(());
         }
-        let chunk = self.prepared.clamp(FIRST_CHUNK, LAST_CHUNK);
+        let chunk = match bytes {
+            LARGE.. => BLOCK,
+            _ => self.prepared.clamp(FIRST_CHUNK, LAST_CHUNK),
+        };
         let target = needed.next_multiple_of(chunk);
         disk.may_extend()?;
         let taken = rustix::fs::fallocate(
@@ -108,16 +115,19 @@ impl SegmentFile {
             self.prepared,
             target - self.prepared,
         );
+        // What is written now needs no zeros. Space for later writes is synced faster if it has
+        // been written than if it has only been taken.
+        let mut zeroed = self.prepared.max(self.offset + bytes);
         match taken {
+            Ok(()) => {}
             // Where a filesystem cannot take space ahead, writing zeros does it.
-            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => zeroed = self.prepared,
             Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => {
                 return Err(Error::new(ErrorKind::Full, "no space left for the log"));
             }
             Err(error) => return Err(Error::os("taking space for the log", error)),
         }
-        // Written space is synced faster than space that was only taken.
-        zero(&self.file, self.prepared, target)?;
+        zero(&self.file, zeroed, target)?;
         self.prepared = target;
         Ok(())
     }
@@ -140,8 +150,8 @@ impl SegmentFile {
 }
 
 fn zero(file: &File, from: u64, to: u64) -> Result<(), Error> {
-    let zeros = vec![0; 256 * 1024];
     let mut at = from;
+    let zeros = vec![0; usize::try_from(to.saturating_sub(from).min(LARGE)).unwrap_or(0)];
     while at < to {
         let step = (to - at).min(zeros.len() as u64);
         file.write_all_at(&zeros[..usize::try_from(step).unwrap_or(0)], at)

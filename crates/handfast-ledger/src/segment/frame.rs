@@ -20,13 +20,51 @@ pub(crate) const OVERHEAD: usize = 9;
 /// No frame is longer; a damaged length is noticed before anything is read.
 const MOST: usize = 128 * 1024;
 
+/// The checksum of a frame that is yet to be made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Checked(u32);
+
+impl Checked {
+    /// Of an event: made by whoever brings it, before any lock.
+    pub(crate) fn event(leaf: &[u8]) -> Self {
+        Self::of(FrameKind::Event, leaf)
+    }
+
+    fn of(kind: FrameKind, payload: &[u8]) -> Self {
+        let length = (payload.len() as u32).to_le_bytes();
+        Self(checksum(length, kind as u8, payload))
+    }
+}
+
 /// Appends a frame. The payload is never empty.
 pub(crate) fn push_frame(buffer: &mut Vec<u8>, kind: FrameKind, payload: &[u8]) {
+    push_checked(buffer, kind, payload, Checked::of(kind, payload));
+}
+
+/// Makes a frame of a payload that stands behind room for the rest.
+pub(crate) fn frame_in_place(bytes: &mut [u8], kind: FrameKind) {
+    if let Some((head, payload)) = bytes.split_first_chunk_mut::<OVERHEAD>() {
+        *head = head_of(kind, payload, Checked::of(kind, payload));
+    }
+}
+
+fn head_of(kind: FrameKind, payload: &[u8], checked: Checked) -> [u8; OVERHEAD] {
+    let mut head = [kind as u8; OVERHEAD];
+    head[..4].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    head[4..8].copy_from_slice(&checked.0.to_le_bytes());
+    head
+}
+
+/// Appends a frame whose checksum is known.
+pub(crate) fn push_checked(
+    buffer: &mut Vec<u8>,
+    kind: FrameKind,
+    payload: &[u8],
+    checked: Checked,
+) {
     debug_assert!(!payload.is_empty() && payload.len() <= MOST);
-    let length = (payload.len() as u32).to_le_bytes();
-    buffer.extend_from_slice(&length);
-    buffer.extend_from_slice(&checksum(length, kind as u8, payload).to_le_bytes());
-    buffer.push(kind as u8);
+    buffer.reserve(OVERHEAD + payload.len());
+    buffer.extend_from_slice(&head_of(kind, payload, checked));
     buffer.extend_from_slice(payload);
 }
 

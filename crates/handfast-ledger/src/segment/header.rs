@@ -1,14 +1,12 @@
 //! The two frames that are not events: the segment's header and the batch's.
 
-use super::frame::OVERHEAD;
 use crate::merkle::{Frontier, Hash};
 
 const SEGMENT_MAGIC: &[u8; 8] = b"hfseg\0\0\x01";
-const BATCH_MAGIC: &[u8; 4] = b"hfb\x01";
-const BATCH_PAYLOAD: usize = 32;
-
-/// Bytes of a batch's header with its frame.
-pub(crate) const BATCH_FRAME: usize = OVERHEAD + BATCH_PAYLOAD;
+/// A zero byte, which is in no event.
+pub(crate) const BATCH_MAGIC: [u8; 2] = [0, b'b'];
+/// No header with one Ed25519 signature is longer, with its frame.
+pub(crate) const BATCH_FRAME: usize = 128;
 
 /// The first frame of a segment: the tree before its first event, and who signed for it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -48,36 +46,108 @@ impl SegmentHeader {
 
 /// Stands before the events of one write.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct BatchHeader {
+pub(crate) struct BatchHeader<'a> {
     pub(crate) first: u64,
     pub(crate) count: u32,
-    /// Bytes of the batch after this frame, its checkpoint included.
+    /// Bytes of the batch after this frame.
     pub(crate) length: u32,
     /// Up to where this segment was known to be on the disk when the batch was written. What is
     /// damaged before that was not torn by a crash.
     pub(crate) synced: u64,
+    /// Key id and signature of the checkpoint of the tree with these events; empty at `ordered`.
+    /// The text is not repeated: origin, size and root follow from the log.
+    pub(crate) seal: &'a [u8],
 }
 
-impl BatchHeader {
-    pub(crate) fn to_bytes(self) -> [u8; BATCH_PAYLOAD] {
-        let mut bytes = [0; BATCH_PAYLOAD];
-        bytes[..4].copy_from_slice(BATCH_MAGIC);
-        bytes[4..12].copy_from_slice(&self.first.to_le_bytes());
-        bytes[12..16].copy_from_slice(&self.count.to_le_bytes());
-        bytes[16..20].copy_from_slice(&self.length.to_le_bytes());
-        bytes[20..28].copy_from_slice(&self.synced.to_le_bytes());
-        bytes
+impl<'a> BatchHeader<'a> {
+    pub(crate) fn put(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&BATCH_MAGIC);
+        for number in [
+            self.first,
+            u64::from(self.count),
+            u64::from(self.length),
+            self.synced,
+        ] {
+            push_number(bytes, number);
+        }
+        bytes.extend_from_slice(self.seal);
     }
 
-    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        let bytes: &[u8; BATCH_PAYLOAD] = bytes.try_into().ok()?;
-        let number = |from: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[from + i]));
-        let long = |from: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[from + i]));
-        (bytes.starts_with(BATCH_MAGIC) && number(28) == 0).then(|| Self {
-            first: long(4),
-            count: number(12),
-            length: number(16),
-            synced: long(20),
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
+        let mut rest = bytes.strip_prefix(&BATCH_MAGIC)?;
+        let first = take_number(&mut rest)?;
+        let count = u32::try_from(take_number(&mut rest)?).ok()?;
+        let length = u32::try_from(take_number(&mut rest)?).ok()?;
+        let synced = take_number(&mut rest)?;
+        Some(Self {
+            first,
+            count,
+            length,
+            synced,
+            seal: rest,
         })
+    }
+}
+
+/// Seven bits a byte, the lowest first; all but the last with the high bit.
+fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        let bits = u64::from(byte & 0x7f);
+        if bits
+            .checked_shl(shift)
+            .is_none_or(|high| high >> shift != bits)
+        {
+            return None;
+        }
+        number |= bits << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_header_comes_back_and_is_short() {
+        for (first, synced) in [
+            (0, 0),
+            (127, 128),
+            (70_000, 9_000_000),
+            (u64::MAX, u64::MAX),
+        ] {
+            for seal in [&[][..], &[7; 68]] {
+                let header = BatchHeader {
+                    first,
+                    count: u32::MAX,
+                    length: 0,
+                    synced,
+                    seal,
+                };
+                let mut bytes = Vec::new();
+                header.put(&mut bytes);
+                assert_eq!(BatchHeader::parse(&bytes), Some(header));
+                for cut in 0..bytes.len() - seal.len() {
+                    assert_eq!(BatchHeader::parse(&bytes[..cut]), None, "{cut}");
+                }
+            }
+        }
+        // A number of more than 64 bits is none.
+        let long = [&BATCH_MAGIC[..], &[0xff; 9], &[2, 0, 0, 0]].concat();
+        assert_eq!(BatchHeader::parse(&long), None);
     }
 }

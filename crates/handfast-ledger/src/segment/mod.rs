@@ -4,13 +4,15 @@
 //! the last frame is zero. `scan.rs` reads them and says where and how the row ends; `file.rs`
 //! appends.
 
+mod batch;
 mod file;
 mod frame;
 mod header;
 mod scan;
 
+pub(crate) use batch::BatchBytes;
 pub(crate) use file::{SegmentFile, TAIL_ROOM};
-pub(crate) use frame::{FrameKind, push_frame};
+pub(crate) use frame::{Checked, FrameKind, push_frame};
 pub(crate) use header::{BATCH_FRAME, BatchHeader, SegmentHeader};
 pub(crate) use scan::{Item, Scan, Stop, read_header, scan};
 

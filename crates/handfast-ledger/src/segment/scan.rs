@@ -1,7 +1,7 @@
 //! Reads the frames of a segment and says where and how they end.
 
 use super::frame::{Found, FrameKind, OVERHEAD, frame_at};
-use super::header::{BATCH_FRAME, BatchHeader, SegmentHeader};
+use super::header::{BATCH_MAGIC, BatchHeader, SegmentHeader};
 use crate::error::Error;
 
 /// The header of a segment, and where it ends.
@@ -19,8 +19,14 @@ pub(crate) fn read_header(bytes: &[u8]) -> Option<(SegmentHeader, usize)> {
 /// What a scan meets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Item<'a> {
-    Event { index: u64, leaf: &'a [u8] },
+    Event {
+        index: u64,
+        leaf: &'a [u8],
+    },
+    /// A signed note.
     Checkpoint(&'a [u8]),
+    /// Key id and signature of the checkpoint of exactly the events up to here.
+    Seal(&'a [u8]),
 }
 
 /// How the frames end.
@@ -113,18 +119,17 @@ pub(crate) fn scan(
 }
 
 /// Where a batch ends if all of it is good, or how many of its events are.
-fn batch_end(bytes: &[u8], start: usize, header: BatchHeader) -> Result<usize, u32> {
+fn batch_end(bytes: &[u8], start: usize, header: BatchHeader<'_>) -> Result<usize, u32> {
     let behind = start + header.length as usize;
     let mut offset = start;
     let mut good = 0;
     while offset < behind {
         match frame_at(bytes, offset) {
             Found::Frame { kind, end, .. } if end <= behind => {
-                match kind {
-                    FrameKind::Event if good < header.count => good += 1,
-                    FrameKind::Checkpoint if good == header.count && end == behind => {}
-                    _ => return Err(good),
+                if kind != FrameKind::Event || good == header.count {
+                    return Err(good);
                 }
+                good += 1;
                 offset = end;
             }
             _ => return Err(good),
@@ -141,7 +146,7 @@ fn tell_batch(
     bytes: &[u8],
     start: usize,
     behind: usize,
-    header: BatchHeader,
+    header: BatchHeader<'_>,
     mut visit: impl FnMut(Item<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let (mut offset, mut index) = (start, header.first);
@@ -150,18 +155,17 @@ fn tell_batch(
         let head = &bytes[offset..offset + OVERHEAD];
         let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
         let payload = &bytes[offset + OVERHEAD..offset + OVERHEAD + length];
-        if head[8] == FrameKind::Event as u8 {
-            visit(Item::Event {
-                index,
-                leaf: payload,
-            })?;
-            index += 1;
-        } else {
-            visit(Item::Checkpoint(payload))?;
-        }
+        visit(Item::Event {
+            index,
+            leaf: payload,
+        })?;
+        index += 1;
         offset += OVERHEAD + length;
     }
-    Ok(())
+    if header.seal.is_empty() {
+        return Ok(());
+    }
+    visit(Item::Seal(header.seal))
 }
 
 /// The largest synced offset of any batch header behind a damaged place.
@@ -172,24 +176,22 @@ fn tell_batch(
 /// no name of a file can look like a header, which holds zero bytes.
 pub(crate) fn evidence_behind(bytes: &[u8], from: usize) -> u64 {
     let mut most = 0;
-    let length = ((BATCH_FRAME - OVERHEAD) as u32).to_le_bytes();
-    let mut offset = from;
-    while offset + BATCH_FRAME <= bytes.len() {
-        let Some(step) = bytes[offset..].iter().position(|byte| *byte == length[0]) else {
-            break;
-        };
-        offset += step;
-        if bytes[offset..].starts_with(&length)
-            && let Found::Frame {
-                kind: FrameKind::Batch,
-                payload,
-                ..
-            } = frame_at(bytes, offset)
+    let mut rest = from;
+    // The kind of a batch is a byte that neither events nor empty space have.
+    while let Some(step) = bytes.get(rest..).and_then(|bytes| {
+        bytes
+            .iter()
+            .position(|byte| *byte == FrameKind::Batch as u8)
+    }) {
+        let kind = rest + step;
+        rest = kind + 1;
+        if bytes[rest..].starts_with(&BATCH_MAGIC)
+            && let Some(offset) = rest.checked_sub(OVERHEAD).filter(|offset| *offset >= from)
+            && let Found::Frame { payload, .. } = frame_at(bytes, offset)
             && let Some(header) = BatchHeader::parse(payload)
         {
             most = most.max(header.synced);
         }
-        offset += 1;
     }
     most
 }

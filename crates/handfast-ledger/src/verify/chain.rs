@@ -1,6 +1,6 @@
 //! Who signed what: every checkpoint by the key in force, every key named under the one before.
 
-use super::Verifier;
+use super::{Signature, Verifier};
 use crate::error::Error;
 use crate::merkle::root;
 use crate::note::{Checkpoint, SignedNote, VerifierKey};
@@ -13,7 +13,8 @@ impl Verifier<'_> {
         let mut checkpoints = std::mem::take(&mut self.checkpoints);
         let published = self.published.take();
         if let Some((checkpoint, note)) = &published {
-            checkpoints.push((checkpoint.size, note.to_text().into_bytes()));
+            let note = Signature::Note(note.to_text().into_bytes());
+            checkpoints.push((checkpoint.size, note));
         }
         let mut newest = None;
         for (size, note) in &checkpoints {
@@ -59,13 +60,15 @@ impl Verifier<'_> {
     }
 
     /// One checkpoint: its text, its signature, and whether its key was in force. The key's number.
-    fn check_one(&mut self, size: u64, note: &[u8]) -> Option<usize> {
+    fn check_one(&mut self, size: u64, signature: &Signature) -> Option<usize> {
         let at = size.checked_sub(1);
-        let parsed = Checkpoint::of_note(note).and_then(|(checkpoint, note)| {
-            let signer = note.verify(&self.keys)?;
-            let number = self.keys.iter().position(|key| key == signer);
-            Ok((checkpoint, number))
-        });
+        let parsed = self
+            .note_of(size, signature)
+            .and_then(|(checkpoint, note)| {
+                let signer = note.verify(&self.keys)?;
+                let number = self.keys.iter().position(|key| key == signer);
+                Ok((checkpoint, number))
+            });
         let (checkpoint, number) = match parsed {
             Ok((checkpoint, Some(number))) => (checkpoint, number),
             Ok((_, None)) => return None,
@@ -87,6 +90,24 @@ impl Verifier<'_> {
             self.report.problem(at, what);
         }
         Some(number)
+    }
+
+    /// The note that was signed: as it stands there, or of the tree as it was.
+    fn note_of(&self, size: u64, signature: &Signature) -> Result<(Checkpoint, SignedNote), Error> {
+        match signature {
+            Signature::Note(note) => Checkpoint::of_note(note),
+            Signature::Seal(seal) => {
+                let checkpoint = Checkpoint {
+                    origin: self.report.origin.clone(),
+                    size,
+                    root: root(&self.tree, size)?,
+                };
+                let text = checkpoint.to_text();
+                let note = SignedNote::of_seal(text, &checkpoint.origin, seal)
+                    .ok_or_else(|| Error::invalid("half a signature"))?;
+                Ok((checkpoint, note))
+            }
+        }
     }
 
     /// A key signs from the entry that names it up to the entry that names the next, which it

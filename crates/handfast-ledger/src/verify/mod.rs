@@ -8,6 +8,7 @@ mod chain;
 mod report;
 mod segments;
 mod tiles;
+mod window;
 
 pub use report::{Problem, Report, Verdict};
 
@@ -45,6 +46,14 @@ impl VerifyOptions {
     }
 }
 
+/// How a checkpoint in a segment is written.
+pub(crate) enum Signature {
+    /// A signed note.
+    Note(Vec<u8>),
+    /// Key id and signature; the text is that of the tree as it was.
+    Seal(Vec<u8>),
+}
+
 /// What is gathered while a log is verified.
 pub(crate) struct Verifier<'a> {
     pub(crate) log: &'a LogReader,
@@ -56,10 +65,12 @@ pub(crate) struct Verifier<'a> {
     pub(crate) rotations: Vec<(u64, String)>,
     /// The key of the first `log.start`.
     pub(crate) first_key: Option<String>,
+    /// Whether the newest `log.start` says that every event is signed with its write.
+    pub(crate) strict: bool,
     /// The first event that is kept, by the log's own word.
     pub(crate) kept_from: u64,
-    /// Checkpoints in the segments: size and note.
-    pub(crate) checkpoints: Vec<(u64, Vec<u8>)>,
+    /// Checkpoints in the segments: size, and note or seal.
+    pub(crate) checkpoints: Vec<(u64, Signature)>,
     /// Bundles that are not there.
     pub(crate) missing: Vec<u64>,
 }
@@ -93,6 +104,7 @@ pub fn verify(log: &LogReader, options: &VerifyOptions) -> Result<Report, Error>
         report,
         rotations: Vec::new(),
         first_key: None,
+        strict: false,
         kept_from: 0,
         checkpoints: Vec::new(),
         missing: Vec::new(),

@@ -1,6 +1,7 @@
 //! Reads every event once, from segments and bundles side by side.
 
-use super::Verifier;
+use super::window::Window;
+use super::{Signature, Verifier};
 use crate::error::Error;
 use crate::event::Record;
 use crate::merkle::{Hash, root};
@@ -45,7 +46,10 @@ impl Verifier<'_> {
             .map_or(0, |(size, _)| *size)
             .max(published);
         self.report.unsigned = self.tree.size().saturating_sub(covered);
-        if self.report.unsigned > 0 {
+        if self.report.unsigned > 0 && self.strict {
+            let what = "events that nobody signed, in a log of level `strict`".to_owned();
+            self.report.problem(Some(covered), what);
+        } else if self.report.unsigned > 0 {
             let text = format!(
                 "the last {} events: written, and not signed yet",
                 self.report.unsigned
@@ -113,17 +117,14 @@ impl Verifier<'_> {
         evidence: u64,
         bundle: &mut Last,
     ) -> Result<bool, Error> {
-        let bytes = self
-            .log
-            .store
-            .read(&segment::name(first))?
-            .unwrap_or_default();
-        let header = segment::read_header(&bytes)
+        let mut window = Window::open(&self.log.store, &segment::name(first))?;
+        let length = window.length;
+        let header = segment::read_header(&window.bytes)
             .filter(|(header, _)| header.frontier.size() == first && first == self.tree.size());
         let Some((header, start)) = header else {
             let unmade = is_last && first > 0 && published <= first && first == self.tree.size();
             if unmade {
-                self.report.torn += bytes.len() as u64;
+                self.report.torn += length;
             } else {
                 let what = "the header of a segment is damaged, or a segment is missing";
                 self.report
@@ -136,9 +137,10 @@ impl Verifier<'_> {
                 let what = "a segment does not continue the events before it".to_owned();
                 self.report.problem(Some(first), what);
             }
-            self.checkpoints.push((first, header.checkpoint));
+            self.checkpoints
+                .push((first, Signature::Note(header.checkpoint)));
         }
-        let scan = segment::scan(&bytes[start..], start as u64, first, |item, _| {
+        let scan = window.scan(start as u64, first, |item| {
             match item {
                 Item::Event { index, leaf } => {
                     if index < published {
@@ -147,7 +149,12 @@ impl Verifier<'_> {
                     self.take(leaf);
                 }
                 Item::Checkpoint(note) => {
-                    self.checkpoints.push((self.tree.size(), note.to_vec()));
+                    self.checkpoints
+                        .push((self.tree.size(), Signature::Note(note.to_vec())));
+                }
+                Item::Seal(seal) => {
+                    self.checkpoints
+                        .push((self.tree.size(), Signature::Seal(seal.to_vec())));
                 }
             }
             Ok(())
@@ -160,8 +167,7 @@ impl Verifier<'_> {
                 return Ok(false);
             }
             Stop::Bad { .. } => {
-                let behind = usize::try_from(scan.end).unwrap_or(bytes.len());
-                self.report.torn += (bytes.len() - behind.min(bytes.len())) as u64;
+                self.report.torn += length.saturating_sub(scan.end);
                 self.report
                     .not_checked("bytes behind the last event: a write that was cut off");
             }
@@ -227,6 +233,7 @@ impl Verifier<'_> {
             || kind.starts_with(b"key.rotate")
             || kind.starts_with(b"gap")
             || kind.starts_with(b"rollback")
+            || kind.starts_with(b"recovered")
             || kind.starts_with(b"retention.set");
         if !about_log {
             return;
@@ -238,11 +245,20 @@ impl Verifier<'_> {
             if self.first_key.is_none() {
                 self.first_key = Some(start.vkey.into_owned());
             }
+            self.strict = start.level == "strict";
             if start.level == "ordered" {
                 self.report.not_checked(
                     "the last 50 ms before a crash of the machine: the level is `ordered`",
                 );
             }
+        }
+        if self.strict
+            && let Some(recovery) = record.recovery
+            && recovery.unsigned_events.0 > 0
+        {
+            let what = "events were taken over that nobody had signed, in a log of level `strict`";
+            let first = index.saturating_sub(recovery.unsigned_events.0);
+            self.report.problem(Some(first), what.to_owned());
         }
         if let Some(rotate) = record.rotate {
             self.rotations.push((index, rotate.next_vkey.into_owned()));

@@ -9,9 +9,10 @@ use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, Record, Stop};
 use crate::level::Level;
 use crate::merkle::{Frontier, Hash};
-use crate::note::{Checkpoint, Signer};
+use crate::note::{Checkpoint, SignedNote, Signer};
 use crate::segment::{
-    BATCH_FRAME, BatchHeader, FrameKind, SegmentFile, SegmentHeader, TAIL_ROOM, push_frame,
+    BATCH_FRAME, BatchBytes, BatchHeader, FrameKind, SegmentFile, SegmentHeader, TAIL_ROOM,
+    push_frame,
 };
 use crate::store::Store;
 
@@ -31,7 +32,6 @@ pub(crate) struct Core {
     pub(crate) unsigned: u64,
     /// The last checkpoint that is on the disk with all its events.
     pub(crate) signed: Option<Signed>,
-    pub(crate) buffer: Vec<u8>,
 }
 
 /// A checkpoint that has been written and not been synced.
@@ -45,52 +45,49 @@ impl Core {
     ///
     /// # Errors
     /// `Full` before anything is written. After any other error nothing may be written again.
-    pub(crate) fn commit(&mut self, frames: &[u8], hashes: &[Hash]) -> Result<u64, Error> {
-        let needed = (BATCH_FRAME + frames.len()) as u64 + NOTE_ROOM;
+    pub(crate) fn commit(&mut self, batch: &mut BatchBytes, hashes: &[Hash]) -> Result<u64, Error> {
+        let needed = (BATCH_FRAME + batch.len()) as u64 + NOTE_ROOM;
         let is_used = self.frontier.size() > self.segment.first;
         if is_used && self.segment.offset + needed + TAIL_ROOM > self.segment_bytes {
             self.next_segment()?;
         }
         self.segment.prepare(&self.disk, needed)?;
-        self.write_batch(frames, hashes, self.level == Level::Strict)
+        self.write_batch(batch, hashes, self.level == Level::Strict)
     }
 
-    fn write_batch(&mut self, frames: &[u8], hashes: &[Hash], sign: bool) -> Result<u64, Error> {
+    fn write_batch(
+        &mut self,
+        batch: &mut BatchBytes,
+        hashes: &[Hash],
+        sign: bool,
+    ) -> Result<u64, Error> {
         let first = self.frontier.size();
         for hash in hashes {
             self.frontier.append(*hash);
         }
         let note = if sign { Some(self.note()?) } else { None };
-        let tail = note.as_ref().map_or(0, |(_, note)| note.len() + 9);
+        let seal = note.as_ref().map_or(Vec::new(), |(_, note)| note.seal());
         let header = BatchHeader {
             first,
-            count: u32::try_from(hashes.len()).unwrap_or(u32::MAX),
-            length: u32::try_from(frames.len() + tail).unwrap_or(u32::MAX),
+            count: batch.count(),
+            length: u32::try_from(batch.len()).unwrap_or(u32::MAX),
             synced: self.segment.synced,
+            seal: &seal,
         };
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.clear();
-        push_frame(&mut buffer, FrameKind::Batch, &header.to_bytes());
-        buffer.extend_from_slice(frames);
-        if let Some((_, note)) = &note {
-            push_frame(&mut buffer, FrameKind::Checkpoint, note);
-        }
-        let written = self.segment.append(&buffer);
-        self.buffer = buffer;
-        written?;
+        self.segment.append(batch.finish(&header))?;
         self.unsigned += hashes.len() as u64;
         if let Some((checkpoint, note)) = note {
             self.segment.sync(&self.disk)?;
             self.unsigned = 0;
-            self.signed = Some(self.signed_here(checkpoint, note));
+            self.signed = Some(self.signed_here(checkpoint, &note));
         }
         Ok(first)
     }
 
-    fn signed_here(&self, checkpoint: Checkpoint, note: Vec<u8>) -> Signed {
+    fn signed_here(&self, checkpoint: Checkpoint, note: &SignedNote) -> Signed {
         Signed {
             checkpoint,
-            note,
+            note: note.to_text().into_bytes(),
             place: Place {
                 segment: self.segment.first,
                 offset: self.segment.offset,
@@ -100,7 +97,7 @@ impl Core {
     }
 
     /// A signed checkpoint of the tree as it is.
-    fn note(&self) -> Result<(Checkpoint, Vec<u8>), Error> {
+    fn note(&self) -> Result<(Checkpoint, SignedNote), Error> {
         let checkpoint = Checkpoint {
             origin: self.origin.clone(),
             size: self.frontier.size(),
@@ -109,7 +106,7 @@ impl Core {
         let note = checkpoint
             .sign(&*self.signer)
             .map_err(|error| Error::new(ErrorKind::Key, error.to_string()))?;
-        Ok((checkpoint, note.to_text().into_bytes()))
+        Ok((checkpoint, note))
     }
 
     /// Signs what has been written since the last checkpoint; the caller syncs without the lock.
@@ -119,16 +116,13 @@ impl Core {
         }
         let (checkpoint, note) = self.note()?;
         self.segment.prepare(&self.disk, NOTE_ROOM)?;
-        let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.clear();
-        push_frame(&mut buffer, FrameKind::Checkpoint, &note);
-        let written = self.segment.append(&buffer);
-        self.buffer = buffer;
-        written?;
+        let mut frame = Vec::new();
+        push_frame(&mut frame, FrameKind::Checkpoint, note.to_text().as_bytes());
+        self.segment.append(&frame)?;
         self.unsigned = 0;
         Ok(Some(PendingSync {
             file: Arc::clone(&self.segment.file),
-            signed: self.signed_here(checkpoint, note),
+            signed: self.signed_here(checkpoint, &note),
         }))
     }
 
@@ -169,7 +163,7 @@ impl Core {
         self.settle()?;
         let checkpoint = match &self.signed {
             Some(signed) if signed.checkpoint.size == self.frontier.size() => signed.note.clone(),
-            _ => self.note()?.1,
+            _ => self.note()?.1.to_text().into_bytes(),
         };
         let header = SegmentHeader {
             frontier: self.frontier.clone(),
@@ -186,9 +180,7 @@ impl Core {
             reason: Cow::Borrowed("no-space"),
         });
         let leaf = record.to_leaf()?;
-        let mut frames = Vec::new();
-        push_frame(&mut frames, FrameKind::Event, &leaf);
-        self.write_batch(&frames, &[Hash::leaf(&leaf)], true)?;
+        self.write_batch(&mut BatchBytes::of(&leaf), &[Hash::leaf(&leaf)], true)?;
         Ok(())
     }
 }

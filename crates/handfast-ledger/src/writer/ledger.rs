@@ -8,19 +8,21 @@ use std::time::Duration;
 use super::core::Core;
 use super::keeper::Keeper;
 use super::publish::Publisher;
-use super::queue::{Queue, Woken};
+use super::queue::{Filled, Made, Queue, Woken};
 use crate::disk::Disk;
 use crate::error::{Error, ErrorKind};
-use crate::event::{EventKind, MAX_EVENT, Record, Stop};
+use crate::event::{EventKind, Record, Stop};
 use crate::level::Level;
 use crate::lock::WriterLock;
-use crate::merkle::Hash;
 use crate::note::{KeyDir, Signer};
-use crate::segment::{FrameKind, push_frame};
+use crate::segment::BatchBytes;
 use crate::store::Store;
 
 /// A batch is committed before it grows beyond this; who comes then waits for it first.
 const MOST_BATCH: usize = 1024 * 1024;
+
+/// What one call may bring; so much memory is kept for the next.
+const MOST_CALL: usize = 4 * MOST_BATCH;
 
 /// How a log is opened for writing.
 #[derive(Default)]
@@ -278,35 +280,34 @@ impl Shared {
     fn append<T: AsRef<[u8]>>(&self, leaves: &[T]) -> Result<u64, Error> {
         self.check()?;
         // Hashes and checksums are made before the lock, by every caller for itself.
-        let mut frames =
-            Vec::with_capacity(leaves.iter().map(|leaf| leaf.as_ref().len() + 9).sum());
-        let mut hashes = Vec::with_capacity(leaves.len());
-        for leaf in leaves {
-            let leaf = leaf.as_ref();
-            if leaf.is_empty() || leaves.is_empty() {
-                return Err(Error::invalid("an empty event"));
+        let made = match leaves {
+            [] => return Err(Error::invalid("no events")),
+            [leaf] => Brought::One(leaf.as_ref(), Made::of(leaf.as_ref())?),
+            _ => {
+                let mut filled = hold(&self.queue).spare();
+                for leaf in leaves {
+                    let made = Made::of(leaf.as_ref())?;
+                    filled.push(leaf.as_ref(), made);
+                    if filled.bytes.len() > MOST_CALL {
+                        return Err(Error::invalid("more events than fit into one write"));
+                    }
+                }
+                Brought::Several(filled)
             }
-            if leaf.len() > MAX_EVENT {
-                return Err(Error::new(
-                    ErrorKind::TooLarge,
-                    format!(
-                        "the event has {} bytes, {MAX_EVENT} are possible",
-                        leaf.len()
-                    ),
-                ));
-            }
-            push_frame(&mut frames, FrameKind::Event, leaf);
-            hashes.push(Hash::leaf(leaf));
-        }
-        if hashes.is_empty() || frames.len() > 4 * MOST_BATCH {
-            return Err(Error::invalid("no events, or more than fit into one write"));
-        }
+        };
+        self.enqueue(made)
+    }
+
+    fn enqueue(&self, mut brought: Brought<'_>) -> Result<u64, Error> {
         let (batch, position, leads) = loop {
             let mut queue = hold(&self.queue);
-            if queue.hashes.is_empty() || queue.frames.len() + frames.len() <= MOST_BATCH {
-                let position = queue.hashes.len() as u64;
-                queue.frames.extend_from_slice(&frames);
-                queue.hashes.extend_from_slice(&hashes);
+            let filled = &mut queue.filled;
+            if filled.is_empty() || filled.bytes.len() + brought.len() <= MOST_BATCH {
+                let position = filled.hashes.len() as u64;
+                match &mut brought {
+                    Brought::One(leaf, made) => filled.push(leaf, *made),
+                    Brought::Several(several) => filled.append(several),
+                }
                 let leads = !std::mem::replace(&mut queue.led, true);
                 break (Arc::clone(&queue.batch), position, leads);
             }
@@ -334,14 +335,14 @@ impl Shared {
     /// Commits the open batch for everybody in it.
     fn lead(&self) {
         let mut core = hold(&self.core);
-        let taken = hold(&self.queue).take(Vec::new(), Vec::new());
+        let mut taken = hold(&self.queue).take();
         let outcome = self
             .check()
-            .and_then(|()| core.commit(&taken.frames, &taken.hashes))
+            .and_then(|()| core.commit(&mut taken.filled.bytes, &taken.filled.hashes))
             .map_err(|error| self.refuse(&mut core, error));
         drop(core);
         taken.batch.finish(outcome);
-        hold(&self.queue).hand_over();
+        hold(&self.queue).hand_over(taken.filled, MOST_CALL);
         self.bell.ring();
     }
 
@@ -358,5 +359,21 @@ impl Shared {
             }
         }
         self.poison(&error)
+    }
+}
+
+/// What a caller brings.
+enum Brought<'a> {
+    One(&'a [u8], Made),
+    Several(Filled),
+}
+
+impl Brought<'_> {
+    /// Bytes that it adds to a batch.
+    fn len(&self) -> usize {
+        match self {
+            Self::One(leaf, _) => BatchBytes::taken_by(leaf.len()),
+            Self::Several(filled) => filled.bytes.len(),
+        }
     }
 }

@@ -9,6 +9,8 @@
 
 mod core;
 mod create;
+#[cfg(test)]
+mod forged;
 mod keeper;
 mod ledger;
 mod open;

@@ -51,6 +51,7 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
     let found = recover(
         &store,
         &Known {
+            level: config.level,
             origin: &config.origin,
             keys: &keys,
             published: published.as_ref().map(|(checkpoint, _)| checkpoint),
@@ -108,7 +109,6 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
             frontier: found.frontier.clone(),
             unsigned: found.unsigned,
             signed: found.signed.clone(),
-            buffer: Vec::new(),
         }),
         queue: Mutex::default(),
         publisher: Mutex::new(publisher),

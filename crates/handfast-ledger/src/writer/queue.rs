@@ -5,14 +5,18 @@ use std::sync::{Arc, OnceLock};
 
 use rustix::thread::futex;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::event::MAX_EVENT;
 use crate::merkle::Hash;
+use crate::segment::{BatchBytes, Checked};
 
 // 0 is a batch that is filling or on its way.
 /// One of those who wait is to commit the batch.
 const ORPHAN: u32 = 1;
 const LED: u32 = 2;
 const DONE: u32 = 3;
+/// Beside the others: somebody sleeps, so that a call to wake them is not in vain.
+const SLEEPERS: u32 = 4;
 
 /// What everybody who waits for the same batch shares: one word that the kernel watches, so that
 /// one call wakes them all.
@@ -33,43 +37,104 @@ impl Batch {
     pub(crate) fn wait(&self) -> Woken {
         loop {
             let state = self.state.load(Ordering::Acquire);
-            if state == DONE {
-                return Woken::Done(self.outcome());
-            }
-            let leads = state == ORPHAN
-                && self
-                    .state
-                    .compare_exchange(ORPHAN, LED, Ordering::AcqRel, Ordering::Acquire)
-                    .is_ok();
-            if leads {
-                return Woken::Lead;
-            }
-            if state != ORPHAN {
-                // Returns at once if the word has changed; signals and strays are harmless.
-                let _woken = futex::wait(&self.state, futex::Flags::PRIVATE, state, None);
+            let becomes = |next: u32| {
+                self.state
+                    .compare_exchange(state, next, Ordering::AcqRel, Ordering::Acquire)
+                    .is_ok()
+            };
+            match state & !SLEEPERS {
+                DONE => return Woken::Done(self.outcome()),
+                ORPHAN => {
+                    if becomes(LED | state & SLEEPERS) {
+                        return Woken::Lead;
+                    }
+                }
+                _ => {
+                    if state & SLEEPERS != 0 || becomes(state | SLEEPERS) {
+                        // Returns at once if the word has changed; signals and strays are
+                        // harmless.
+                        let asleep = state | SLEEPERS;
+                        let _woken = futex::wait(&self.state, futex::Flags::PRIVATE, asleep, None);
+                    }
+                }
             }
         }
     }
 
     /// The outcome, once it is done.
     pub(crate) fn outcome(&self) -> Result<u64, Error> {
-        self.outcome.get().cloned().unwrap_or_else(|| {
-            Err(Error::new(
-                crate::ErrorKind::Poisoned,
-                "the batch was given up",
-            ))
-        })
+        self.outcome
+            .get()
+            .cloned()
+            .unwrap_or_else(|| Err(Error::new(ErrorKind::Poisoned, "the batch was given up")))
     }
 
     pub(crate) fn finish(&self, outcome: Result<u64, Error>) {
         drop(self.outcome.set(outcome));
-        self.state.store(DONE, Ordering::Release);
-        let _woken = futex::wake(&self.state, futex::Flags::PRIVATE, i32::MAX as u32);
+        if self.state.swap(DONE, Ordering::AcqRel) & SLEEPERS != 0 {
+            let _woken = futex::wake(&self.state, futex::Flags::PRIVATE, i32::MAX as u32);
+        }
     }
 
+    /// Who is in it and does not sleep yet sees the mark, and needs no call.
     fn orphan(&self) {
-        self.state.store(ORPHAN, Ordering::Release);
-        let _woken = futex::wake(&self.state, futex::Flags::PRIVATE, 1);
+        if self.state.fetch_or(ORPHAN, Ordering::AcqRel) & SLEEPERS != 0 {
+            let _woken = futex::wake(&self.state, futex::Flags::PRIVATE, 1);
+        }
+    }
+}
+
+/// What is made of an event before it is in line.
+#[derive(Clone, Copy)]
+pub(crate) struct Made {
+    hash: Hash,
+    checked: Checked,
+}
+
+impl Made {
+    pub(crate) fn of(leaf: &[u8]) -> Result<Self, Error> {
+        if leaf.is_empty() {
+            return Err(Error::invalid("an empty event"));
+        }
+        if leaf.len() > MAX_EVENT {
+            let detail = format!(
+                "the event has {} bytes, {MAX_EVENT} are possible",
+                leaf.len()
+            );
+            return Err(Error::new(ErrorKind::TooLarge, detail));
+        }
+        Ok(Self {
+            hash: Hash::leaf(leaf),
+            checked: Checked::event(leaf),
+        })
+    }
+}
+
+/// Events in a row, and their hashes.
+#[derive(Debug, Default)]
+pub(crate) struct Filled {
+    pub(crate) bytes: BatchBytes,
+    pub(crate) hashes: Vec<Hash>,
+}
+
+impl Filled {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    pub(crate) fn push(&mut self, leaf: &[u8], made: Made) {
+        self.bytes.push(leaf, made.checked);
+        self.hashes.push(made.hash);
+    }
+
+    /// Takes over the events of another.
+    pub(crate) fn append(&mut self, other: &mut Self) {
+        if self.is_empty() {
+            std::mem::swap(self, other);
+        } else {
+            self.bytes.append(&other.bytes);
+            self.hashes.append(&mut other.hashes);
+        }
     }
 }
 
@@ -77,27 +142,42 @@ impl Batch {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) batch: Arc<Batch>,
-    pub(crate) frames: Vec<u8>,
-    pub(crate) hashes: Vec<Hash>,
+    pub(crate) filled: Filled,
     /// Whether somebody commits, or is about to.
     pub(crate) led: bool,
+    /// The memory of the batch before, for the next.
+    spare: Option<Filled>,
+}
+
+/// A batch that somebody commits.
+pub(crate) struct Taken {
+    pub(crate) batch: Arc<Batch>,
+    pub(crate) filled: Filled,
 }
 
 impl Queue {
-    /// The filled batch; an empty one takes its place. Buffers go round.
-    pub(crate) fn take(&mut self, frames: Vec<u8>, hashes: Vec<Hash>) -> Self {
-        let fresh = Self {
-            batch: Arc::default(),
-            frames,
-            hashes,
-            led: true,
-        };
-        std::mem::replace(self, fresh)
+    /// Empty, with the memory of an earlier batch if there is one.
+    pub(crate) fn spare(&mut self) -> Filled {
+        self.spare.take().unwrap_or_default()
     }
 
-    /// Whoever committed is done: the next in line takes over, if there is one.
-    pub(crate) fn hand_over(&mut self) {
-        if self.hashes.is_empty() {
+    /// The filled batch; an empty one takes its place.
+    pub(crate) fn take(&mut self) -> Taken {
+        self.led = true;
+        let empty = self.spare();
+        Taken {
+            batch: std::mem::take(&mut self.batch),
+            filled: std::mem::replace(&mut self.filled, empty),
+        }
+    }
+
+    /// Whoever committed is done: the next in line takes over, if there is one. Memory goes round,
+    /// up to so many bytes.
+    pub(crate) fn hand_over(&mut self, mut filled: Filled, most: usize) {
+        filled.bytes.clear(most);
+        filled.hashes.clear();
+        self.spare = Some(filled);
+        if self.filled.is_empty() {
             self.led = false;
         } else {
             self.batch.orphan();

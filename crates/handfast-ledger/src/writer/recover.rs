@@ -7,6 +7,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, Record};
+use crate::level::Level;
 use crate::merkle::{Frontier, Hash};
 use crate::note::{Checkpoint, SignedNote, VerifierKey};
 use crate::segment::{self, Item, Scan, Stop};
@@ -49,6 +50,7 @@ pub(crate) struct Recovered {
 
 /// What is known before the segments are read.
 pub(crate) struct Known<'a> {
+    pub(crate) level: Level,
     pub(crate) origin: &'a str,
     pub(crate) keys: &'a [VerifierKey],
     pub(crate) published: Option<&'a Checkpoint>,
@@ -265,6 +267,25 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// A seal is of the tree as it is; whether it is good is asked of the last one.
+    fn meet_seal(&mut self, seal: &[u8], place: Place) -> Result<(), Error> {
+        let size = self.frontier.size();
+        let checkpoint = Checkpoint {
+            origin: self.known.origin.to_owned(),
+            size,
+            root: self.frontier.root(),
+        };
+        let note = SignedNote::of_seal(checkpoint.to_text(), self.known.origin, seal)
+            .ok_or_else(|| Error::corrupt(size, "a batch with half a signature"))?;
+        self.signed = Some(Signed {
+            checkpoint,
+            note: note.to_text().into_bytes(),
+            place,
+            frontier: self.frontier.clone(),
+        });
+        Ok(())
+    }
+
     fn take(&mut self, leaf: &[u8]) -> Result<(), Error> {
         self.frontier.append(Hash::leaf(leaf));
         if let Some(published) = self.known.published
@@ -311,6 +332,7 @@ impl<'a> Walk<'a> {
                     arrived = Some(place);
                 }
                 Item::Checkpoint(note) => self.meet(note, place)?,
+                Item::Seal(seal) => self.meet_seal(seal, place)?,
             }
             // Only behind a whole batch: publication starts there.
             if let Some(place) = arrived.take() {
@@ -371,6 +393,13 @@ impl<'a> Walk<'a> {
             .map(|signed| signed.checkpoint.size)
             .or(self.known.published.map(|published| published.size))
             .unwrap_or(0);
+        // At `strict` a batch is sealed in the write that brings it: these are somebody else's.
+        if self.known.level == Level::Strict && self.frontier.size() > covered {
+            return Err(Error::corrupt(
+                covered,
+                "events that nobody signed, in a log of level `strict`",
+            ));
+        }
         Ok(Recovered {
             end: Place {
                 segment: from.segment,

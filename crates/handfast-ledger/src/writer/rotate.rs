@@ -32,9 +32,8 @@ impl Ledger {
             next_vkey: next.public().to_string().into(),
         });
         let leaf = record.to_leaf()?;
-        let mut frames = Vec::new();
-        crate::segment::push_frame(&mut frames, crate::segment::FrameKind::Event, &leaf);
-        if let Err(error) = core.commit(&frames, &[crate::merkle::Hash::leaf(&leaf)]) {
+        let mut batch = crate::segment::BatchBytes::of(&leaf);
+        if let Err(error) = core.commit(&mut batch, &[crate::merkle::Hash::leaf(&leaf)]) {
             return Err(shared.poison(&error));
         }
         finish(shared, keydir, core, next)

@@ -12,10 +12,10 @@ use crate::{Level, LogReader, Verdict, VerifyOptions, verify};
 
 const LEVELS: [Level; 2] = [Level::Strict, Level::Ordered];
 
-struct Scratch(PathBuf);
+pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!(
             "handfast-writer-{}-{}-{:?}",
@@ -31,7 +31,7 @@ impl Scratch {
         Self(path)
     }
 
-    fn log(&self) -> PathBuf {
+    pub(super) fn log(&self) -> PathBuf {
         self.0.join("log")
     }
 }
@@ -42,16 +42,16 @@ impl Drop for Scratch {
     }
 }
 
-fn leaf(number: u64) -> Vec<u8> {
+pub(super) fn leaf(number: u64) -> Vec<u8> {
     format!("{{\"v\":1,\"type\":\"read\",\"phase\":\"single\",\"t_wall\":\"2026-01-01T00:00:00.000000000Z\",\"t_mono_ns\":\"{number}\"}}").into_bytes()
 }
 
-fn make(dir: &Path, level: Level) -> Ledger {
+pub(super) fn make(dir: &Path, level: Level) -> Ledger {
     CreateOptions::new().level(level).create(dir).unwrap();
     open(dir).unwrap()
 }
 
-fn open(dir: &Path) -> Result<Ledger, crate::Error> {
+pub(super) fn open(dir: &Path) -> Result<Ledger, crate::Error> {
     // Never by itself: tests decide what has been published.
     Ledger::open(
         dir,
@@ -65,7 +65,7 @@ fn die(ledger: Ledger) {
     drop(ledger);
 }
 
-fn segment(dir: &Path) -> PathBuf {
+pub(super) fn segment(dir: &Path) -> PathBuf {
     let mut names: Vec<_> = std::fs::read_dir(dir.join("segments"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -74,7 +74,7 @@ fn segment(dir: &Path) -> PathBuf {
     names.pop().unwrap()
 }
 
-fn events(dir: &Path) -> Vec<Vec<u8>> {
+pub(super) fn events(dir: &Path) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     LogReader::open(dir)
         .unwrap()
@@ -90,7 +90,7 @@ fn kind_at(dir: &Path, index: usize) -> EventKind {
     Record::parse(&events(dir)[index]).unwrap().kind
 }
 
-fn verdict(dir: &Path) -> Verdict {
+pub(super) fn verdict(dir: &Path) -> Verdict {
     let log = LogReader::open(dir).unwrap();
     verify(&log, &VerifyOptions::new()).unwrap().verdict()
 }

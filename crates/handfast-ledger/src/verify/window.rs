@@ -1,0 +1,88 @@
+//! A segment, a piece at a time: the same memory for all of it, and no more than is needed.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use crate::error::Error;
+use crate::segment::{self, Item, Scan};
+use crate::store::Store;
+
+/// Several batches of a log at work.
+const PIECE: usize = 4 * 1024 * 1024;
+
+/// A piece of a segment.
+pub(super) struct Window {
+    file: Option<File>,
+    /// Of the whole segment.
+    pub(super) length: u64,
+    pub(super) bytes: Vec<u8>,
+    /// Where the piece begins.
+    at: u64,
+}
+
+impl Window {
+    /// The first piece. A segment that is not there is empty.
+    pub(super) fn open(store: &Store, name: &str) -> Result<Self, Error> {
+        let file = store.open_read(name)?;
+        let length = match &file {
+            Some(file) => file
+                .metadata()
+                .map_err(|error| Error::os("looking at a segment", error))?
+                .len(),
+            None => 0,
+        };
+        let mut window = Self {
+            file,
+            length,
+            bytes: Vec::new(),
+            at: 0,
+        };
+        window.read(0, PIECE)?;
+        Ok(window)
+    }
+
+    /// Makes this the piece from an offset on, of so many bytes or up to the end.
+    fn read(&mut self, at: u64, wanted: usize) -> Result<(), Error> {
+        let rest = usize::try_from(self.length.saturating_sub(at)).unwrap_or(usize::MAX);
+        self.bytes.resize(wanted.min(rest), 0);
+        self.at = at;
+        if let Some(file) = &self.file {
+            file.read_exact_at(&mut self.bytes, at)
+                .map_err(|error| Error::os("reading a segment", error))?;
+        }
+        Ok(())
+    }
+
+    fn is_last(&self) -> bool {
+        self.at + self.bytes.len() as u64 >= self.length
+    }
+
+    /// As [`segment::scan`] over everything from an offset on.
+    ///
+    /// What a piece ends with may be cut off there only. It is looked at again as the beginning of
+    /// the next piece, and if that brings nothing, of one twice as long, up to the end.
+    pub(super) fn scan(
+        &mut self,
+        from: u64,
+        first: u64,
+        mut visit: impl FnMut(Item<'_>) -> Result<(), Error>,
+    ) -> Result<Scan, Error> {
+        let (mut offset, mut next, mut synced) = (from, first, 0);
+        loop {
+            let skip = usize::try_from(offset - self.at).unwrap_or(usize::MAX);
+            let bytes = self.bytes.get(skip..).unwrap_or(&[]);
+            let scan = segment::scan(bytes, offset, next, |item, _| visit(item))?;
+            synced = scan.synced.max(synced);
+            if self.is_last() {
+                return Ok(Scan { synced, ..scan });
+            }
+            let wanted = if scan.end > self.at {
+                PIECE
+            } else {
+                self.bytes.len().saturating_mul(2)
+            };
+            (offset, next) = (scan.end, scan.next);
+            self.read(offset, wanted)?;
+        }
+    }
+}
