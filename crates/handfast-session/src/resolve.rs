@@ -3,7 +3,7 @@
 //! This only ever produces another path. The layer below still refuses every link, so whatever
 //! happens between reading a link and using the path, nothing is followed that was not decided on.
 
-use handfast::{ErrorKind, Limits, Name, RelPath};
+use handfast::{ErrorKind, Limits, Links, Name, RelPath};
 
 use crate::error::{Error, Reason};
 use crate::mount::MountTable;
@@ -21,10 +21,11 @@ enum Step {
 /// none to begin with, or links are not followed here.
 ///
 /// # Security
-/// A path that a link leads to lies in the mount of the link: where another directory is mounted
-/// over it, it is not there.
+/// A path that a link leads to lies in the mount of the link, where another directory is not
+/// mounted over it; or in another mount, if the link names that one's directory of the host. What
+/// it leads to is decided on by the rules of the mount it lies in.
 pub(crate) fn settle<'a>(
-    mounts: &MountTable,
+    mounts: &'a MountTable,
     place: Place<'a>,
     last: Last,
     access: Access,
@@ -40,6 +41,7 @@ pub(crate) fn settle<'a>(
         .collect();
     // Names that were looked at and are no links: `..` after them is their parent by name too.
     let mut at = Vec::new();
+    let mut mount = place.mount;
     let mut links = 0;
     let mut must_be_dir = place.path.must_be_dir();
     let mut through_link = place.through_link;
@@ -56,7 +58,7 @@ pub(crate) fn settle<'a>(
             break;
         }
         let here = path_of(&at, Some(&name))?;
-        let is_link = match place.mount.layer.symlink_metadata(&here) {
+        let is_link = match mount.layer.symlink_metadata(&here) {
             Ok(status) => status.is_symlink(),
             Err(error) if error.kind() == ErrorKind::Io => return Err(error),
             // The operation itself names what is missing or in the way.
@@ -66,13 +68,17 @@ pub(crate) fn settle<'a>(
             at.push(name);
             continue;
         }
+        if mount.links != Links::Beneath {
+            let why = "a link leads to a mount where links are not followed";
+            return Err(Error::new(ErrorKind::Link, why));
+        }
         links += 1;
         if links > MAX_LINKS {
             return Err(Error::new(ErrorKind::Link, "too many links, or a loop"));
         }
         // The link stands under a name of its own, and may be protected by it.
         let link = Place {
-            mount: place.mount,
+            mount,
             path: here,
             through_link: false,
         };
@@ -80,11 +86,14 @@ pub(crate) fn settle<'a>(
             return Err(covered());
         }
         decide(&link, access, Shape::MaybeDir)?;
-        let text = place.mount.layer.read_link(&link.path)?;
+        let text = mount.layer.read_link(&link.path)?;
         let mut target = text.as_slice();
         if target.first() == Some(&b'/') {
-            // An absolute target in the mount's own directory is taken from its top.
-            target = place.mount.below_host(target).ok_or_else(escape)?;
+            // An absolute target in a mount's directory is taken from its top.
+            (mount, target) = std::iter::once(mount)
+                .chain(mounts.iter())
+                .find_map(|mount| Some((mount, mount.below_host(target)?)))
+                .ok_or_else(escape)?;
             at.clear();
         }
         if pending.is_empty() {
@@ -108,11 +117,11 @@ pub(crate) fn settle<'a>(
         text.push(b'/');
         path = RelPath::clean_with(text, &LIMITS)?;
     }
-    if !mounts.shows(place.mount, &path) {
+    if !mounts.shows(mount, &path) {
         return Err(covered());
     }
     Ok(Some(Place {
-        mount: place.mount,
+        mount,
         path,
         through_link,
     }))
@@ -130,7 +139,7 @@ fn path_of(at: &[Name], name: Option<&Name>) -> Result<RelPath, Error> {
 }
 
 fn escape() -> Error {
-    Error::new(ErrorKind::Escape, "a link leads outside the mount")
+    Error::new(ErrorKind::Escape, "a link leads outside the mounts")
 }
 
 fn covered() -> Error {

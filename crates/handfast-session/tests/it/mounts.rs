@@ -207,3 +207,51 @@ fn a_directory_that_is_open_is_mounted_whatever_its_name_leads_to() {
     let made = scratch.catalogue().create("s", &lasting);
     assert_eq!(kind(made), ErrorKind::Invalid);
 }
+
+#[test]
+fn a_link_that_names_another_mounts_directory_leads_there_under_its_rules() {
+    let scratch = Scratch::new();
+    scratch
+        .file("other/f", "other")
+        .file("other/secret", "s")
+        .file("closed/f", "closed")
+        .link("f", "closed/again")
+        .dir("data");
+    let own = |rest: &str| scratch.at(rest);
+    scratch
+        .link(own("other/f"), "data/to-file")
+        .link(own("other"), "data/to-dir")
+        .link(own("other/secret"), "data/to-secret")
+        .link(own("closed/f"), "data/to-closed")
+        .link(own("closed/again"), "data/to-link")
+        .link(own("outside-of-all"), "data/out")
+        .link(own("other/../../outside/secret"), "data/climbs");
+    let protect = handfast_session::Protect {
+        deny: vec!["secret".to_owned()],
+        ..Default::default()
+    };
+    let closed = MountSpec::new(own("closed"), v("/closed"))
+        .mode(Mode::ReadOnly)
+        .links(handfast::Links::Refuse);
+    let session = Session::new(
+        &SessionSpec::new()
+            .mount(rw(own("data"), "/data"))
+            .mount(rw(own("other"), "/other").protect(protect))
+            .mount(closed),
+    )
+    .unwrap();
+    assert_eq!(session.read("/data/to-file").unwrap(), b"other");
+    assert_eq!(session.read("/data/to-dir/f").unwrap(), b"other");
+    session.write("/data/to-dir/new", "n").unwrap();
+    assert_eq!(scratch.read("other/new"), "n");
+    let read = |path: &str| kind(session.read(path));
+    assert_eq!(read("/data/to-secret"), ErrorKind::Denied);
+    assert_eq!(read("/data/to-dir/secret"), ErrorKind::Denied);
+    assert_eq!(session.read("/data/to-closed").unwrap(), b"closed");
+    let refused = session.write("/data/to-closed", "x");
+    assert_eq!(kind(refused), ErrorKind::Denied, "read-only there");
+    assert_eq!(read("/data/to-link"), ErrorKind::Link, "no links there");
+    assert_eq!(read("/data/out"), ErrorKind::Escape);
+    assert_eq!(read("/data/climbs"), ErrorKind::Escape);
+    assert_eq!(scratch.read("closed/f"), "closed");
+}

@@ -100,6 +100,14 @@ fn with_roots(scratch: &Scratch, roots: Value) -> Mcp {
     server
 }
 
+fn with_dirs(scratch: &Scratch, dirs: &[std::path::PathBuf]) -> Mcp {
+    let mut command = command(scratch, &["--no-log"]);
+    command.args(dirs);
+    let mut server = Mcp::spawn(command);
+    server.initialize(json!({}));
+    server
+}
+
 #[test]
 fn roots_may_only_narrow() {
     let scratch = Scratch::new();
@@ -142,6 +150,26 @@ fn roots_may_only_narrow() {
         let refusal = server.refusal("read_text_file", json!({"path": outside}));
         assert!(refusal.starts_with("Access denied - "), "{refusal}");
     }
+    // Nor by a link into another directory that the operator grants and the client does not want.
+    let beside = scratch.path.join("beside");
+    std::fs::create_dir(&beside).unwrap();
+    std::fs::write(beside.join("c"), "granted").unwrap();
+    scratch.link(beside.join("c"), "sub/over");
+    let mut command = command(&scratch, &["--no-log"]);
+    command.args([scratch.inside(), beside.clone()]);
+    let mut both = Mcp::spawn(command);
+    both.initialize(json!({"roots": {}}));
+    let id = both.receive()["id"].clone();
+    let sub = uri(&format!("{inside}/sub"));
+    both.send(&json!({"jsonrpc": "2.0", "id": id, "result": {"roots": sub}}).to_string());
+    let refusal = both.refusal("read_text_file", json!({"path": "over"}));
+    assert!(refusal.starts_with("Access denied - "), "{refusal}");
+    both.finish();
+    let mut wide = with_dirs(&scratch, &[scratch.inside(), beside]);
+    assert_eq!(
+        wide.text("read_text_file", json!({"path": "sub/over"})),
+        "granted"
+    );
     // A second answer may widen again, up to what the operator granted.
     server.notify("notifications/roots/list_changed");
     let id = server.receive()["id"].clone();
