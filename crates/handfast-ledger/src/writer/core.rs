@@ -71,7 +71,7 @@ impl Core {
             first,
             count: batch.count(),
             length: u32::try_from(batch.len()).unwrap_or(u32::MAX),
-            synced: self.segment.synced,
+            unsynced: self.segment.offset - self.segment.synced,
             seal: &seal,
         };
         self.segment.append(batch.finish(&header))?;
