@@ -15,6 +15,9 @@ pub(crate) struct Disk {
     pub(crate) fail_sync: AtomicBool,
     #[cfg(test)]
     pub(crate) full: AtomicBool,
+    /// Milliseconds that a sync takes.
+    #[cfg(test)]
+    pub(crate) slow_sync: std::sync::atomic::AtomicU64,
 }
 
 impl Disk {
@@ -28,6 +31,10 @@ impl Disk {
                 std::io::Error::from_raw_os_error(5),
             ));
         }
+        #[cfg(test)]
+        std::thread::sleep(std::time::Duration::from_millis(
+            self.slow_sync.load(Ordering::Relaxed),
+        ));
         rustix::fs::fdatasync(file).map_err(|error| Error::os("syncing the log", error))
     }
 

@@ -109,12 +109,12 @@ mod tests {
                     first: 7,
                     count: batch.count(),
                     length: u32::try_from(batch.len()).unwrap(),
-                    synced: 5,
+                    unsynced: 5,
                     seal: &seal,
                 };
                 let bytes = batch.finish(&header).to_vec();
                 let mut found = Vec::new();
-                let result = scan(&bytes, 0, 7, |item, _| {
+                let result = scan(&bytes, 10, 7, |item, _| {
                     found.push(match item {
                         Item::Event { leaf, .. } => leaf.to_vec(),
                         Item::Seal(seal) => seal.to_vec(),

@@ -51,9 +51,9 @@ pub(crate) struct BatchHeader<'a> {
     pub(crate) count: u32,
     /// Bytes of the batch after this frame.
     pub(crate) length: u32,
-    /// Up to where this segment was known to be on the disk when the batch was written. What is
-    /// damaged before that was not torn by a crash.
-    pub(crate) synced: u64,
+    /// How many bytes before this frame were not known to be on the disk when it was written. What
+    /// is damaged before those was not torn by a crash.
+    pub(crate) unsynced: u64,
     /// Key id and signature of the checkpoint of the tree with these events; empty at `ordered`.
     /// The text is not repeated: origin, size and root follow from the log.
     pub(crate) seal: &'a [u8],
@@ -66,7 +66,7 @@ impl<'a> BatchHeader<'a> {
             self.first,
             u64::from(self.count),
             u64::from(self.length),
-            self.synced,
+            self.unsynced,
         ] {
             push_number(bytes, number);
         }
@@ -78,14 +78,21 @@ impl<'a> BatchHeader<'a> {
         let first = take_number(&mut rest)?;
         let count = u32::try_from(take_number(&mut rest)?).ok()?;
         let length = u32::try_from(take_number(&mut rest)?).ok()?;
-        let synced = take_number(&mut rest)?;
+        let unsynced = take_number(&mut rest)?;
         Some(Self {
             first,
             count,
             length,
-            synced,
+            unsynced,
             seal: rest,
         })
+    }
+}
+
+impl BatchHeader<'_> {
+    /// Up to where the segment was known to be on the disk; `at` is where this frame begins.
+    pub(crate) fn synced(&self, at: u64) -> u64 {
+        at.saturating_sub(self.unsynced)
     }
 }
 
@@ -124,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_batch_header_comes_back_and_is_short() {
-        for (first, synced) in [
+        for (first, unsynced) in [
             (0, 0),
             (127, 128),
             (70_000, 9_000_000),
@@ -135,7 +142,7 @@ mod tests {
                     first,
                     count: u32::MAX,
                     length: 0,
-                    synced,
+                    unsynced,
                     seal,
                 };
                 let mut bytes = Vec::new();

@@ -86,6 +86,8 @@ pub(crate) fn scan(
                 let Some(header) = header else {
                     break Stop::Bad { index: next };
                 };
+                // It counts although its batch may be torn.
+                synced = synced.max(header.synced(base + offset as u64));
                 match batch_end(bytes, end, header) {
                     Ok(behind) => {
                         tell_batch(bytes, end, behind, header, |item| {
@@ -93,11 +95,8 @@ pub(crate) fn scan(
                         })?;
                         offset = behind;
                         next += u64::from(header.count);
-                        synced = synced.max(header.synced);
                     }
                     Err(good) => {
-                        // What the header knew counts although its batch is torn.
-                        synced = synced.max(header.synced);
                         break Stop::Bad {
                             index: next + u64::from(good),
                         };
@@ -113,7 +112,7 @@ pub(crate) fn scan(
         stop,
         synced: synced.max(match stop {
             Stop::Clean => 0,
-            Stop::Bad { .. } => evidence_behind(bytes, offset),
+            Stop::Bad { .. } => evidence_behind(bytes, base, offset),
         }),
     })
 }
@@ -174,7 +173,7 @@ fn tell_batch(
 /// proves nothing by itself. But a batch that was written when a place was already known to be on
 /// the disk proves that the place was whole once. Events are JSON without control characters, so
 /// no name of a file can look like a header, which holds zero bytes.
-pub(crate) fn evidence_behind(bytes: &[u8], from: usize) -> u64 {
+fn evidence_behind(bytes: &[u8], base: u64, from: usize) -> u64 {
     let mut most = 0;
     let mut rest = from;
     // The kind of a batch is a byte that neither events nor empty space have.
@@ -190,7 +189,7 @@ pub(crate) fn evidence_behind(bytes: &[u8], from: usize) -> u64 {
             && let Found::Frame { payload, .. } = frame_at(bytes, offset)
             && let Some(header) = BatchHeader::parse(payload)
         {
-            most = most.max(header.synced);
+            most = most.max(header.synced(base + offset as u64));
         }
     }
     most

@@ -7,8 +7,11 @@ use crate::error::Error;
 use crate::segment::{self, Item, Scan};
 use crate::store::Store;
 
-/// Several batches of a log at work.
-const PIECE: usize = 4 * 1024 * 1024;
+/// Several batches of a log at work. In tests less than one batch, so that every one of them goes
+/// over the edge of a piece.
+const PIECE: usize = if cfg!(test) { 200 } else { 4 * 1024 * 1024 };
+/// No header of a segment is longer.
+const HEADER: usize = 256 * 1024;
 
 /// A piece of a segment.
 pub(super) struct Window {
@@ -21,7 +24,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The first piece. A segment that is not there is empty.
+    /// The piece with the header. A segment that is not there is empty.
     pub(super) fn open(store: &Store, name: &str) -> Result<Self, Error> {
         let file = store.open_read(name)?;
         let length = match &file {
@@ -37,7 +40,7 @@ impl Window {
             bytes: Vec::new(),
             at: 0,
         };
-        window.read(0, PIECE)?;
+        window.read(0, HEADER)?;
         Ok(window)
     }
 
@@ -67,11 +70,10 @@ impl Window {
         first: u64,
         mut visit: impl FnMut(Item<'_>) -> Result<(), Error>,
     ) -> Result<Scan, Error> {
-        let (mut offset, mut next, mut synced) = (from, first, 0);
+        let (mut next, mut synced) = (first, 0);
+        self.read(from, PIECE)?;
         loop {
-            let skip = usize::try_from(offset - self.at).unwrap_or(usize::MAX);
-            let bytes = self.bytes.get(skip..).unwrap_or(&[]);
-            let scan = segment::scan(bytes, offset, next, |item, _| visit(item))?;
+            let scan = segment::scan(&self.bytes, self.at, next, |item, _| visit(item))?;
             synced = scan.synced.max(synced);
             if self.is_last() {
                 return Ok(Scan { synced, ..scan });
@@ -81,8 +83,8 @@ impl Window {
             } else {
                 self.bytes.len().saturating_mul(2)
             };
-            (offset, next) = (scan.end, scan.next);
-            self.read(offset, wanted)?;
+            next = scan.next;
+            self.read(scan.end, wanted)?;
         }
     }
 }

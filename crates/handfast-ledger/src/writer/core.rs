@@ -71,7 +71,7 @@ impl Core {
             first,
             count: batch.count(),
             length: u32::try_from(batch.len()).unwrap_or(u32::MAX),
-            synced: self.segment.synced,
+            unsynced: self.segment.offset - self.segment.synced,
             seal: &seal,
         };
         self.segment.append(batch.finish(&header))?;
@@ -143,11 +143,16 @@ impl Core {
 
     /// Signs and syncs everything, holding the lock.
     pub(crate) fn settle(&mut self) -> Result<(), Error> {
-        if let Some(pending) = self.begin_sync()? {
-            self.disk.sync(&pending.file)?;
-            self.end_sync(pending);
+        match self.begin_sync()? {
+            Some(pending) => {
+                self.disk.sync(&pending.file)?;
+                self.end_sync(pending);
+                Ok(())
+            }
+            // Signed already, by a sync that may still be on its way.
+            None if self.segment.synced < self.segment.offset => self.segment.sync(&self.disk),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Finishes a segment that holds anything and begins the next.

@@ -31,7 +31,7 @@ fn events_that_nobody_signed_are_refused_at_strict_and_told_at_ordered() {
             first,
             count: 1,
             length: u32::try_from(batch.len()).unwrap(),
-            synced: offset,
+            unsynced: 0,
             seal: &seal,
         };
         let bytes = batch.finish(&header).to_vec();

@@ -95,6 +95,8 @@ pub(crate) struct Shared {
     pub(crate) keydir: Option<KeyDir>,
     pub(crate) core: Mutex<Core>,
     pub(crate) queue: Mutex<Queue>,
+    /// Held while `ordered` syncs what it has written; taken before `core`.
+    pub(crate) syncing: Mutex<()>,
     pub(crate) publisher: Mutex<Publisher>,
     /// Why nothing is written any more.
     pub(crate) poison: OnceLock<Error>,

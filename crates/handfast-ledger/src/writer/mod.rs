@@ -19,6 +19,8 @@ mod publish;
 mod queue;
 mod recover;
 mod rotate;
+#[cfg(test)]
+mod slow_disk;
 mod system;
 #[cfg(test)]
 mod tests;

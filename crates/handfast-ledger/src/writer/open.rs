@@ -111,6 +111,7 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
             signed: found.signed.clone(),
         }),
         queue: Mutex::default(),
+        syncing: Mutex::default(),
         publisher: Mutex::new(publisher),
         poison: OnceLock::new(),
         bell: super::keeper::Bell::default(),
