@@ -117,6 +117,10 @@ class Broker:
         """What the broker serves, and how strong its boundary is."""
         return self._plain("Info")
 
+    def identify(self, svid):
+        """Proves a SPIFFE id by a JWT-SVID, for this connection; gives the id."""
+        return self._plain("Identify", {"svid": svid})["spiffe_id"]
+
     def lease(self, paths, verbs, **terms):
         """Asks for a lease. Terms: ttl (seconds), purpose, task, max_opens, bind, parent (an id)."""
         terms = {key: value for key, value in terms.items() if value is not None}
@@ -124,7 +128,7 @@ class Broker:
         return Lease(self, answer["lease_id"], answer["lease"])
 
     def use(self, lease_id=None):
-        """A lease that somebody else acquired: by its id, or from $HANDFAST_LEASE."""
+        """A lease that somebody else acquired: by its id or a token, or from $HANDFAST_LEASE."""
         return Lease(self, lease_id or os.environ["HANDFAST_LEASE"], None)
 
     def list(self, prefix=""):

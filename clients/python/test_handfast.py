@@ -118,6 +118,9 @@ class Leases(unittest.TestCase):
             self.refused("Denied", lease.read, ".env")
             self.assertEqual(self.refused("Failed", lease.read, "../x").kind, "NotFound")
 
+    def test_a_broker_without_a_trust_bundle_takes_no_proof(self):
+        self.assertEqual(self.refused("Failed", self.broker.identify, "a.b.c").kind, "Unsupported")
+
     def test_a_broker_that_is_not_there(self):
         with self.assertRaises(OSError):
             handfast.Broker(os.path.join(ROOT, "no", "socket"))

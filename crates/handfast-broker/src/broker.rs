@@ -16,6 +16,7 @@ use crate::log::Scribe;
 use crate::reaper::Reaper;
 use crate::refusals::Refusals;
 use crate::rulebook::Rulebook;
+use crate::spiffe::TrustBundle;
 use crate::store::LeaseStore;
 use crate::token::TokenKey;
 
@@ -39,6 +40,8 @@ pub(crate) struct Broker {
     pub(crate) boot_id: String,
     pub(crate) tally: Tally,
     pub(crate) tokens: TokenKey,
+    /// What SPIFFE ids are checked with.
+    pub(crate) bundle: Option<TrustBundle>,
     pub(crate) refusals: Refusals,
     pub(crate) boundary: crate::boundary::Boundary,
     /// The directories above each root, by identity: what may not be granted to who is confined.

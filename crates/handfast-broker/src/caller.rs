@@ -57,6 +57,15 @@ impl Caller {
         }
     }
 
+    /// Takes note of who somebody has proved to be. What was kept for who it was before is gone:
+    /// the log shall name both.
+    pub(crate) fn identify(&mut self, id: String, until_ns: u64) {
+        let mut peer = Peer::clone(&self.peer);
+        peer.spiffe = Some((id, until_ns));
+        self.peer = Arc::new(peer);
+        (self.last, self.shown, self.plain) = (None, None, None);
+    }
+
     /// The lease behind an id, if the caller is whom it was given to.
     ///
     /// # Errors

@@ -47,6 +47,8 @@ mod refusals;
 mod restore;
 mod rulebook;
 mod server;
+#[cfg_attr(not(feature = "spiffe"), path = "spiffe_off.rs")]
+mod spiffe;
 mod start;
 mod store;
 mod sys;
@@ -67,6 +69,7 @@ pub use server::{
     INTERFACE, MetricsListener, Running, bind_socket, default_socket, listener_from_environment,
     notify_ready,
 };
+pub use spiffe::TrustBundle;
 pub use start::{Fence, ServeOptions, StartError};
 pub use store::{LeaseStore, MemoryStore, Revision, SqliteStore, StoreError};
 pub use token::{Narrowing, narrow_token};

@@ -93,6 +93,7 @@ mod tests {
             process: None,
             cgroup: None,
             exe: None,
+            spiffe: None,
         };
         let refusals = Refusals::default();
         for number in 0..100 {

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::identity::{Peer, gid_of, uid_of};
 use crate::lease::{VerbSet, hex};
+use crate::spiffe::TrustBundle;
 use crate::start::StartError;
 
 /// What is served, to whom, on which terms.
@@ -49,6 +50,7 @@ enum Is {
     Gid(u32),
     Cgroup(String),
     Exe(String),
+    Spiffe(String),
 }
 
 impl Rulebook {
@@ -111,6 +113,28 @@ impl Rulebook {
             quota: policy.quota,
             sha256: hex(&Sha256::digest(text)),
         })
+    }
+
+    /// Whether every SPIFFE id of the rules can be proved.
+    ///
+    /// # Errors
+    /// In words, for one that cannot: a rule that cannot be checked is refused.
+    pub(crate) fn check_spiffe(&self, bundle: Option<&TrustBundle>) -> Result<(), StartError> {
+        let ids = self.allow.iter().flat_map(|rule| &rule.who);
+        for is in ids {
+            let Is::Spiffe(id) = is else { continue };
+            let shown = handfast::escape(id.as_bytes());
+            let vouched = match bundle {
+                Some(bundle) => bundle.can_vouch_for(id),
+                None => Err("there is no trust bundle to check it with".to_owned()),
+            };
+            vouched.map_err(|why| {
+                StartError::Config(format!(
+                    "[[allow]] `spiffe_id` {shown}: {why}; a rule that cannot be checked is refused"
+                ))
+            })?;
+        }
+        Ok(())
     }
 
     /// The session that serves the roots. Links are refused there: the broker reads them itself,
@@ -231,9 +255,10 @@ impl Rule {
                     ));
                 }
                 Who::Exe(path) => Is::Exe(path.clone()),
+                Who::SpiffeId(id) => Is::Spiffe(id.clone()),
                 _ => {
                     return Err(StartError::Config(
-                        "[[allow]]: `spiffe_id` is not checked by this build; a rule that cannot be checked is refused".to_owned(),
+                        "[[allow]]: a condition that this build does not know; a rule that cannot be checked is refused".to_owned(),
                     ));
                 }
             });
@@ -262,6 +287,7 @@ impl Is {
         match self {
             Self::Uid(uid) => peer.uid == *uid,
             Self::Gid(gid) => peer.gid == *gid || peer.groups.contains(gid),
+            Self::Spiffe(id) => peer.spiffe_id() == Some(id),
             Self::Exe(path) => peer.exe.as_deref() == Some(path),
             Self::Cgroup(path) => peer
                 .current_cgroup()

@@ -27,6 +27,7 @@ use crate::log::{Scribe, Switch};
 use crate::reaper::Reaper;
 use crate::rulebook::Rulebook;
 use crate::server::{MetricsListener, Probe, Running};
+use crate::spiffe::TrustBundle;
 use crate::store::{LeaseStore, SqliteStore};
 
 /// How far the wall reaches.
@@ -52,6 +53,7 @@ pub struct ServeOptions {
     pub(crate) store: Option<Arc<dyn LeaseStore>>,
     pub(crate) probe: Option<Probe>,
     pub(crate) metrics: Option<MetricsListener>,
+    pub(crate) bundle: Option<TrustBundle>,
 }
 
 impl ServeOptions {
@@ -69,6 +71,7 @@ impl ServeOptions {
             store: None,
             probe: None,
             metrics: None,
+            bundle: None,
         }
     }
 
@@ -112,6 +115,13 @@ impl ServeOptions {
     #[must_use]
     pub fn store(mut self, store: Arc<dyn LeaseStore>) -> Self {
         self.store = Some(store);
+        self
+    }
+
+    /// Takes JWT-SVIDs that this bundle vouches for as proof of a SPIFFE id.
+    #[must_use]
+    pub fn trust_bundle(mut self, bundle: TrustBundle) -> Self {
+        self.bundle = Some(bundle);
         self
     }
 
@@ -159,6 +169,7 @@ impl fmt::Debug for ServeOptions {
 fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, StartError> {
     let log_dir = options.log_dir();
     let rulebook = options.rulebook;
+    rulebook.check_spiffe(options.bundle.as_ref())?;
     let state = open_or_create(&options.state)?;
     let boot_id = boot_id().map_err(|error| StartError::failed("the boot id", error))?;
     let mut hardening = Hardening::new().root(&state);
@@ -254,6 +265,7 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         boot_id,
         tally: Tally::default(),
         tokens,
+        bundle: options.bundle,
         refusals: crate::refusals::Refusals::default(),
         boundary,
         above,

@@ -12,7 +12,7 @@ use crate::sys;
 
 /// Who connected. Numbers come from the kernel with the connection; what has to be read elsewhere
 /// is thrown away if the process has ended meanwhile.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Peer {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
@@ -23,6 +23,8 @@ pub(crate) struct Peer {
     pub(crate) process: Option<Arc<Process>>,
     pub(crate) cgroup: Option<u64>,
     pub(crate) exe: Option<String>,
+    /// A SPIFFE id that it proved, and the moment of the boot clock from which that is over.
+    pub(crate) spiffe: Option<(String, u64)>,
 }
 
 impl Peer {
@@ -45,12 +47,19 @@ impl Peer {
             process: process.map(Arc::new),
             cgroup,
             exe,
+            spiffe: None,
         })
     }
 
     /// Which process it is, where that is known.
     pub(crate) fn process_ref(&self) -> Option<ProcessRef> {
         self.process.as_ref().map(|process| process.id())
+    }
+
+    /// The SPIFFE id that it proved, while the proof holds.
+    pub(crate) fn spiffe_id(&self) -> Option<&str> {
+        let (id, until_ns) = self.spiffe.as_ref()?;
+        (crate::clock::now_ns() < *until_ns).then_some(id)
     }
 
     /// Whether a pidfd that came with a message is this process.
@@ -87,6 +96,7 @@ impl Peer {
             } else {
                 "peercred".into()
             }),
+            spiffe_id: self.spiffe_id().map(|id| id.to_owned().into()),
             run_id: self
                 .process_ref()
                 .map(|id| format!("pidfs:{}", id.inode).into()),

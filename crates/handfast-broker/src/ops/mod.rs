@@ -2,6 +2,7 @@
 
 mod acquire;
 mod answer;
+mod identify;
 mod leases;
 mod look;
 mod names;

@@ -44,6 +44,7 @@ pub(super) fn dispatch(
     match method {
         "Info" => broker.info(caller),
         "Denials" => broker.denials(caller),
+        "Identify" => broker.identify(caller, &parameters(raw)?),
         "Acquire" => broker.acquire(caller, parameters(raw)?, asking.fds),
         "Export" => broker.export(caller, parameters(raw)?),
         "Renew" => broker.renew(caller, parameters(raw)?),

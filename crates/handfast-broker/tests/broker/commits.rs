@@ -3,7 +3,8 @@
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-use handfast_broker::{Acquire, Code};
+use handfast::ErrorKind;
+use handfast_broker::{Acquire, ClientError, Code};
 
 use crate::stage::{Stage, code, text};
 
@@ -165,4 +166,53 @@ fn reservations_and_files_stay_within_the_quota() {
     assert!(!stage.root("g").exists());
     client.write(&id, "g", &[b'x'; 3000], None).unwrap();
     assert_eq!(code(client.append(&id, "g", &[b'x'; 2000])), Code::Quota);
+}
+
+/// Writers that commit as fast as they can, and somebody who takes their lease away: what stands
+/// there when that is answered stands there for good.
+#[test]
+fn when_a_revocation_is_answered_no_commit_is_on_its_way() {
+    let stage = Stage::new();
+    let mut keeper = stage.client();
+    let mut committed = 0;
+    for round in 0..8 {
+        let lease = stage.lease(&mut keeper);
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let answered = std::sync::atomic::AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for writer in 0..3 {
+                let (id, stage) = (&lease.lease_id, &stage);
+                let (stop, answered) = (&stop, &answered);
+                scope.spawn(move || {
+                    let mut client = stage.client();
+                    let mut number = 0_u64;
+                    while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                        number += 1;
+                        let text = format!("{round} {writer} {number}");
+                        match client.write(id, "raced.txt", text.as_bytes(), None) {
+                            Ok(_) => {
+                                answered.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                            }
+                            Err(ClientError::Fault(fault))
+                                // Another writer's file stands there already, or it is over.
+                                if fault.kind() == Some(ErrorKind::Raced)
+                                    || fault.code() == Code::LeaseRevoked => {}
+                            Err(error) => panic!("{error}"),
+                        }
+                    }
+                });
+            }
+            crate::stage::until("commits", || {
+                answered.load(std::sync::atomic::Ordering::Relaxed) > 3
+            });
+            keeper.revoke(&lease.lease.handle).unwrap();
+            let then = text(&stage.root("raced.txt"));
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            let now = text(&stage.root("raced.txt"));
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(then, now, "changed after the revocation was answered");
+        });
+        committed += answered.load(std::sync::atomic::Ordering::Relaxed);
+    }
+    assert!(committed > 8, "{committed}");
 }

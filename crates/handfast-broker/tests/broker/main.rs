@@ -21,6 +21,7 @@ mod python;
 mod restart;
 mod roles;
 mod siege;
+mod spiffe;
 mod stage;
 mod tokens;
 mod trouble;

@@ -11,7 +11,7 @@ pub(crate) mod told;
 mod write;
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use handfast_broker::{Client, default_socket};
@@ -30,6 +30,10 @@ pub(crate) struct LeaseArgs {
     /// Talk to this broker [default: $HANDFAST_SOCKET, or below the user's runtime directory]
     #[arg(long, global = true, value_name = "PATH")]
     socket: Option<OsString>,
+
+    /// Prove a SPIFFE id first, by the JWT-SVID in this file
+    #[arg(long, global = true, value_name = "FILE")]
+    svid: Option<OsString>,
 
     #[command(subcommand)]
     command: Command,
@@ -85,7 +89,16 @@ impl LeaseArgs {
     }
 
     fn client(&self) -> Result<Client, Box<Failure>> {
-        connect("lease", self.socket.as_deref())
+        let mut client = connect("lease", self.socket.as_deref())?;
+        if let Some(file) = &self.svid {
+            let text = crate::serve::read_text(Path::new(file))
+                .map_err(|error| told::broken("read the JWT-SVID", &error.to_string()))?;
+            let text = String::from_utf8_lossy(&text);
+            client
+                .identify(text.trim())
+                .map_err(|error| told::failed("prove a SPIFFE id", b"", &error))?;
+        }
+        Ok(client)
     }
 }
 

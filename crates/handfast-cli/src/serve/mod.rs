@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use handfast::ErrorKind;
 use handfast_broker::{
-    MetricsListener, Rulebook, ServeOptions, StartError, bind_socket, listener_from_environment,
-    notify_ready,
+    MetricsListener, Rulebook, ServeOptions, StartError, TrustBundle, bind_socket,
+    listener_from_environment, notify_ready,
 };
 use handfast_session::Policy;
 
@@ -49,6 +49,18 @@ pub(crate) struct ServeArgs {
     /// Tell counts for Prometheus here: a loopback address, `127.0.0.1:9464`, or a path of a socket
     #[arg(long, value_name = "ADDRESS|PATH")]
     metrics: Option<OsString>,
+
+    /// Take JWT-SVIDs that are signed with a key of this SPIFFE bundle as proof of who somebody is
+    #[arg(long, value_name = "FILE", requires = "spiffe_domain")]
+    spiffe_bundle: Option<OsString>,
+
+    /// The bundle's trust domain
+    #[arg(long, value_name = "DOMAIN", requires = "spiffe_bundle")]
+    spiffe_domain: Option<String>,
+
+    /// For whom JWT-SVIDs must be made
+    #[arg(long, value_name = "NAME", default_value = "handfast")]
+    spiffe_audience: String,
 
     /// Take only messages that the process that connected sent itself
     #[arg(long)]
@@ -117,6 +129,9 @@ impl ServeArgs {
         if let Some(log) = &self.log {
             options = options.log(absolute(Path::new(log)));
         }
+        if let (Some(file), Some(domain)) = (&self.spiffe_bundle, &self.spiffe_domain) {
+            options = options.trust_bundle(self.trust_bundle(file, domain)?);
+        }
         if let Some(place) = &self.metrics {
             options = options.metrics(metrics_at(place)?);
         }
@@ -146,6 +161,14 @@ impl ServeArgs {
         let policy = Policy::read_ambient(path).map_err(|error| wrong(&error.detail()))?;
         let text = read_text(Path::new(path)).map_err(|error| wrong(&error))?;
         Rulebook::of_policy(&policy, &text, true).map_err(|error| refused(&error))
+    }
+
+    fn trust_bundle(&self, file: &OsStr, domain: &str) -> Result<TrustBundle, Box<Failure>> {
+        let wrong = |why: &dyn std::fmt::Display| {
+            cannot(Exit::Usage, ErrorKind::Invalid, "use the trust bundle", why)
+        };
+        let text = read_text(Path::new(file)).map_err(|error| wrong(&error))?;
+        TrustBundle::parse(domain, &self.spiffe_audience, &text).map_err(|why| wrong(&why))
     }
 
     fn state_dir(&self) -> Result<PathBuf, Box<Failure>> {
@@ -211,8 +234,8 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The policy's own bytes, for its digest in the log.
-fn read_text(path: &Path) -> Result<Vec<u8>, handfast::Error> {
+/// A file of configuration: a policy's own bytes, for its digest in the log, or a trust bundle.
+pub(crate) fn read_text(path: &Path) -> Result<Vec<u8>, handfast::Error> {
     use std::os::unix::ffi::OsStrExt;
     let path = absolute(path);
     let name = path.file_name().unwrap_or_default();

@@ -50,6 +50,39 @@ fn one_look_shows_leases_holders_and_refusals() {
 }
 
 #[test]
+fn a_trust_bundle_that_is_none_is_told() {
+    let served = Served::with(&[]);
+    let bundle = served.scratch.file("bundle.json", "{}");
+    let other = served.scratch.path.join("s/d.sock");
+    let state = served.scratch.path.join("other-state");
+    let dir = served.scratch.inside();
+    let args = [
+        "serve",
+        dir.to_str().unwrap(),
+        "--socket",
+        other.to_str().unwrap(),
+        "--state",
+        state.to_str().unwrap(),
+        "--spiffe-bundle",
+        bundle.to_str().unwrap(),
+    ];
+    // The domain is not guessed.
+    assert_eq!(Run::of(&args, b"", PATIENCE).code, 2);
+    let args = [&args[..], &["--spiffe-domain", "example.org"]].concat();
+    let run = Run::of(&args, b"", PATIENCE);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(
+        run.stderr.contains("cannot use the trust bundle"),
+        "{run:?}"
+    );
+    // A broker without one takes no proof.
+    let svid = served.scratch.file("svid", "a.b.c");
+    let run = served.lease(&["--svid", svid.to_str().unwrap(), "list"], b"");
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.stderr.contains("no trust bundle"), "{run:?}");
+}
+
+#[test]
 fn without_a_broker_it_says_so() {
     let run = Run::of(&["top", "--socket", "/nonexistent/sock"], b"", PATIENCE);
     assert_eq!(run.code, 3, "{run:?}");
