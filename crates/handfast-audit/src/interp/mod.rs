@@ -259,6 +259,14 @@ impl<'p> Interp<'p> {
         self.program.file(self.here().0).lang
     }
 
+    /// What a file's own statements give a name, once they were run.
+    fn global(&mut self, file: u32, name: &str) -> Option<Vid> {
+        if !self.globals.contains_key(&file) && self.program.may_set_at_top(file, name) {
+            self.run_top(file);
+        }
+        self.globals.get(&file)?.get(name).copied()
+    }
+
     /// Runs the module's own statements once, for its names and for handlers registered there.
     pub(crate) fn run_top(&mut self, file: u32) {
         if self.globals.contains_key(&file) || self.globals.len() > 64 {
@@ -399,10 +407,8 @@ impl<'p> Interp<'p> {
                 let made = self.strip(value);
                 if let Some(made) = self.object_in(made) {
                     let fields: Vec<_> = end
-                        .heap
-                        .range((made, Sym::from(""))..)
-                        .take_while(|((base, _), _)| *base == made)
-                        .map(|((_, name), vid)| (name.clone(), *vid))
+                        .fields(made)
+                        .map(|(name, vid)| (name.clone(), *vid))
                         .collect();
                     for (name, vid) in fields {
                         end.set_field(object, name, vid);

@@ -280,10 +280,42 @@ impl Interp<'_> {
 
     /// Everything known of a value: its own facts and those of its making.
     pub(crate) fn facts_of(&self, vid: Vid, state: &State) -> Facts {
-        self.facts_at(vid, state, 0)
+        self.facts_at(vid, state, 0, &mut Vec::new())
     }
 
-    fn facts_at(&self, vid: Vid, state: &State, depth: usize) -> Facts {
+    /// `seen` holds what was answered already: the same value is met on many ways.
+    fn facts_at(
+        &self,
+        vid: Vid,
+        state: &State,
+        depth: usize,
+        seen: &mut Vec<(Vid, Facts)>,
+    ) -> Facts {
+        if let Some((_, facts)) = seen.iter().find(|(known, _)| *known == vid) {
+            return facts.clone();
+        }
+        let facts = self.facts_below(vid, state, depth, seen);
+        if depth > 0 && self.is_compound(vid) {
+            seen.push((vid, facts.clone()));
+        }
+        facts
+    }
+
+    /// Asking about it asks about several others.
+    fn is_compound(&self, vid: Vid) -> bool {
+        matches!(
+            self.terms.get(vid),
+            Term::Phi(_) | Term::Concat(_) | Term::Outcome(_)
+        )
+    }
+
+    fn facts_below(
+        &self,
+        vid: Vid,
+        state: &State,
+        depth: usize,
+        seen: &mut Vec<(Vid, Facts)>,
+    ) -> Facts {
         let mut facts = state.own(vid).cloned().unwrap_or_default();
         if depth > 12 {
             return facts;
@@ -303,7 +335,7 @@ impl Interp<'_> {
                     if matches!(self.terms.get(*part), Term::Null) {
                         continue;
                     }
-                    let one = self.facts_at(*part, state, depth + 1);
+                    let one = self.facts_at(*part, state, depth + 1, seen);
                     all = Some(match all {
                         Some(all) => all.both(&one),
                         None => one,
@@ -314,7 +346,7 @@ impl Interp<'_> {
                 }
             }
             Term::Part { kind, of, at } => {
-                let inner = self.facts_at(*of, state, depth + 1);
+                let inner = self.facts_at(*of, state, depth + 1, seen);
                 self.part_facts(*kind, *of, *at, &inner, &mut facts);
             }
             Term::Norm {
@@ -322,12 +354,12 @@ impl Interp<'_> {
                 of,
                 ..
             } => {
-                let inner = self.facts_at(*of, state, depth + 1);
+                let inner = self.facts_at(*of, state, depth + 1, seen);
                 facts.and(&inner);
             }
             Term::Elem(coll) => {
                 if let Term::Coll { kind, of, .. } = self.terms.get(*coll) {
-                    let inner = self.facts_at(*of, state, depth + 1);
+                    let inner = self.facts_at(*of, state, depth + 1, seen);
                     facts.bits |= inner.bits & (bit::TYPED | bit::CHOSEN | bit::NFC);
                     if matches!(kind, CollKind::Split | CollKind::Components) {
                         facts.chars &= inner.chars & !chars("/");
@@ -347,7 +379,7 @@ impl Interp<'_> {
                 }
             }
             Term::Payload(of) | Term::Proj(of, _) => {
-                let inner = self.facts_at(*of, state, depth + 1);
+                let inner = self.facts_at(*of, state, depth + 1, seen);
                 facts.and(&inner);
             }
             Term::Outcome(call) => {
@@ -356,7 +388,7 @@ impl Interp<'_> {
                     if matches!(self.terms.get(value), Term::Null) {
                         continue;
                     }
-                    let one = self.facts_at(value, state, depth + 1);
+                    let one = self.facts_at(value, state, depth + 1, seen);
                     all = Some(match all {
                         Some(all) => all.both(&one),
                         None => one,
@@ -370,12 +402,12 @@ impl Interp<'_> {
                 // The text of all parts together.
                 let mut letters = 0;
                 for part in parts {
-                    let one = self.facts_at(*part, state, depth + 1);
+                    let one = self.facts_at(*part, state, depth + 1, seen);
                     letters |= one.chars;
                 }
                 facts.chars &= letters;
                 if let Some(first) = parts.first() {
-                    let one = self.facts_at(*first, state, depth + 1);
+                    let one = self.facts_at(*first, state, depth + 1, seen);
                     if let Term::Str(text) = self.terms.get(*first) {
                         facts.first &= mask(|c| text.starts_with(c));
                     } else {
