@@ -214,7 +214,7 @@ fn one_file(
         return Found::Nothing;
     }
     let declared = declared_in(source, options);
-    let mut interp = Interp::new(program, knowledge, &declared);
+    let mut interp = Interp::new(program, knowledge, &declared, file);
     interp.graph = Some(called);
     run(&mut interp, program, file, options, called, is_named);
     let found = interp.gather(file);

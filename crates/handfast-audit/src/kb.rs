@@ -430,7 +430,7 @@ mod rows {
                     is_test: false,
                 }]);
                 let declared = Declared::default();
-                let mut interp = Interp::new(&program, knowledge, &declared);
+                let mut interp = Interp::new(&program, knowledge, &declared, 0);
                 interp.run_top(0);
                 let functions = program.files[0].module.functions.len();
                 for function in 0..functions {

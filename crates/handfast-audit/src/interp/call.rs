@@ -451,11 +451,48 @@ impl Interp<'_> {
             }
         }
         let is_file_c = program.file(id.0).lang.family() == "c";
+        let before = state.facts.clone();
         let result = self.merge_ways(ways, function, args, &caller_env, is_file_c, mark, state);
+        self.note_unseen(function, args, &before, result, at, state);
         if state.dead {
             state.env = caller_env;
         }
         result
+    }
+
+    /// A function that by its name decides about a value, and of which nothing was understood.
+    fn note_unseen(
+        &mut self,
+        function: &Function,
+        args: &Args,
+        before: &std::sync::Arc<crate::state::Known>,
+        result: Vid,
+        at: Span,
+        state: &mut State,
+    ) {
+        let name = function.name.to_ascii_lowercase();
+        let decides = [
+            "allow", "permit", "inside", "within", "is_in_", "isin", "forbid",
+        ];
+        if state.dead || !decides.iter().any(|word| name.contains(word)) {
+            return;
+        }
+        let list: Vec<Vid> = args.list.iter().map(|(_, vid)| *vid).collect();
+        for vid in list {
+            let real = self.deref(vid, state);
+            let own = |known: &crate::state::Known| known.get(&real).cloned();
+            let told = match self.terms.get(result) {
+                // Each way may tell something of its own.
+                Term::Outcome(call) => self.ways[*call as usize]
+                    .iter()
+                    .any(|way| own(&way.facts) != own(before)),
+                Term::Pred(_) => true,
+                _ => own(&state.facts) != own(before),
+            };
+            if !told {
+                state.add(real, bit::UNSEEN_CHECK, at);
+            }
+        }
     }
 
     /// A call that can neither reach a path operation nor say anything about external text needs

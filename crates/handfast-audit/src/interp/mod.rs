@@ -71,6 +71,8 @@ pub(crate) struct Sink {
     pub(crate) handle: Option<Vid>,
     /// Where a moved or copied file comes from.
     pub(crate) from: Option<Vid>,
+    /// The function that was entered from outside.
+    pub(crate) entry: FnId,
     /// The calls that led here, outermost first.
     pub(crate) calls: Vec<(FnId, Span)>,
     /// The receiver or callee was guessed.
@@ -89,6 +91,7 @@ pub(crate) struct Sink {
 pub(crate) enum Event {
     /// A lock or shared resource was taken.
     Acquired {
+        entry: FnId,
         at: Span,
         scoped: bool,
         state: State,
@@ -203,6 +206,8 @@ pub(crate) struct Interp<'p> {
     pub(crate) graph: Option<&'p crate::callgraph::CallGraph>,
     /// The function of the operation that is being asked about.
     pub(crate) asking: Option<FnId>,
+    /// The file whose report this is for.
+    home: u32,
 }
 
 impl std::fmt::Debug for Interp<'_> {
@@ -218,6 +223,7 @@ impl<'p> Interp<'p> {
         program: &'p Program,
         knowledge: &'p Knowledge,
         declared: &'p Declared,
+        home: u32,
     ) -> Self {
         Self {
             program,
@@ -243,16 +249,22 @@ impl<'p> Interp<'p> {
             at_top: false,
             graph: None,
             asking: None,
+            home,
         }
     }
 
     fn family(&self) -> &'p Family {
-        let file = self.frames.last().map_or(0, |frame| frame.id.0);
-        self.knowledge.family(self.program.file(file).lang)
+        self.knowledge.family(self.lang())
     }
 
+    /// The function being run; the file's own statements when none is.
     fn here(&self) -> FnId {
-        self.frames.last().map_or((0, 0), |frame| frame.id)
+        self.frames.last().map_or((self.home, 0), |frame| frame.id)
+    }
+
+    /// The function that was entered from outside.
+    fn entry(&self) -> FnId {
+        self.frames.first().map_or((self.home, 0), |frame| frame.id)
     }
 
     fn lang(&self) -> crate::lang::Lang {

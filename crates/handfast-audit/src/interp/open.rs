@@ -39,6 +39,7 @@ impl Interp<'_> {
             .collect();
         let tolerates = false;
         Sink {
+            entry: self.entry(),
             kind,
             name: Sym::from(name),
             at,
@@ -622,7 +623,9 @@ impl Interp<'_> {
 
     pub(super) fn acquire(&mut self, value: Vid, scoped: bool, at: Span, state: &mut State) {
         if self.muted == 0 {
+            let entry = self.entry();
             self.events.push(Event::Acquired {
+                entry,
                 at,
                 scoped,
                 state: state.clone(),

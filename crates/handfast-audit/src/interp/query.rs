@@ -249,10 +249,7 @@ impl Interp<'_> {
 
     /// Node's and Go's joins fold `..` away.
     fn lang_joins_clean(&self) -> bool {
-        matches!(
-            self.program.files.first().map(|file| file.lang.family()),
-            Some("javascript" | "go")
-        ) && matches!(self.lang().family(), "javascript" | "go")
+        matches!(self.lang().family(), "javascript" | "go")
     }
 
     pub(crate) fn is_separator(&self, vid: Vid) -> bool {
