@@ -52,6 +52,9 @@ pub struct Options {
     pub today: String,
     /// Items that are not applicable by a documented control, with the reason.
     pub controls: Vec<(String, String)>,
+    /// Files of knowledge that a configuration names: a language and a path. Whoever reads files
+    /// reads them and gives the text to [`Knowledge::new`].
+    pub knowledge: Vec<(String, String)>,
 }
 
 /// Audits texts.
