@@ -125,11 +125,7 @@ impl Interp<'_> {
             let mut failed = state.clone();
             self.vacuous(of, &mut failed, at);
             failed.failing = external.then_some(vid);
-            let caught = self
-                .frames
-                .last()
-                .is_some_and(|frame| !frame.tries.is_empty());
-            if caught {
+            if self.is_caught() {
                 self.may_throw(&failed);
             } else if external && matches!(self.lang().family(), "python" | "javascript") {
                 self.failure(Failure::Raw, at);
