@@ -148,31 +148,72 @@ impl Extraction {
             rest = inner;
         }
         out.push_str(rest);
-        changed.then(|| out + self.helper)
+        changed.then_some(out)
+    }
+
+    /// The helper at the end of the same file.
+    fn inline(&self, files: &Files) -> Option<Files> {
+        let mut again = files.clone();
+        let mut any = false;
+        for (name, text) in &mut again {
+            if name.ends_with(self.ends)
+                && text.contains("expect: ")
+                && let Some(new) = self.apply(text)
+            {
+                *text = new + self.helper;
+                any = true;
+            }
+        }
+        any.then_some(again)
+    }
+
+    /// The helper in a file of its own, imported as the language does it.
+    fn moved(&self, files: &Files) -> Option<Files> {
+        let mut again = files.clone();
+        let mut any = false;
+        let called = self.helper_call.trim_end_matches('(');
+        let (import, head) = match self.ends {
+            ".py" => (
+                format!("\nfrom aside import {called}\n"),
+                "import os\n".to_owned(),
+            ),
+            ".ts" => (
+                format!("\nimport {{ {called} }} from './aside';\n"),
+                "import fs from 'fs';\nimport path from 'path';\n".to_owned(),
+            ),
+            ".go" => {
+                let (_, text) = files.iter().find(|(name, _)| name.ends_with(".go"))?;
+                let package = text.lines().find(|line| line.starts_with("package "))?;
+                let head = format!("{package}\n\nimport (\n\t\"os\"\n\t\"path/filepath\"\n)\n");
+                (String::new(), head)
+            }
+            _ => return None,
+        };
+        for (name, text) in &mut again {
+            if name.ends_with(self.ends)
+                && text.contains("expect: ")
+                && let Some(new) = self.apply(text)
+            {
+                *text = new + &import;
+                any = true;
+            }
+        }
+        let helper = self.helper.replace("\nfunction ", "\nexport function ");
+        again.push((format!("aside{}", self.ends), head + &helper));
+        any.then_some(again)
     }
 }
 
-#[test]
-fn extracting_a_helper_changes_no_answer() {
+/// Compares the answers of every fixture before and after a change.
+fn compare(change: impl Fn(&Extraction, &Files) -> Option<Files>) -> usize {
     let mut wrong = Vec::new();
     let mut changed = 0;
     for (case, files) in cases() {
         let mut before = None;
         for one in &EXTRACTIONS {
-            let mut again = files.clone();
-            let mut any = false;
-            for (name, text) in &mut again {
-                if name.ends_with(one.ends)
-                    && text.contains("expect: ")
-                    && let Some(new) = one.apply(text)
-                {
-                    *text = new;
-                    any = true;
-                }
-            }
-            if !any {
+            let Some(again) = change(one, &files) else {
                 continue;
-            }
+            };
             changed += 1;
             let before = before.get_or_insert_with(|| answers(&files));
             let after = answers(&again);
@@ -186,6 +227,23 @@ fn extracting_a_helper_changes_no_answer() {
             }
         }
     }
-    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    changed
+}
+
+#[test]
+fn extracting_a_helper_changes_no_answer() {
+    let changed = compare(Extraction::inline);
     assert!(changed > 100, "only {changed} programs have such a call");
+}
+
+#[test]
+fn moving_a_helper_to_another_file_changes_no_answer() {
+    let changed = compare(Extraction::moved);
+    assert!(changed > 80, "only {changed} programs have such a call");
 }
