@@ -392,16 +392,27 @@ impl Interp<'_> {
                 };
                 return self.terms.make(term);
             }
-            let ty = self.program.class(file, &class).and_then(|(of, known)| {
-                let (_, ty) = known.fields.iter().find(|(field, _)| field == name)?;
-                Some((of, ty.clone()))
-            });
-            if let Some((of, ty)) = ty {
-                let ty = self.type_name(of, ty.trim_start_matches([':', ' ']));
-                self.terms.typed(vid, &ty);
-            }
+            self.type_field(vid, &class, name);
+        } else if let Some(class) = self.terms.ty(base).map(str::to_owned)
+            && matches!(self.lang().family(), "rust" | "go")
+        {
+            // A parameter whose type is declared: an application's state.
+            self.type_field(vid, &class, name);
         }
         vid
+    }
+
+    /// Gives a field the type that its class declares for it.
+    fn type_field(&mut self, vid: Vid, class: &str, name: &str) {
+        let file = self.here().0;
+        let ty = self.program.class(file, class).and_then(|(of, known)| {
+            let (_, ty) = known.fields.iter().find(|(field, _)| **field == *name)?;
+            Some((of, ty.clone()))
+        });
+        if let Some((of, ty)) = ty {
+            let ty = self.type_name(of, ty.trim_start_matches([':', ' ']));
+            self.terms.typed(vid, &ty);
+        }
     }
 
     fn index(&mut self, base: Vid, index: Vid, at: Span, state: &mut State) -> Vid {

@@ -568,6 +568,15 @@ impl<'p> Interp<'p> {
             .trim_start_matches("mut ")
             .trim_start_matches("const ");
         let ty = ty.trim_start_matches("impl ").trim_start_matches("struct ");
+        // What only holds or shares a value has its operations.
+        if let Some((outer, inner)) = ty.split_once('<') {
+            let outer = outer.rsplit([':', '.']).next().unwrap_or(outer);
+            let holds = ["Arc", "Rc", "Box", "State", "Data", "Extension"];
+            if holds.contains(&outer.trim()) {
+                let inner = inner.strip_suffix('>').unwrap_or(inner);
+                return self.type_name(file, inner);
+            }
+        }
         let ty = ty.split(['<', '[', '|']).next().unwrap_or(ty).trim();
         let dotted = ty.replace("::", ".");
         self.program.qualify(file, &dotted)
