@@ -336,13 +336,33 @@ impl Program {
         out
     }
 
+    /// Whether every part of a module's name fits the path of a file; one part alone fits only nearby.
+    fn is_meant(&self, from: u32, module: &str, there: u32) -> bool {
+        let (here, there) = (self.file(from), self.file(there));
+        let wanted: Vec<&str> = module
+            .split(['.', '/'])
+            .filter(|part| !part.is_empty())
+            .collect();
+        if let [_] = wanted.as_slice() {
+            let (a, b) = (here.dir(), there.dir());
+            return a.starts_with(b) || b.starts_with(a);
+        }
+        let mut parts: Vec<&str> = there.dir().split('/').collect();
+        if wanted.last() == Some(&there.stem()) {
+            parts.push(there.stem());
+        }
+        let fits = wanted.iter().rev().zip(parts.iter().rev());
+        fits.take_while(|(a, b)| a == b).count() == wanted.len().min(parts.len())
+    }
+
     /// The files that a file imports something from, in order.
     pub(crate) fn imported_files(&self, file: u32) -> Vec<u32> {
         let mut out: Vec<u32> = Vec::new();
         for (_, target) in &self.file(file).module.imports {
-            out.extend(self.module_file(file, target));
-            if let Some((module, _)) = target.rsplit_once('.') {
-                out.extend(self.module_file(file, module));
+            let outer = target.rsplit_once('.').map(|(module, _)| module);
+            for module in std::iter::once(&**target).chain(outer) {
+                let found = self.module_file(file, module);
+                out.extend(found.filter(|there| self.is_meant(file, module, *there)));
             }
         }
         out.sort_unstable();
