@@ -199,6 +199,10 @@ fn targets(program: &Program, id: FnId, call: &Called<'_>) -> Targets {
             _ => program.qualify(id.0, &of),
         };
         let found = program.method(id.0, &class, &call.last);
+        let is_imported = program
+            .import(id.0, of.split('.').next().unwrap_or(&of))
+            .is_some();
+        let found = found.filter(|there| is_imported || same_tree(program, id.0, there.0));
         let found = found.or_else(|| program.free_function(id.0, &format!("{of}.{}", call.last)));
         return Targets::These(found.into_iter().collect());
     }
@@ -222,6 +226,12 @@ fn targets(program: &Program, id: FnId, call: &Called<'_>) -> Targets {
     }
 }
 
+/// Classes of one name in trees beside each other have nothing to do with each other.
+fn same_tree(program: &Program, one: u32, two: u32) -> bool {
+    let first = |file: u32| program.file(file).path.split('/').next();
+    one == two || first(one) == first(two)
+}
+
 /// Two methods whose objects can be the same: of one class, or of a class and one it is made from.
 fn is_related(program: &Program, one: FnId, two: FnId) -> bool {
     let class = |mut id: FnId| loop {
@@ -234,6 +244,12 @@ fn is_related(program: &Program, one: FnId, two: FnId) -> bool {
         }
     };
     match (class(one), class(two)) {
+        (Some(a), Some(b)) if !same_tree(program, one.0, two.0) => {
+            // Only a class that is imported by its name can be a base.
+            a != b
+                && (program.import(one.0, &b).is_some() || program.import(two.0, &a).is_some())
+                && (program.derives(one.0, &a, &b) || program.derives(two.0, &b, &a))
+        }
         (Some(a), Some(b)) => {
             a == b || program.derives(one.0, &a, &b) || program.derives(two.0, &b, &a)
         }
