@@ -52,6 +52,9 @@ pub struct Options {
     pub today: String,
     /// Items that are not applicable by a documented control, with the reason.
     pub controls: Vec<(String, String)>,
+    /// Files of knowledge that a configuration names: a language and a path. Whoever reads files
+    /// reads them and gives the text to [`Knowledge::new`].
+    pub knowledge: Vec<(String, String)>,
 }
 
 /// Audits texts.
@@ -210,11 +213,11 @@ fn one_file(
     is_named: bool,
 ) -> Found {
     let source = program.file(file);
-    if !mentions_sink(source, knowledge) && !hands_on(program, called, file) {
+    if !called.any_reaches(file) || !called.has_operation(file) && !takes_input(source) {
         return Found::Nothing;
     }
     let declared = declared_in(source, options);
-    let mut interp = Interp::new(program, knowledge, &declared);
+    let mut interp = Interp::new(program, knowledge, &declared, file);
     interp.graph = Some(called);
     run(&mut interp, program, file, options, called, is_named);
     let found = interp.gather(file);
@@ -353,31 +356,12 @@ fn has_source(function: &crate::ir::Function) -> bool {
     }) || &*function.name == "main"
 }
 
-/// Takes something from outside and calls what works on files elsewhere.
-fn hands_on(program: &Program, called: &CallGraph, file: u32) -> bool {
+/// Perhaps takes something from outside, and hands it on to what works on files elsewhere.
+fn takes_input(source: &SourceFile) -> bool {
     const WORDS: [&str; 8] = [
         "request", "Request", "req.", "argv", "Args", "ctx.", "params", "args",
     ];
-    let source = program.file(file);
-    let functions = 0..source.module.functions.len();
     WORDS.iter().any(|word| source.text.contains(word))
-        && functions
-            .filter_map(|index| u32::try_from(index).ok())
-            .any(|index| called.reaches((file, index)))
-}
-
-/// The cheap question first: does any name of a sink occur at all?
-fn mentions_sink(source: &SourceFile, knowledge: &Knowledge) -> bool {
-    let family = knowledge.family(source.lang);
-    let text = source.text.as_str();
-    let mut module: (&str, bool) = ("", true);
-    family.sink_words().iter().any(|(of, last)| {
-        // Sorted by module: each is looked for once.
-        if module.0 != of {
-            module = (of, text.contains(of.as_str()));
-        }
-        module.1 && text.contains(last.as_str())
-    })
 }
 
 /// What the user and comments in the file declare: `handfast: root=NAME input=FIELD`.

@@ -1,90 +1,160 @@
 //! Who calls whom, by name: which functions are entries, and which can reach a path operation.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::ir::{Expr, ExprKind, Stmt, StmtKind};
-use crate::kb::Knowledge;
+use crate::ir::{Expr, ExprKind, Stmt, StmtKind, Sym};
+use crate::kb::{Family, Knowledge};
 use crate::program::Program;
+use crate::quick::Quick;
 use crate::term::FnId;
 
 /// Calls of a whole program, by the last part of their names.
 #[derive(Debug, Default)]
 pub(crate) struct CallGraph {
     /// Names that functions call, per family of languages.
-    called: BTreeMap<&'static str, BTreeSet<String>>,
-    /// Functions from which a path operation can be reached.
-    reaching: BTreeSet<FnId>,
+    called: BTreeMap<&'static str, HashSet<Sym, Quick>>,
+    /// Functions from which a path operation can be reached, by file.
+    reaching: Vec<Vec<bool>>,
+    /// Files with a path operation of their own.
+    direct: Vec<bool>,
+}
+
+/// A call as it is written.
+struct Called<'s> {
+    callee: &'s Expr,
+    last: Sym,
+    args: usize,
+}
+
+type ByName = BTreeMap<&'static str, HashMap<Sym, Vec<FnId>, Quick>>;
+
+/// Which functions a call can mean.
+enum Targets {
+    These(Vec<FnId>),
+    /// A method of the class around it, or of one that is related to it.
+    Own,
+    /// Anything of that name that can be in sight.
+    Any,
+}
+
+/// Who calls what, until it is known who reaches an operation.
+#[derive(Default)]
+struct Callers {
+    /// By the function that is surely meant.
+    exact: HashMap<FnId, Vec<FnId>, Quick>,
+    /// By the name of a method of something, per family.
+    by_name: ByName,
+    /// By the name of a method of the same object.
+    own: ByName,
+    /// Functions that call an operation themselves.
+    found: Vec<FnId>,
 }
 
 impl CallGraph {
     pub(crate) fn new(program: &Program, knowledge: &Knowledge) -> Self {
         let mut graph = Self::default();
-        let mut calls: BTreeMap<FnId, BTreeSet<String>> = BTreeMap::new();
+        let mut callers = Callers::default();
+        let methods = methods_in_use(program, knowledge);
         for (file, source) in program.files.iter().enumerate() {
             let file = u32::try_from(file).unwrap_or(u32::MAX);
-            let out = graph.called.entry(source.lang.family()).or_default();
+            let family = source.lang.family();
+            let known = Operations {
+                rows: knowledge.family(source.lang),
+                methods: &methods[&(family, unit(&source.path))],
+            };
+            let before = callers.found.len();
             for (index, function) in source.module.functions.iter().enumerate() {
-                let mut names = BTreeSet::new();
-                let mut pending: Vec<&Stmt> = function.body.iter().collect();
-                while let Some(statement) = pending.pop() {
-                    calls_in_statement(statement, &mut names, &mut pending);
-                }
-                if !source.is_test && !function.is_test {
-                    let own = &*function.name;
-                    out.extend(names.iter().filter(|name| **name != *own).cloned());
-                }
-                calls.insert((file, u32::try_from(index).unwrap_or(u32::MAX)), names);
+                let id = (file, u32::try_from(index).unwrap_or(u32::MAX));
+                let is_code = !source.is_test && !function.is_test;
+                graph.calls_of(program, &known, id, is_code, &mut callers);
             }
+            graph.direct.push(callers.found.len() > before);
+            let count = source.module.functions.len();
+            graph.reaching.push(vec![false; count]);
         }
-        graph.reach(program, knowledge, &calls);
+        graph.spread(program, callers);
         graph
     }
 
-    /// From the functions that call a path operation themselves to all that call those.
-    fn reach(
+    fn calls_of(
         &mut self,
         program: &Program,
-        knowledge: &Knowledge,
-        calls: &BTreeMap<FnId, BTreeSet<String>>,
+        known: &Operations<'_>,
+        id: FnId,
+        is_code: bool,
+        callers: &mut Callers,
     ) {
-        let mut names: BTreeMap<&'static str, BTreeSet<&str>> = BTreeMap::new();
-        for source in &program.files {
-            let family = source.lang.family();
-            names.entry(family).or_insert_with(|| {
-                let words = knowledge.family(source.lang).sink_words();
-                words.iter().map(|(_, last)| last.as_str()).collect()
-            });
-        }
-        let mut grown = true;
-        while grown {
-            grown = false;
-            for (id, called) in calls {
-                if self.reaching.contains(id) {
-                    continue;
+        let function = program.function(id);
+        let family = program.file(id.0).lang.family();
+        let called = self.called.entry(family).or_default();
+        let mut reaches = false;
+        let mut seen: HashSet<String, Quick> = HashSet::default();
+        let mut pending: Vec<&Stmt> = function.body.iter().collect();
+        while let Some(statement) = pending.pop() {
+            calls_in_statement(statement, &mut pending, &mut |call| {
+                reaches = reaches || known.has(program, id.0, &call);
+                let written = call.callee.dotted();
+                if !seen.insert(written.unwrap_or_else(|| format!(".{}", call.last))) {
+                    return;
                 }
-                let family = program.file(id.0).lang.family();
-                let Some(known) = names.get_mut(family) else {
-                    continue;
-                };
-                let reaches = called.iter().any(|name| {
-                    known.contains(name.as_str())
-                        || known.contains(name.strip_suffix("Sync").unwrap_or(name))
-                });
-                if reaches {
-                    grown = true;
-                    self.reaching.insert(*id);
-                    let function = program.function(*id);
-                    known.insert(&function.name);
-                    // What happens in a closure happens in the function around it.
-                    let mut parent = function.parent;
-                    while let Some(index) = parent {
-                        let outer = (id.0, u32::try_from(index).unwrap_or(u32::MAX));
-                        self.reaching.insert(outer);
-                        let function = program.function(outer);
-                        known.insert(&function.name);
-                        parent = function.parent;
+                if is_code && call.last != function.name {
+                    called.insert(call.last.clone());
+                }
+                match targets(program, id, &call) {
+                    Targets::These(all) => {
+                        for target in all {
+                            callers.exact.entry(target).or_default().push(id);
+                        }
+                    }
+                    Targets::Own => {
+                        let own = callers.own.entry(family).or_default();
+                        own.entry(call.last).or_default().push(id);
+                    }
+                    Targets::Any => {
+                        let by_name = callers.by_name.entry(family).or_default();
+                        by_name.entry(call.last).or_default().push(id);
                     }
                 }
+            });
+        }
+        if reaches {
+            callers.found.push(id);
+        }
+    }
+
+    /// From the functions that call a path operation themselves to all that call those.
+    fn spread(&mut self, program: &Program, callers: Callers) {
+        let Callers {
+            exact,
+            by_name,
+            own,
+            mut found,
+        } = callers;
+        let sight = Sight::new(program);
+        while let Some(id) = found.pop() {
+            let known = &mut self.reaching[id.0 as usize][id.1 as usize];
+            if std::mem::replace(known, true) {
+                continue;
+            }
+            let function = program.function(id);
+            let family = program.file(id.0).lang.family();
+            found.extend(exact.get(&id).into_iter().flatten());
+            let named = by_name.get(family).and_then(|by| by.get(&function.name));
+            let is_only = program.unique_method(id.0, &function.name) == Some(id);
+            for caller in named.into_iter().flatten() {
+                if !self.reaches(*caller) && (is_only || sight.sees(program, caller.0, id.0)) {
+                    found.push(*caller);
+                }
+            }
+            let mine = own.get(family).and_then(|by| by.get(&function.name));
+            for caller in mine.into_iter().flatten() {
+                if !self.reaches(*caller) && is_related(program, *caller, id) {
+                    found.push(*caller);
+                }
+            }
+            // What happens in a closure happens in the function around it.
+            if let Some(parent) = function.parent {
+                found.push((id.0, u32::try_from(parent).unwrap_or(u32::MAX)));
             }
         }
     }
@@ -96,14 +166,242 @@ impl CallGraph {
     }
 
     pub(crate) fn reaches(&self, id: FnId) -> bool {
-        self.reaching.contains(&id)
+        self.reaching[id.0 as usize][id.1 as usize]
     }
+
+    /// Some function of the file reaches a path operation.
+    pub(crate) fn any_reaches(&self, file: u32) -> bool {
+        self.reaching[file as usize].contains(&true)
+    }
+
+    /// The file has a path operation of its own.
+    pub(crate) fn has_operation(&self, file: u32) -> bool {
+        self.direct[file as usize]
+    }
+}
+
+fn targets(program: &Program, id: FnId, call: &Called<'_>) -> Targets {
+    let ExprKind::Field(base, _) = &call.callee.kind else {
+        return Targets::These(program.plain_targets(id.0, &call.last));
+    };
+    let Some(of) = base.dotted() else {
+        return Targets::Any;
+    };
+    let function = program.function(id);
+    let is_own = function.receiver.as_deref() == Some(&of) || matches!(&*of, "self" | "this");
+    if is_own {
+        return Targets::Own;
+    }
+    let last = of.rsplit('.').next().unwrap_or(&of);
+    if last.starts_with(char::is_uppercase) {
+        let class = match (last, &function.class) {
+            ("Self", Some(class)) => class.to_string(),
+            _ => program.qualify(id.0, &of),
+        };
+        let found = program.method(id.0, &class, &call.last);
+        let is_imported = program
+            .import(id.0, of.split('.').next().unwrap_or(&of))
+            .is_some();
+        let found = found.filter(|there| is_imported || same_tree(program, id.0, there.0));
+        let found = found.or_else(|| program.free_function(id.0, &format!("{of}.{}", call.last)));
+        return Targets::These(found.into_iter().collect());
+    }
+    let first = of.split('.').next().unwrap_or(&of);
+    let Some(target) = program.import(id.0, first) else {
+        return Targets::Any;
+    };
+    // A function of a module, or a method of something that a module of the program has.
+    match program.free_function(id.0, &format!("{of}.{}", call.last)) {
+        Some(found) => Targets::These(vec![found]),
+        None => {
+            let (module, _) = target.rsplit_once('.').unwrap_or((target, ""));
+            let is_ours = program.module_file(id.0, target).is_some()
+                || program.module_file(id.0, module).is_some();
+            if is_ours {
+                Targets::Any
+            } else {
+                Targets::These(Vec::new())
+            }
+        }
+    }
+}
+
+/// Classes of one name in trees beside each other have nothing to do with each other.
+fn same_tree(program: &Program, one: u32, two: u32) -> bool {
+    let first = |file: u32| program.file(file).path.split('/').next();
+    one == two || first(one) == first(two)
+}
+
+/// Two methods whose objects can be the same: of one class, or of a class and one it is made from.
+fn is_related(program: &Program, one: FnId, two: FnId) -> bool {
+    let class = |mut id: FnId| loop {
+        let function = program.function(id);
+        match (&function.class, function.parent) {
+            (Some(class), _) => return Some(class.clone()),
+            // A closure speaks of the object of the method around it.
+            (None, Some(parent)) => id.1 = u32::try_from(parent).unwrap_or(u32::MAX),
+            (None, None) => return None,
+        }
+    };
+    match (class(one), class(two)) {
+        (Some(a), Some(b)) if !same_tree(program, one.0, two.0) => {
+            // Only a class that is imported by its name can be a base.
+            a != b
+                && (program.import(one.0, &b).is_some() || program.import(two.0, &a).is_some())
+                && (program.derives(one.0, &a, &b) || program.derives(two.0, &b, &a))
+        }
+        (Some(a), Some(b)) => {
+            a == b || program.derives(one.0, &a, &b) || program.derives(two.0, &b, &a)
+        }
+        // Methods that are put on objects one by one have no class that is written down.
+        _ => one.0 == two.0,
+    }
+}
+
+/// Which files a file can have objects from: what it imports, and what that imports.
+struct Sight {
+    imports: Vec<Vec<u32>>,
+}
+
+impl Sight {
+    fn new(program: &Program) -> Self {
+        let imports = (0..program.files.len())
+            .filter_map(|file| u32::try_from(file).ok())
+            .map(|file| program.imported_files(file))
+            .collect();
+        Self { imports }
+    }
+
+    fn sees(&self, program: &Program, from: u32, to: u32) -> bool {
+        if from == to {
+            return true;
+        }
+        let near = match program.file(from).lang.family() {
+            "c" => true,
+            "go" | "rust" => {
+                let (here, there) = (program.file(from).dir(), program.file(to).dir());
+                here == there || here.starts_with(there) || there.starts_with(here)
+            }
+            _ => false,
+        };
+        let imports = &self.imports[from as usize];
+        near || imports.binary_search(&to).is_ok()
+            || imports
+                .iter()
+                .any(|next| self.imports[*next as usize].binary_search(&to).is_ok())
+    }
+}
+
+/// The names of path operations, temporary files and handles of one family.
+struct Operations<'k> {
+    rows: &'k Family,
+    /// Those that are called on objects which the program can have.
+    methods: &'k HashMap<&'k str, Receiver>,
+}
+
+impl Operations<'_> {
+    /// Whether a call can be one of an operation. A function of a module or a type has to be called
+    /// by its name; for a method the receiver may be anything.
+    fn has(&self, program: &Program, file: u32, call: &Called<'_>) -> bool {
+        let last = call.last.strip_suffix("Sync").unwrap_or(&call.last);
+        if !self.rows.is_sink_word(last) {
+            return false;
+        }
+        let ExprKind::Field(base, _) = &call.callee.kind else {
+            return self.has_plain(program, file, &call.last, last);
+        };
+        let on_type = match &base.kind {
+            ExprKind::Name(name) | ExprKind::Field(_, name) => name.starts_with(char::is_uppercase),
+            _ => false,
+        };
+        // Replacing text takes two arguments, replacing a file one.
+        let is_text = last == "replace" && call.args > 1;
+        let is_method = match self.methods.get(last) {
+            Some(Receiver::Any) => true,
+            Some(Receiver::Path) => names_paths(&program.file(file).text),
+            None => false,
+        };
+        !on_type && !is_text && is_method
+            || call.callee.dotted().is_some_and(|dotted| {
+                self.rows.is_sink(&dotted) || self.rows.is_sink(&program.qualify(file, &dotted))
+            })
+    }
+
+    /// A plain name: imported, built in, or a variable that holds an operation.
+    fn has_plain(&self, program: &Program, file: u32, name: &Sym, last: &str) -> bool {
+        if let Some(target) = program.import(file, name) {
+            return self.rows.is_sink(target);
+        }
+        if program.defines(file, name) {
+            return false;
+        }
+        self.rows.is_sink(last) || program.file(file).lang.family() == "javascript"
+    }
+}
+
+/// The part of a tree that is built together, as far as a path tells: a crate, else all.
+fn unit(path: &str) -> &str {
+    path.rsplit_once("/src/").map_or("", |(unit, _)| unit)
+}
+
+/// What a method has to be called on to be an operation.
+#[derive(Clone, Copy, Debug)]
+enum Receiver {
+    Any,
+    /// A path object of Python; other objects have methods of the same name.
+    Path,
+}
+
+/// A path object has a type that is named, or is kept in a constant.
+fn names_paths(text: &str) -> bool {
+    ["pathlib", "Path(", "_DIR", "_ROOT", "tmp_path"]
+        .iter()
+        .any(|word| text.contains(word))
+}
+
+/// Methods on types of packages that nothing imports cannot be meant.
+fn methods_in_use<'p, 'k>(
+    program: &'p Program,
+    knowledge: &'k Knowledge,
+) -> BTreeMap<(&'static str, &'p str), HashMap<&'k str, Receiver>> {
+    let mut packages: BTreeMap<(&'static str, &str), HashSet<&str>> = BTreeMap::new();
+    let mut out = BTreeMap::new();
+    for source in &program.files {
+        let of = (source.lang.family(), unit(&source.path));
+        let of = packages.entry(of).or_default();
+        for (_, target) in &source.module.imports {
+            of.insert(target.split(['.', '/']).next().unwrap_or(target));
+        }
+    }
+    for source in &program.files {
+        let of = (source.lang.family(), unit(&source.path));
+        out.entry(of).or_insert_with(|| {
+            let there = |ty: &str| match ty.split_once('.') {
+                Some(("pathlib", _)) | None => true,
+                Some((package, _)) => packages[&of].contains(package),
+            };
+            let methods = knowledge.family(source.lang).sink_methods();
+            methods
+                .filter(|(_, types)| types.iter().any(|ty| there(ty)))
+                .map(|(last, types)| {
+                    let on_path = types.iter().all(|ty| ty.starts_with("pathlib."));
+                    let on = if on_path {
+                        Receiver::Path
+                    } else {
+                        Receiver::Any
+                    };
+                    (last, on)
+                })
+                .collect()
+        });
+    }
+    out
 }
 
 fn calls_in_statement<'s>(
     statement: &'s Stmt,
-    out: &mut BTreeSet<String>,
     pending: &mut Vec<&'s Stmt>,
+    tell: &mut impl FnMut(Called<'s>),
 ) {
     let mut exprs: Vec<&Expr> = Vec::new();
     match &statement.kind {
@@ -156,8 +454,15 @@ fn calls_in_statement<'s>(
                     _ => None,
                 };
                 if let Some(name) = name {
-                    let last = name.rsplit('.').next().unwrap_or(name);
-                    out.insert(last.to_owned());
+                    let last = match name.rsplit_once('.') {
+                        Some((_, last)) => Sym::from(last),
+                        None => name.clone(),
+                    };
+                    tell(Called {
+                        callee,
+                        last,
+                        args: args.iter().filter(|arg| arg.name.is_none()).count(),
+                    });
                 }
                 exprs.push(callee);
                 exprs.extend(args.iter().map(|arg| &arg.value));

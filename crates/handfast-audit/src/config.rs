@@ -3,6 +3,8 @@
 //! Unknown keys are errors: a misspelt one must not silently weaken an audit. Other tables of the
 //! file belong to others and are not looked at.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use crate::audit::Options;
@@ -18,6 +20,9 @@ struct Audit {
     operation: Option<String>,
     #[serde(default)]
     control: Vec<Control>,
+    /// A language's name → a file of rows.
+    #[serde(default)]
+    knowledge: BTreeMap<String, String>,
 }
 
 /// One name or several.
@@ -87,6 +92,7 @@ pub fn configure(options: &mut Options, text: &str) -> Result<(), ConfigError> {
     options.roots.extend(audit.root.list());
     options.inputs.extend(audit.input.list());
     options.operation = options.operation.take().or(audit.operation);
+    options.knowledge.extend(audit.knowledge);
     for control in audit.control {
         if !matches!(control.item.as_str(), "C5" | "D2") {
             return Err(ConfigError {

@@ -45,7 +45,7 @@ impl Interp<'_> {
             }
             // In another file, reached from here: that is for this report only if the text
             // surely comes from outside. Guesses are made where the operation stands.
-            if sink.function.0 != file && !flow.has_source() {
+            if sink.function.0 != file && !(flow.has_source() && self.enters_at(file, &flow)) {
                 continue;
             }
             let known = flow
@@ -94,6 +94,21 @@ impl Interp<'_> {
         found.roots = self.root_facts(&found.flows);
         self.ordering(&mut found);
         found
+    }
+
+    /// Some of the text that surely comes from outside comes in through this file, or nobody knows
+    /// where.
+    fn enters_at(&self, file: u32, flow: &Flow) -> bool {
+        flow.leaves.iter().any(|leaf| {
+            let mut vid = leaf.vid;
+            while let Term::Field(of, _) | Term::Index(of, _) = self.terms.get(vid) {
+                vid = *of;
+            }
+            match self.terms.get(vid) {
+                Term::Source { at, .. } => *at == Span::default() || at.file == file,
+                _ => leaf.kind != SourceKind::Guessed && leaf.kind != SourceKind::Undeclared,
+            }
+        })
     }
 
     fn flow(&mut self, sink: &Sink) -> Flow {
@@ -453,8 +468,27 @@ impl Interp<'_> {
                         ));
                     }
                 }
-                Event::Acquired { at, scoped, state } => {
-                    let validated = self.is_text_validated(&leaves, state);
+                Event::Acquired {
+                    entry,
+                    at,
+                    scoped,
+                    state,
+                } => {
+                    // A lock that no flow comes past is none of ours.
+                    let past: Vec<Vid> = found
+                        .flows
+                        .iter()
+                        .filter(|flow| flow.sink.entry == *entry && self.comes_past(flow, *at))
+                        .map(|flow| flow.sink.path)
+                        .collect();
+                    if past.is_empty() {
+                        continue;
+                    }
+                    let validated = self.is_text_validated(&leaves, state)
+                        || past.iter().all(|path| {
+                            let inside = self.leaves(*path, state);
+                            inside.iter().all(|leaf| leaf.facts.is_validated())
+                        });
                     let later = found.flows.iter().any(|flow| {
                         flow.sink.at.file == at.file && flow.all(crate::facts::Facts::is_validated)
                     });
@@ -468,6 +502,17 @@ impl Interp<'_> {
             }
         }
         self.events = events;
+    }
+
+    /// Whether a lock is taken in one of the functions that lead to an operation, or is held there.
+    fn comes_past(&self, flow: &Flow, lock: Span) -> bool {
+        let inside = |id: FnId| {
+            let span = self.program.function(id).span;
+            span.file == lock.file && (span.start..=span.end).contains(&lock.start)
+        };
+        inside(flow.sink.function)
+            || flow.sink.calls.iter().any(|(id, _)| inside(*id))
+            || flow.sink.state.held.iter().any(|held| held.at == lock)
     }
 
     fn is_text_validated(&self, leaves: &[Vid], state: &State) -> bool {

@@ -3,12 +3,13 @@
 //! Rows are data (`knowledge/*.toml`), one file per family, and a project can add its own. An
 //! unknown key is an error: a misspelt one must not silently weaken an audit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::lang::Lang;
+use crate::quick::Quick;
 
 /// One row: some calls or fields that mean the same.
 #[derive(Clone, Debug, Deserialize)]
@@ -125,9 +126,12 @@ struct File {
 #[derive(Debug, Default)]
 pub(crate) struct Family {
     pub(crate) rows: Vec<Row>,
-    calls: BTreeMap<String, Vec<usize>>,
-    fields: BTreeMap<String, usize>,
-    words: Vec<(String, String)>,
+    calls: HashMap<String, Vec<usize>, Quick>,
+    fields: HashMap<String, usize, Quick>,
+    /// Last parts of the names of path operations, each with the types it is a method of.
+    words: BTreeMap<String, BTreeSet<String>>,
+    /// Full names of path operations.
+    sinks: HashSet<String, Quick>,
 }
 
 impl Family {
@@ -140,18 +144,30 @@ impl Family {
             for name in &row.field {
                 self.fields.insert(name.clone(), index);
             }
-            if matches!(row.role, Role::Sink | Role::Temp | Role::Handle) {
-                for name in &row.call {
-                    let mut parts = name.rsplit('.');
-                    let last = parts.next().unwrap_or(name).to_owned();
-                    let module = parts.next().unwrap_or("").trim_matches('*').to_owned();
-                    self.words.push((module, last));
-                }
-            }
             self.rows.push(row);
         }
-        self.words.sort();
-        self.words.dedup();
+        self.index_operations();
+    }
+
+    /// Which names can be those of path operations, and on what they are called.
+    fn index_operations(&mut self) {
+        let made: BTreeSet<&str> = self.rows.iter().map(|row| row.returns.as_str()).collect();
+        for row in &self.rows {
+            if !matches!(row.role, Role::Sink | Role::Temp | Role::Handle) {
+                continue;
+            }
+            let on_self = matches!(&row.arg, Slot::Named(name) if name == "self");
+            for name in &row.call {
+                let (of, last) = name.rsplit_once('.').unwrap_or(("", name));
+                let types = self.words.entry(last.to_owned()).or_default();
+                // What makes an object of a type is not called on one.
+                let is_made = made.contains(of) && row.returns != of;
+                if of == "*" || on_self || row.anchored.is_some() || is_made {
+                    types.insert(of.to_owned());
+                }
+                self.sinks.insert(name.clone());
+            }
+        }
     }
 
     /// The rows of a call, the later ones first: what a project adds wins.
@@ -163,9 +179,32 @@ impl Family {
         self.fields.get(name).copied()
     }
 
-    /// Module or type, and last part, of all names of sinks, for the filter over text.
-    pub(crate) fn sink_words(&self) -> &[(String, String)] {
-        &self.words
+    /// Whether this is the last part of the name of a path operation.
+    pub(crate) fn is_sink_word(&self, last: &str) -> bool {
+        self.words.contains_key(last)
+    }
+
+    /// Last parts of path operations that are called on objects, with the objects' types.
+    pub(crate) fn sink_methods(&self) -> impl Iterator<Item = (&str, &BTreeSet<String>)> {
+        let methods = self.words.iter().filter(|(_, types)| !types.is_empty());
+        methods.map(|(last, types)| (last.as_str(), types))
+    }
+
+    /// Whether a qualified name is that of a path operation, in any of its spellings.
+    pub(crate) fn is_sink(&self, name: &str) -> bool {
+        if self.sinks.contains(name) {
+            return true;
+        }
+        let (of, last) = name.rsplit_once('.').unwrap_or(("", name));
+        let last = last.strip_suffix("Sync").unwrap_or(last);
+        let of = of.strip_prefix("std.").unwrap_or(of);
+        let of = of.strip_suffix(".promises").unwrap_or(of);
+        let of = of.strip_suffix(".default").unwrap_or(of);
+        let of = if of == "fs-extra" { "fs" } else { of };
+        match of {
+            "" | "builtins" | "std" => self.sinks.contains(last),
+            _ => self.sinks.contains(&format!("{of}.{last}")),
+        }
     }
 }
 
@@ -391,7 +430,7 @@ mod rows {
                     is_test: false,
                 }]);
                 let declared = Declared::default();
-                let mut interp = Interp::new(&program, knowledge, &declared);
+                let mut interp = Interp::new(&program, knowledge, &declared, 0);
                 interp.run_top(0);
                 let functions = program.files[0].module.functions.len();
                 for function in 0..functions {

@@ -22,6 +22,7 @@ mod kb;
 mod lang;
 mod lower;
 mod program;
+mod quick;
 mod regex;
 pub mod render;
 mod report;

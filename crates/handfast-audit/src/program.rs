@@ -1,9 +1,10 @@
 //! All files of one audit, and how names in them find each other.
 
-use std::collections::BTreeMap;
+use std::collections::{HashMap, HashSet};
 
-use crate::ir::{Class, Function, Module, Span, Sym};
+use crate::ir::{Class, Expr, ExprKind, Function, Module, Span, Stmt, StmtKind, Sym};
 use crate::lang::Lang;
+use crate::quick::Quick;
 use crate::term::FnId;
 
 /// One file: as read, and lowered.
@@ -41,13 +42,15 @@ impl SourceFile {
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub(crate) files: Vec<SourceFile>,
-    functions: BTreeMap<Sym, Vec<FnId>>,
-    classes: BTreeMap<Sym, Vec<(u32, usize)>>,
-    imports: Vec<BTreeMap<Sym, Sym>>,
+    functions: HashMap<Sym, Vec<FnId>, Quick>,
+    classes: HashMap<Sym, Vec<(u32, usize)>, Quick>,
+    imports: Vec<HashMap<Sym, Sym, Quick>>,
+    /// Names that the own statements of each file bind.
+    tops: Vec<HashSet<Sym, Quick>>,
     /// Constructors by class, files by the last part of their module's name, files by directory.
-    ctors: BTreeMap<Sym, Vec<FnId>>,
-    modules: BTreeMap<String, Vec<u32>>,
-    dirs: BTreeMap<String, Vec<u32>>,
+    ctors: HashMap<Sym, Vec<FnId>, Quick>,
+    modules: HashMap<String, Vec<u32>, Quick>,
+    dirs: HashMap<String, Vec<u32>, Quick>,
 }
 
 impl Program {
@@ -81,6 +84,9 @@ impl Program {
             program
                 .imports
                 .push(source.module.imports.iter().cloned().collect());
+            let mut bound = HashSet::default();
+            bound_in(&source.module.functions[source.module.top].body, &mut bound);
+            program.tops.push(bound);
         }
         for (file, source) in files.iter().enumerate() {
             let file = u32::try_from(file).unwrap_or(u32::MAX);
@@ -137,6 +143,13 @@ impl Program {
         }
     }
 
+    /// Whether a module's own statements, or functions of it, can give a name a value.
+    pub(crate) fn may_set_at_top(&self, file: u32, name: &str) -> bool {
+        let module = &self.file(file).module;
+        module.declared.iter().any(|known| **known == *name)
+            || self.tops[file as usize].contains(name)
+    }
+
     pub(crate) fn class(&self, file: u32, name: &str) -> Option<(u32, &Class)> {
         let name = name.rsplit(['.', ':']).next().unwrap_or(name);
         let found = self.classes.get(name)?;
@@ -147,6 +160,27 @@ impl Program {
                 .find(|(of, _)| self.file(*of).lang.family() == lang)
         })?;
         Some((best.0, &self.file(best.0).module.classes[best.1]))
+    }
+
+    /// Whether a class has another one among its bases, directly or not.
+    pub(crate) fn derives(&self, file: u32, class: &str, base: &str) -> bool {
+        let mut pending = vec![class.to_owned()];
+        for _ in 0..24 {
+            let Some(class) = pending.pop() else {
+                return false;
+            };
+            let Some((_, known)) = self.class(file, &class) else {
+                continue;
+            };
+            for of in &known.bases {
+                let last = of.rsplit(['.', ':']).next().unwrap_or(of);
+                if last == base {
+                    return true;
+                }
+                pending.push(last.to_owned());
+            }
+        }
+        false
     }
 
     /// A method of a class or one of its bases.
@@ -282,6 +316,60 @@ impl Program {
             .copied()
     }
 
+    /// Whether a file has a function of this name.
+    pub(crate) fn defines(&self, file: u32, name: &str) -> bool {
+        let of = self.functions.get(name);
+        of.is_some_and(|all| all.iter().any(|id| id.0 == file))
+    }
+
+    /// The functions that a plain name can stand for in a call.
+    pub(crate) fn plain_targets(&self, file: u32, name: &Sym) -> Vec<FnId> {
+        let Some(candidates) = self.functions.get(name) else {
+            return self.free_function(file, name).into_iter().collect();
+        };
+        let mut out: Vec<FnId> = candidates
+            .iter()
+            .copied()
+            .filter(|id| id.0 == file)
+            .collect();
+        out.extend(self.free_function(file, name));
+        out
+    }
+
+    /// Whether every part of a module's name fits the path of a file; one part alone fits only nearby.
+    fn is_meant(&self, from: u32, module: &str, there: u32) -> bool {
+        let (here, there) = (self.file(from), self.file(there));
+        let wanted: Vec<&str> = module
+            .split(['.', '/'])
+            .filter(|part| !part.is_empty())
+            .collect();
+        if let [_] = wanted.as_slice() {
+            let (a, b) = (here.dir(), there.dir());
+            return a.starts_with(b) || b.starts_with(a);
+        }
+        let mut parts: Vec<&str> = there.dir().split('/').collect();
+        if wanted.last() == Some(&there.stem()) {
+            parts.push(there.stem());
+        }
+        let fits = wanted.iter().rev().zip(parts.iter().rev());
+        fits.take_while(|(a, b)| a == b).count() == wanted.len().min(parts.len())
+    }
+
+    /// The files that a file imports something from, in order.
+    pub(crate) fn imported_files(&self, file: u32) -> Vec<u32> {
+        let mut out: Vec<u32> = Vec::new();
+        for (_, target) in &self.file(file).module.imports {
+            let outer = target.rsplit_once('.').map(|(module, _)| module);
+            for module in std::iter::once(&**target).chain(outer) {
+                let found = self.module_file(file, module);
+                out.extend(found.filter(|there| self.is_meant(file, module, *there)));
+            }
+        }
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
     /// The file that a module's name leads to.
     pub(crate) fn module_file(&self, from: u32, module: &str) -> Option<u32> {
         if module.is_empty() {
@@ -351,5 +439,113 @@ impl Program {
         });
         let first = found.next()?;
         found.next().is_none().then_some(*first)
+    }
+}
+
+/// All names that statements bind, however deep.
+fn bound_in(statements: &[Stmt], out: &mut HashSet<Sym, Quick>) {
+    for statement in statements {
+        match &statement.kind {
+            StmtKind::Assign { target, value } => {
+                bound_by(target, out);
+                bound_by(value, out);
+            }
+            StmtKind::Expr(expr) => bound_by(expr, out),
+            StmtKind::Return(Some(expr)) | StmtKind::Throw(Some(expr)) => bound_by(expr, out),
+            StmtKind::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                bound_by(cond, out);
+                bound_in(then, out);
+                bound_in(otherwise, out);
+            }
+            StmtKind::While {
+                cond, step, body, ..
+            } => {
+                if let Some(cond) = cond {
+                    bound_by(cond, out);
+                }
+                bound_in(step, out);
+                bound_in(body, out);
+            }
+            StmtKind::ForEach { target, body, .. } => {
+                bound_by(target, out);
+                bound_in(body, out);
+            }
+            StmtKind::Try {
+                body,
+                handlers,
+                finally,
+            } => {
+                bound_in(body, out);
+                bound_in(finally, out);
+                for handler in handlers {
+                    out.extend(handler.name.clone());
+                    bound_in(&handler.body, out);
+                }
+            }
+            StmtKind::With { items, body } => {
+                for target in items.iter().filter_map(|(_, target)| target.as_ref()) {
+                    bound_by(target, out);
+                }
+                bound_in(body, out);
+            }
+            StmtKind::Defer(body) | StmtKind::Block(body) => bound_in(body, out),
+            StmtKind::Bind { name, .. } => {
+                out.insert(name.clone());
+            }
+            StmtKind::Return(None)
+            | StmtKind::Throw(None)
+            | StmtKind::Break
+            | StmtKind::Continue => {}
+        }
+    }
+}
+
+/// Names in a pattern, and those that an expression binds on the way.
+fn bound_by(expr: &Expr, out: &mut HashSet<Sym, Quick>) {
+    match &expr.kind {
+        ExprKind::Name(name) => {
+            out.insert(name.clone());
+        }
+        ExprKind::List(parts) | ExprKind::Opaque(parts) => {
+            for part in parts {
+                bound_by(part, out);
+            }
+        }
+        ExprKind::Dict(pairs) => {
+            for (key, value) in pairs {
+                bound_by(key, out);
+                bound_by(value, out);
+            }
+        }
+        ExprKind::Assign(target, value) => {
+            bound_by(target, out);
+            bound_by(value, out);
+        }
+        ExprKind::IsVariant(subject, _, names) => {
+            bound_by(subject, out);
+            out.extend(names.iter().cloned());
+        }
+        ExprKind::Ref(inner)
+        | ExprKind::Cast(inner, _)
+        | ExprKind::Await(inner)
+        | ExprKind::Not(inner)
+        | ExprKind::Field(inner, _)
+        | ExprKind::Index(inner, _)
+        | ExprKind::Question(inner) => bound_by(inner, out),
+        ExprKind::Binary(_, one, two) => {
+            bound_by(one, out);
+            bound_by(two, out);
+        }
+        ExprKind::Block(statements, value) => {
+            bound_in(statements, out);
+            if let Some(value) = value {
+                bound_by(value, out);
+            }
+        }
+        _ => {}
     }
 }

@@ -147,7 +147,13 @@ impl Flow {
     }
 
     fn is_known(&self) -> bool {
-        !self.sink.is_guess
+        // Whether the command line is a boundary of trust is for its caller to say.
+        let is_boundary = self
+            .leaves
+            .iter()
+            .any(|leaf| leaf.kind != SourceKind::Process);
+        is_boundary
+            && !self.sink.is_guess
             && !self
                 .leaves
                 .iter()

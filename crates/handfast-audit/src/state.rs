@@ -1,5 +1,6 @@
 //! What is known at one point of a function: names, fields, facts, held locks.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -44,15 +45,21 @@ impl std::ops::DerefMut for Env {
 /// What is known of values.
 pub(crate) type Known = BTreeMap<Vid, Arc<Facts>>;
 
+/// Which ways out of a call are left.
+pub(crate) type Ways = BTreeMap<u32, Vec<usize>>;
+
+/// Fields of objects.
+pub(crate) type Heap = Arc<BTreeMap<Vid, Arc<BTreeMap<Sym, Vid>>>>;
+
 /// The state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     pub(crate) env: Env,
-    pub(crate) heap: Arc<BTreeMap<(Vid, Sym), Vid>>,
+    pub(crate) heap: Heap,
     /// Shared with the states this one came from, map and facts alike, until one is changed.
     pub(crate) facts: Arc<Known>,
     /// Which ways out of a known call are still possible.
-    pub(crate) ways: BTreeMap<u32, Vec<usize>>,
+    pub(crate) ways: Arc<Ways>,
     pub(crate) held: Vec<Held>,
     /// Counts what ends the life of perishable facts.
     pub(crate) epoch: u32,
@@ -104,11 +111,17 @@ impl State {
     }
 
     pub(crate) fn get_field(&self, base: Vid, name: &str) -> Option<Vid> {
-        self.heap.get(&(base, Sym::from(name))).copied()
+        self.heap.get(&base)?.get(name).copied()
+    }
+
+    /// All fields of an object.
+    pub(crate) fn fields(&self, base: Vid) -> impl Iterator<Item = (&Sym, &Vid)> {
+        self.heap.get(&base).into_iter().flat_map(|of| of.iter())
     }
 
     pub(crate) fn set_field(&mut self, base: Vid, name: Sym, value: Vid) {
-        Arc::make_mut(&mut self.heap).insert((base, name), value);
+        let fields = Arc::make_mut(&mut self.heap).entry(base).or_default();
+        Arc::make_mut(fields).insert(name, value);
     }
 
     /// Two ways meet. Values younger than `mark` exist on one way only and keep their facts.
@@ -120,48 +133,29 @@ impl State {
             *self = other;
             return;
         }
-        if !Arc::ptr_eq(&self.env.0, &other.env.0) {
-            let mut changed = Vec::new();
-            for (name, two) in other.env.iter() {
-                match self.env.get(name) {
-                    Some(one) if one == two => {}
-                    Some(one) => changed.push((name.clone(), terms.phi(*one, *two))),
-                    None => changed.push((name.clone(), *two)),
-                }
-            }
-            if !changed.is_empty() {
-                Arc::make_mut(&mut self.env.0).extend(changed);
-            }
-        }
+        join_names(&mut self.env.0, &other.env.0, terms);
         if !Arc::ptr_eq(&self.heap, &other.heap) {
-            let mut changed = Vec::new();
-            for (key, two) in other.heap.iter() {
-                match self.heap.get(key) {
-                    Some(one) if one == two => {}
-                    Some(one) => changed.push((key.clone(), terms.phi(*one, *two))),
-                    None => changed.push((key.clone(), *two)),
+            for (base, two) in other.heap.iter() {
+                match self.heap.get(base) {
+                    Some(one) if Arc::ptr_eq(one, two) => {}
+                    _ => {
+                        let heap = Arc::make_mut(&mut self.heap);
+                        match heap.get_mut(base) {
+                            Some(one) => join_names(one, two, terms),
+                            None => {
+                                heap.insert(*base, Arc::clone(two));
+                            }
+                        }
+                    }
                 }
-            }
-            if !changed.is_empty() {
-                Arc::make_mut(&mut self.heap).extend(changed);
             }
         }
         if !Arc::ptr_eq(&self.facts, &other.facts) {
             self.facts = Arc::new(meet(&self.facts, &other.facts, mark));
         }
-        let mut ways = BTreeMap::new();
-        for (call, one) in &self.ways {
-            if let Some(two) = other.ways.get(call) {
-                let mut all = one.clone();
-                all.extend(two.iter().copied());
-                all.sort_unstable();
-                all.dedup();
-                ways.insert(*call, all);
-            } else if *call >= mark {
-                ways.insert(*call, one.clone());
-            }
+        if !Arc::ptr_eq(&self.ways, &other.ways) {
+            self.ways = Arc::new(join_ways(&self.ways, &other.ways, mark));
         }
-        self.ways = ways;
         // Held on either way is held: a leak is a leak.
         for held in other.held {
             if !self.held.contains(&held) {
@@ -174,6 +168,62 @@ impl State {
         }
         self.missing = self.missing && other.missing;
     }
+}
+
+/// Names with their values on both of two ways. Both maps are walked side by side.
+fn join_names(
+    ours: &mut Arc<BTreeMap<Sym, Vid>>,
+    theirs: &Arc<BTreeMap<Sym, Vid>>,
+    terms: &mut Terms,
+) {
+    if Arc::ptr_eq(ours, theirs) {
+        return;
+    }
+    let mut changed: Vec<(Sym, Vid)> = Vec::new();
+    let mut ones = ours.iter().peekable();
+    for (name, two) in theirs.iter() {
+        let mut found = None;
+        while let Some((known, one)) = ones.peek() {
+            let order = if Arc::ptr_eq(known, name) {
+                Ordering::Equal
+            } else {
+                known.as_ref().cmp(name.as_ref())
+            };
+            if order == Ordering::Greater {
+                break;
+            }
+            let one = **one;
+            ones.next();
+            if order == Ordering::Equal {
+                found = Some(one);
+                break;
+            }
+        }
+        match found {
+            Some(one) if one == *two => {}
+            Some(one) => changed.push((name.clone(), terms.phi(one, *two))),
+            None => changed.push((name.clone(), *two)),
+        }
+    }
+    if !changed.is_empty() {
+        Arc::make_mut(ours).extend(changed);
+    }
+}
+
+fn join_ways(ours: &Ways, theirs: &Ways, mark: Vid) -> Ways {
+    let mut ways = Ways::new();
+    for (call, one) in ours {
+        if let Some(two) = theirs.get(call) {
+            let mut all = one.clone();
+            all.extend(two.iter().copied());
+            all.sort_unstable();
+            all.dedup();
+            ways.insert(*call, all);
+        } else if *call >= mark {
+            ways.insert(*call, one.clone());
+        }
+    }
+    ways
 }
 
 /// What is known of a value on both ways; of one younger than `mark` on either.

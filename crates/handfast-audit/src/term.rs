@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use crate::ir::{Op, Span, Sym};
+use crate::quick::Quick;
 
 /// A value of one analysis.
 pub(crate) type Vid = u32;
@@ -232,7 +233,7 @@ pub(crate) enum Term {
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
     list: Vec<Term>,
-    known: HashMap<Term, Vid>,
+    known: HashMap<Term, Vid, Quick>,
     /// Types, where they are known.
     pub(crate) types: Vec<Option<Sym>>,
     fresh: u32,

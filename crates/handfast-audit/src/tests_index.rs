@@ -141,11 +141,13 @@ impl TestIndex {
         let mut tests = Vec::new();
         for (index, file) in program.files.iter().enumerate() {
             let number = u32::try_from(index).unwrap_or(u32::MAX);
+            let mut around = None;
             for function in &file.module.functions {
                 let closure_test =
                     file.is_test && function.name.starts_with('<') && function.parent.is_some();
                 if function.is_test || closure_test {
-                    tests.push((number, describe(&file.text, &file.path, function)));
+                    let around = around.get_or_insert_with(|| Around::new(&file.text));
+                    tests.push((number, describe(&file.text, around, function)));
                 }
             }
         }
@@ -192,7 +194,66 @@ impl TestIndex {
     }
 }
 
-fn describe(text: &str, path: &str, function: &Function) -> Test {
+const FIXED: [&str; 4] = ["\"/tmp/", "'/tmp/", "'/var/tmp", "\"/var/tmp"];
+// The system's directory for temporary files, and a name that everybody knows below it.
+const SHARED: [&str; 4] = [
+    "gettempdir()",
+    "os.tmpdir()",
+    "os.TempDir()",
+    "env::temp_dir()",
+];
+const UNIQUE: [&str; 10] = [
+    "mkdtemp",
+    "XXXXXX",
+    "MkdirTemp",
+    "mkstemp",
+    "uuid",
+    "process::id",
+    "getpid",
+    "random",
+    "TempDir::",
+    "tempfile::tempdir",
+];
+
+/// What a whole file says about all of its tests, asked once.
+struct Around {
+    private: bool,
+    fixed: bool,
+    frozen: bool,
+}
+
+impl Around {
+    fn new(text: &str) -> Self {
+        let file_has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        let private = file_has(&["beforeEach", "setUp", "SetUp"])
+            && file_has(&["mkdtemp", "tmp_path", "TemporaryDirectory"]);
+        let frozen = file_has(&[
+            "freeze_time",
+            "time_machine",
+            "useFakeTimers",
+            "freezegun",
+            "setSystemTime",
+            "time::pause",
+            "synctest",
+            "clockwork",
+            "clock.NewMock",
+            "MockDate",
+            "__wrap_time",
+            "FixedClock",
+            "fakeclock",
+            "fixed_clock",
+            "FakeClock",
+            "fake_now",
+        ]);
+        Self {
+            private,
+            fixed: (file_has(&FIXED) || file_has(&SHARED)) && !file_has(&UNIQUE),
+            frozen,
+        }
+    }
+}
+
+fn describe(text: &str, around: &Around, function: &Function) -> Test {
     let from = function.span.start as usize;
     let to = (function.span.end as usize).min(text.len());
     let mut body = text.get(from..to).unwrap_or_default().to_owned();
@@ -201,10 +262,8 @@ fn describe(text: &str, path: &str, function: &Function) -> Test {
         let start = text[..from].rfind(['\n', ';']).map_or(0, |at| at + 1);
         body = text.get(start..to).unwrap_or_default().to_owned();
     }
-    let whole = text;
     let at = function.span;
     let has = |words: &[&str]| words.iter().any(|word| body.contains(word));
-    let file_has = |words: &[&str]| words.iter().any(|word| whole.contains(word));
     let private = has(&[
         "tmp_path",
         "t.TempDir",
@@ -218,55 +277,14 @@ fn describe(text: &str, path: &str, function: &Function) -> Test {
         "TemporaryDirectory",
         "Scratch",
         "temp_dir_for",
-    ]) || file_has(&["beforeEach", "setUp", "SetUp"])
-        && file_has(&["mkdtemp", "tmp_path", "TemporaryDirectory"]);
-    const FIXED: [&str; 4] = ["\"/tmp/", "'/tmp/", "'/var/tmp", "\"/var/tmp"];
-    // The system's directory for temporary files, and a name that everybody knows below it.
-    const SHARED: [&str; 4] = [
-        "gettempdir()",
-        "os.tmpdir()",
-        "os.TempDir()",
-        "env::temp_dir()",
-    ];
-    const UNIQUE: [&str; 10] = [
-        "mkdtemp",
-        "XXXXXX",
-        "MkdirTemp",
-        "mkstemp",
-        "uuid",
-        "process::id",
-        "getpid",
-        "random",
-        "TempDir::",
-        "tempfile::tempdir",
-    ];
-    let fixed = (has(&FIXED) || has(&SHARED)) && !has(&UNIQUE)
-        || !private && (file_has(&FIXED) || file_has(&SHARED)) && !file_has(&UNIQUE);
-    let frozen = file_has(&[
-        "freeze_time",
-        "time_machine",
-        "useFakeTimers",
-        "freezegun",
-        "setSystemTime",
-        "time::pause",
-        "synctest",
-        "clockwork",
-        "clock.NewMock",
-        "MockDate",
-        "__wrap_time",
-        "FixedClock",
-        "fakeclock",
-        "fixed_clock",
-        "FakeClock",
-        "fake_now",
-    ]);
-    let _ = path;
+    ]) || around.private;
+    let fixed = (has(&FIXED) || has(&SHARED)) && !has(&UNIQUE) || !private && around.fixed;
     Test {
         at,
         name: function.name.to_string(),
         text: body,
         shared_dir: fixed.then_some(at),
         private_dir: (private && !fixed).then_some(at),
-        frozen_clock: frozen.then_some(at),
+        frozen_clock: around.frozen.then_some(at),
     }
 }

@@ -135,7 +135,7 @@ impl Interp<'_> {
             }
             state.edit(vid).and(&facts);
         }
-        state.ways.insert(call, left);
+        Arc::make_mut(&mut state.ways).insert(call, left);
     }
 
     /// As above, with a test over terms only.

@@ -8,6 +8,9 @@ use crate::lang::Lang;
 use crate::state::State;
 use crate::term::{FnId, Term, Vid};
 
+/// How many calls deep functions are followed that only say something about a value.
+const MAX_ASIDE: usize = 3;
+
 /// The arguments of a call, evaluated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Args {
@@ -61,8 +64,8 @@ impl Interp<'_> {
             }
         }
         let first_is_local = dotted.as_deref().is_some_and(|dotted| {
-            let first: Sym = Sym::from(dotted.split('.').next().unwrap_or(""));
-            state.env.contains_key(&first)
+            let first = dotted.split('.').next().unwrap_or("");
+            state.env.contains_key(first)
         });
         if let Some(dotted) = dotted.as_deref().filter(|_| !first_is_local) {
             let qualified = self.canonical_name(&self.program.qualify(file, dotted));
@@ -137,14 +140,20 @@ impl Interp<'_> {
         if self.lang().family() != "javascript" {
             return name.trim_start_matches("builtins.").to_owned();
         }
-        let name = name
-            .replace(".promises.", ".")
-            .replace(".constants.", ".")
-            .replace(".default.", ".");
-        let name = name.strip_suffix("Sync").unwrap_or(&name).to_owned();
-        name.replace(".realpath.native", ".realpath")
-            .replace("path.posix.", "path.")
-            .replace("path.win32.", "path.")
+        let mut name = name.strip_suffix("Sync").unwrap_or(name).to_owned();
+        for (from, to) in [
+            (".promises.", "."),
+            (".constants.", "."),
+            (".default.", "."),
+            (".realpath.native", ".realpath"),
+            ("path.posix.", "path."),
+            ("path.win32.", "path."),
+        ] {
+            if name.contains(from) {
+                name = name.replace(from, to);
+            }
+        }
+        name
     }
 
     fn first_row(&self, name: &str, _args: &[Arg]) -> Option<usize> {
@@ -409,7 +418,6 @@ impl Interp<'_> {
             return self.unknown_call(&name, args, at, state);
         }
         self.called.insert(id);
-        self.run_top(id.0);
         let function = program.function(id);
         let caller_env = std::mem::take(&mut state.env);
         let mut inner = state.clone();
@@ -443,11 +451,48 @@ impl Interp<'_> {
             }
         }
         let is_file_c = program.file(id.0).lang.family() == "c";
+        let before = state.facts.clone();
         let result = self.merge_ways(ways, function, args, &caller_env, is_file_c, mark, state);
+        self.note_unseen(function, args, &before, result, at, state);
         if state.dead {
             state.env = caller_env;
         }
         result
+    }
+
+    /// A function that by its name decides about a value, and of which nothing was understood.
+    fn note_unseen(
+        &mut self,
+        function: &Function,
+        args: &Args,
+        before: &std::sync::Arc<crate::state::Known>,
+        result: Vid,
+        at: Span,
+        state: &mut State,
+    ) {
+        let name = function.name.to_ascii_lowercase();
+        let decides = [
+            "allow", "permit", "inside", "within", "is_in_", "isin", "forbid",
+        ];
+        if state.dead || !decides.iter().any(|word| name.contains(word)) {
+            return;
+        }
+        let list: Vec<Vid> = args.list.iter().map(|(_, vid)| *vid).collect();
+        for vid in list {
+            let real = self.deref(vid, state);
+            let own = |known: &crate::state::Known| known.get(&real).cloned();
+            let told = match self.terms.get(result) {
+                // Each way may tell something of its own.
+                Term::Outcome(call) => self.ways[*call as usize]
+                    .iter()
+                    .any(|way| own(&way.facts) != own(before)),
+                Term::Pred(_) => true,
+                _ => own(&state.facts) != own(before),
+            };
+            if !told {
+                state.add(real, bit::UNSEEN_CHECK, at);
+            }
+        }
     }
 
     /// A call that can neither reach a path operation nor say anything about external text needs
@@ -462,8 +507,14 @@ impl Interp<'_> {
         let Some(graph) = self.graph else {
             return true;
         };
-        graph.reaches(id)
-            || args.list.is_empty()
+        if graph.reaches(id) {
+            return true;
+        }
+        let aside = self.frames.iter().rev();
+        if aside.take_while(|frame| !graph.reaches(frame.id)).count() >= MAX_ASIDE {
+            return false;
+        }
+        args.list.is_empty()
             || receiver
                 .into_iter()
                 .chain(args.list.iter().map(|(_, vid)| *vid))
@@ -483,9 +534,7 @@ impl Interp<'_> {
                 true
             }
             Term::Object { .. } => state
-                .heap
-                .range((vid, Sym::from(""))..)
-                .take_while(|((base, _), _)| *base == vid)
+                .fields(vid)
                 .any(|(_, value)| self.may_carry_text(*value, state, depth + 1)),
             Term::Join { parts, .. }
             | Term::Concat(parts)

@@ -165,8 +165,8 @@ impl Interp<'_> {
             return *vid;
         }
         let file = self.here().0;
-        if let Some(vid) = self.globals.get(&file).and_then(|names| names.get(name)) {
-            return *vid;
+        if let Some(vid) = self.global(file, name) {
+            return vid;
         }
         if name.starts_with("O_") || name.starts_with("RESOLVE_") || name.starts_with("FILE_FLAG_")
         {
@@ -209,8 +209,7 @@ impl Interp<'_> {
         if next == file {
             return None;
         }
-        self.run_top(next);
-        self.globals.get(&next)?.get(last).copied()
+        self.global(next, last)
     }
 
     fn sibling_global(&mut self, file: u32, name: &str) -> Option<Vid> {
@@ -229,9 +228,8 @@ impl Interp<'_> {
             .take(4)
             .collect();
         for next in candidates {
-            self.run_top(next);
-            if let Some(vid) = self.globals.get(&next).and_then(|names| names.get(name)) {
-                return Some(*vid);
+            if let Some(vid) = self.global(next, name) {
+                return Some(vid);
             }
         }
         None
@@ -241,8 +239,7 @@ impl Interp<'_> {
         let at = whole.span;
         if let Some(dotted) = whole.dotted() {
             let first = dotted.split('.').next().unwrap_or("");
-            let first: Sym = Sym::from(first);
-            let bound = state.env.get(&first).copied();
+            let bound = state.env.get(first).copied();
             let is_free = bound.is_none_or(|vid| {
                 matches!(
                     self.terms.get(vid),
@@ -267,7 +264,7 @@ impl Interp<'_> {
                 if is_flag {
                     return self.terms.make(Term::Flags(vec![name.clone()]));
                 }
-                if bound.is_none() && self.program.import(file, &first).is_some() {
+                if bound.is_none() && self.program.import(file, first).is_some() {
                     if let Some(vid) = self.module_global(file, &qualified) {
                         return vid;
                     }
@@ -300,8 +297,7 @@ impl Interp<'_> {
         if next == file {
             return None;
         }
-        self.run_top(next);
-        self.globals.get(&next)?.get(last).copied()
+        self.global(next, last)
     }
 
     fn field_row(&mut self, row: usize, label: &str, at: Span, state: &mut State) -> Vid {
@@ -396,16 +392,27 @@ impl Interp<'_> {
                 };
                 return self.terms.make(term);
             }
-            let ty = self.program.class(file, &class).and_then(|(of, known)| {
-                let (_, ty) = known.fields.iter().find(|(field, _)| field == name)?;
-                Some((of, ty.clone()))
-            });
-            if let Some((of, ty)) = ty {
-                let ty = self.type_name(of, ty.trim_start_matches([':', ' ']));
-                self.terms.typed(vid, &ty);
-            }
+            self.type_field(vid, &class, name);
+        } else if let Some(class) = self.terms.ty(base).map(str::to_owned)
+            && matches!(self.lang().family(), "rust" | "go")
+        {
+            // A parameter whose type is declared: an application's state.
+            self.type_field(vid, &class, name);
         }
         vid
+    }
+
+    /// Gives a field the type that its class declares for it.
+    fn type_field(&mut self, vid: Vid, class: &str, name: &str) {
+        let file = self.here().0;
+        let ty = self.program.class(file, class).and_then(|(of, known)| {
+            let (_, ty) = known.fields.iter().find(|(field, _)| **field == *name)?;
+            Some((of, ty.clone()))
+        });
+        if let Some((of, ty)) = ty {
+            let ty = self.type_name(of, ty.trim_start_matches([':', ' ']));
+            self.terms.typed(vid, &ty);
+        }
     }
 
     fn index(&mut self, base: Vid, index: Vid, at: Span, state: &mut State) -> Vid {
@@ -532,7 +539,10 @@ impl Interp<'_> {
             // Names bound on the right keep their value: it is asked under the same condition.
             state.env = env;
             state.heap = heap;
-            state.ways.extend(ways);
+            if !Arc::ptr_eq(&state.ways, &ways) {
+                let ways = ways.iter().map(|(call, left)| (*call, left.clone()));
+                Arc::make_mut(&mut state.ways).extend(ways);
+            }
             let truthy = |terms: &crate::term::Terms, vid: Vid| {
                 matches!(
                     terms.get(vid),

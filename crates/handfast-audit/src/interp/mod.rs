@@ -71,6 +71,8 @@ pub(crate) struct Sink {
     pub(crate) handle: Option<Vid>,
     /// Where a moved or copied file comes from.
     pub(crate) from: Option<Vid>,
+    /// The function that was entered from outside.
+    pub(crate) entry: FnId,
     /// The calls that led here, outermost first.
     pub(crate) calls: Vec<(FnId, Span)>,
     /// The receiver or callee was guessed.
@@ -89,6 +91,7 @@ pub(crate) struct Sink {
 pub(crate) enum Event {
     /// A lock or shared resource was taken.
     Acquired {
+        entry: FnId,
         at: Span,
         scoped: bool,
         state: State,
@@ -203,6 +206,8 @@ pub(crate) struct Interp<'p> {
     pub(crate) graph: Option<&'p crate::callgraph::CallGraph>,
     /// The function of the operation that is being asked about.
     pub(crate) asking: Option<FnId>,
+    /// The file whose report this is for.
+    home: u32,
 }
 
 impl std::fmt::Debug for Interp<'_> {
@@ -218,6 +223,7 @@ impl<'p> Interp<'p> {
         program: &'p Program,
         knowledge: &'p Knowledge,
         declared: &'p Declared,
+        home: u32,
     ) -> Self {
         Self {
             program,
@@ -243,20 +249,34 @@ impl<'p> Interp<'p> {
             at_top: false,
             graph: None,
             asking: None,
+            home,
         }
     }
 
     fn family(&self) -> &'p Family {
-        let file = self.frames.last().map_or(0, |frame| frame.id.0);
-        self.knowledge.family(self.program.file(file).lang)
+        self.knowledge.family(self.lang())
     }
 
+    /// The function being run; the file's own statements when none is.
     fn here(&self) -> FnId {
-        self.frames.last().map_or((0, 0), |frame| frame.id)
+        self.frames.last().map_or((self.home, 0), |frame| frame.id)
+    }
+
+    /// The function that was entered from outside.
+    fn entry(&self) -> FnId {
+        self.frames.first().map_or((self.home, 0), |frame| frame.id)
     }
 
     fn lang(&self) -> crate::lang::Lang {
         self.program.file(self.here().0).lang
+    }
+
+    /// What a file's own statements give a name, once they were run.
+    fn global(&mut self, file: u32, name: &str) -> Option<Vid> {
+        if !self.globals.contains_key(&file) && self.program.may_set_at_top(file, name) {
+            self.run_top(file);
+        }
+        self.globals.get(&file)?.get(name).copied()
     }
 
     /// Runs the module's own statements once, for its names and for handlers registered there.
@@ -399,10 +419,8 @@ impl<'p> Interp<'p> {
                 let made = self.strip(value);
                 if let Some(made) = self.object_in(made) {
                     let fields: Vec<_> = end
-                        .heap
-                        .range((made, Sym::from(""))..)
-                        .take_while(|((base, _), _)| *base == made)
-                        .map(|((_, name), vid)| (name.clone(), *vid))
+                        .fields(made)
+                        .map(|(name, vid)| (name.clone(), *vid))
                         .collect();
                     for (name, vid) in fields {
                         end.set_field(object, name, vid);
@@ -550,6 +568,15 @@ impl<'p> Interp<'p> {
             .trim_start_matches("mut ")
             .trim_start_matches("const ");
         let ty = ty.trim_start_matches("impl ").trim_start_matches("struct ");
+        // What only holds or shares a value has its operations.
+        if let Some((outer, inner)) = ty.split_once('<') {
+            let outer = outer.rsplit([':', '.']).next().unwrap_or(outer);
+            let holds = ["Arc", "Rc", "Box", "State", "Data", "Extension"];
+            if holds.contains(&outer.trim()) {
+                let inner = inner.strip_suffix('>').unwrap_or(inner);
+                return self.type_name(file, inner);
+            }
+        }
         let ty = ty.split(['<', '[', '|']).next().unwrap_or(ty).trim();
         let dotted = ty.replace("::", ".");
         self.program.qualify(file, &dotted)

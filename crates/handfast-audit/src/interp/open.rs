@@ -39,6 +39,7 @@ impl Interp<'_> {
             .collect();
         let tolerates = false;
         Sink {
+            entry: self.entry(),
             kind,
             name: Sym::from(name),
             at,
@@ -124,11 +125,7 @@ impl Interp<'_> {
             let mut failed = state.clone();
             self.vacuous(of, &mut failed, at);
             failed.failing = external.then_some(vid);
-            let caught = self
-                .frames
-                .last()
-                .is_some_and(|frame| !frame.tries.is_empty());
-            if caught {
+            if self.is_caught() {
                 self.may_throw(&failed);
             } else if external && matches!(self.lang().family(), "python" | "javascript") {
                 self.failure(Failure::Raw, at);
@@ -622,7 +619,9 @@ impl Interp<'_> {
 
     pub(super) fn acquire(&mut self, value: Vid, scoped: bool, at: Span, state: &mut State) {
         if self.muted == 0 {
+            let entry = self.entry();
             self.events.push(Event::Acquired {
+                entry,
                 at,
                 scoped,
                 state: state.clone(),

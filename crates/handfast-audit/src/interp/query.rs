@@ -1,8 +1,11 @@
 //! Questions about values: what they are, what is known of them, what external text is in them.
 
+use std::collections::HashSet;
+
 use crate::facts::{Facts, bit, chars, mask};
 use crate::interp::Interp;
 use crate::lang::Lang;
+use crate::quick::Quick;
 use crate::state::State;
 use crate::term::{CollKind, PartKind, SourceKind, Term, Vid};
 
@@ -25,6 +28,28 @@ pub(crate) struct Leaf {
     pub(crate) through_unknown: bool,
 }
 
+/// How many values one search for external text looks at.
+const MAX_VISITS: usize = 4000;
+
+/// A search for external text in a value.
+#[derive(Default)]
+struct Search {
+    /// The values around the one that is looked at, outermost first.
+    chain: Vec<Vid>,
+    found: Vec<Leaf>,
+    /// Values without external text.
+    barren: HashSet<Vid, Quick>,
+    visits: usize,
+}
+
+/// Where a search goes on from a value.
+enum Step {
+    Leaf(SourceKind),
+    Parts(Vec<Vid>),
+    One(Vid),
+    End,
+}
+
 impl Interp<'_> {
     /// The value behind ways out, tuples and wrappers.
     pub(crate) fn deref(&mut self, vid: Vid, state: &State) -> Vid {
@@ -33,6 +58,12 @@ impl Interp<'_> {
 
     fn deref_at(&mut self, vid: Vid, state: &State, depth: usize) -> Vid {
         if depth > 12 {
+            return vid;
+        }
+        if !matches!(
+            self.terms.get(vid),
+            Term::Outcome(_) | Term::Proj(..) | Term::Payload(_) | Term::Variant(..)
+        ) {
             return vid;
         }
         match self.terms.get(vid).clone() {
@@ -249,10 +280,7 @@ impl Interp<'_> {
 
     /// Node's and Go's joins fold `..` away.
     fn lang_joins_clean(&self) -> bool {
-        matches!(
-            self.program.files.first().map(|file| file.lang.family()),
-            Some("javascript" | "go")
-        ) && matches!(self.lang().family(), "javascript" | "go")
+        matches!(self.lang().family(), "javascript" | "go")
     }
 
     pub(crate) fn is_separator(&self, vid: Vid) -> bool {
@@ -280,10 +308,42 @@ impl Interp<'_> {
 
     /// Everything known of a value: its own facts and those of its making.
     pub(crate) fn facts_of(&self, vid: Vid, state: &State) -> Facts {
-        self.facts_at(vid, state, 0)
+        self.facts_at(vid, state, 0, &mut Vec::new())
     }
 
-    fn facts_at(&self, vid: Vid, state: &State, depth: usize) -> Facts {
+    /// `seen` holds what was answered already: the same value is met on many ways.
+    fn facts_at(
+        &self,
+        vid: Vid,
+        state: &State,
+        depth: usize,
+        seen: &mut Vec<(Vid, Facts)>,
+    ) -> Facts {
+        if let Some((_, facts)) = seen.iter().find(|(known, _)| *known == vid) {
+            return facts.clone();
+        }
+        let facts = self.facts_below(vid, state, depth, seen);
+        if depth > 0 && self.is_compound(vid) {
+            seen.push((vid, facts.clone()));
+        }
+        facts
+    }
+
+    /// Asking about it asks about several others.
+    fn is_compound(&self, vid: Vid) -> bool {
+        matches!(
+            self.terms.get(vid),
+            Term::Phi(_) | Term::Concat(_) | Term::Outcome(_)
+        )
+    }
+
+    fn facts_below(
+        &self,
+        vid: Vid,
+        state: &State,
+        depth: usize,
+        seen: &mut Vec<(Vid, Facts)>,
+    ) -> Facts {
         let mut facts = state.own(vid).cloned().unwrap_or_default();
         if depth > 12 {
             return facts;
@@ -303,7 +363,7 @@ impl Interp<'_> {
                     if matches!(self.terms.get(*part), Term::Null) {
                         continue;
                     }
-                    let one = self.facts_at(*part, state, depth + 1);
+                    let one = self.facts_at(*part, state, depth + 1, seen);
                     all = Some(match all {
                         Some(all) => all.both(&one),
                         None => one,
@@ -314,7 +374,7 @@ impl Interp<'_> {
                 }
             }
             Term::Part { kind, of, at } => {
-                let inner = self.facts_at(*of, state, depth + 1);
+                let inner = self.facts_at(*of, state, depth + 1, seen);
                 self.part_facts(*kind, *of, *at, &inner, &mut facts);
             }
             Term::Norm {
@@ -322,12 +382,12 @@ impl Interp<'_> {
                 of,
                 ..
             } => {
-                let inner = self.facts_at(*of, state, depth + 1);
+                let inner = self.facts_at(*of, state, depth + 1, seen);
                 facts.and(&inner);
             }
             Term::Elem(coll) => {
                 if let Term::Coll { kind, of, .. } = self.terms.get(*coll) {
-                    let inner = self.facts_at(*of, state, depth + 1);
+                    let inner = self.facts_at(*of, state, depth + 1, seen);
                     facts.bits |= inner.bits & (bit::TYPED | bit::CHOSEN | bit::NFC);
                     if matches!(kind, CollKind::Split | CollKind::Components) {
                         facts.chars &= inner.chars & !chars("/");
@@ -347,7 +407,7 @@ impl Interp<'_> {
                 }
             }
             Term::Payload(of) | Term::Proj(of, _) => {
-                let inner = self.facts_at(*of, state, depth + 1);
+                let inner = self.facts_at(*of, state, depth + 1, seen);
                 facts.and(&inner);
             }
             Term::Outcome(call) => {
@@ -356,7 +416,7 @@ impl Interp<'_> {
                     if matches!(self.terms.get(value), Term::Null) {
                         continue;
                     }
-                    let one = self.facts_at(value, state, depth + 1);
+                    let one = self.facts_at(value, state, depth + 1, seen);
                     all = Some(match all {
                         Some(all) => all.both(&one),
                         None => one,
@@ -370,12 +430,12 @@ impl Interp<'_> {
                 // The text of all parts together.
                 let mut letters = 0;
                 for part in parts {
-                    let one = self.facts_at(*part, state, depth + 1);
+                    let one = self.facts_at(*part, state, depth + 1, seen);
                     letters |= one.chars;
                 }
                 facts.chars &= letters;
                 if let Some(first) = parts.first() {
-                    let one = self.facts_at(*first, state, depth + 1);
+                    let one = self.facts_at(*first, state, depth + 1, seen);
                     if let Term::Str(text) = self.terms.get(*first) {
                         facts.first &= mask(|c| text.starts_with(c));
                     } else {
@@ -441,9 +501,9 @@ impl Interp<'_> {
 
     /// All external text in a path.
     pub(crate) fn leaves(&mut self, path: Vid, state: &State) -> Vec<Leaf> {
-        let mut out = Vec::new();
-        let mut chain = Vec::new();
-        self.collect(path, state, &mut chain, &mut out, 0);
+        let mut search = Search::default();
+        self.collect(path, state, &mut search, 0);
+        let mut out = search.found;
         out.sort_by_key(|leaf| leaf.vid);
         out.dedup_by(|a, b| {
             if a.vid == b.vid {
@@ -456,57 +516,65 @@ impl Interp<'_> {
         out
     }
 
-    fn collect(
-        &mut self,
-        vid: Vid,
-        state: &State,
-        chain: &mut Vec<Vid>,
-        out: &mut Vec<Leaf>,
-        depth: usize,
-    ) {
-        if depth > 24 || out.len() > 32 || chain.contains(&vid) {
+    fn collect(&mut self, vid: Vid, state: &State, search: &mut Search, depth: usize) {
+        if depth > 24 || search.found.len() > 32 || search.visits > MAX_VISITS {
             return;
         }
-        let real = self.deref(vid, state);
-        let vid = real;
-        chain.push(vid);
-        match self.terms.get(vid).clone() {
-            Term::Source { kind, .. } => self.leaf(vid, kind, chain, state, out),
+        let vid = self.deref(vid, state);
+        if search.chain.contains(&vid) || search.barren.contains(&vid) {
+            return;
+        }
+        search.visits += 1;
+        search.chain.push(vid);
+        let before = search.found.len();
+        match self.step_into(vid) {
+            Step::Leaf(kind) => self.leaf(vid, kind, state, search),
+            Step::Parts(parts) => {
+                for part in parts {
+                    self.collect(part, state, search, depth + 1);
+                }
+            }
+            Step::One(part) => self.collect(part, state, search, depth + 1),
+            Step::End => {}
+        }
+        search.chain.pop();
+        // The same value is met on many ways; where nothing was found it need not be asked again.
+        if search.found.len() == before {
+            search.barren.insert(vid);
+        }
+    }
+
+    /// Where to look for external text in a value.
+    fn step_into(&self, vid: Vid) -> Step {
+        match self.terms.get(vid) {
+            Term::Source { kind, .. } => Step::Leaf(*kind),
             Term::Param {
                 of, is_ctor, name, ..
             } => {
-                let function = self.program.function(of);
+                let function = self.program.function(*of);
                 let guessed = function.is_public
-                    || is_ctor
-                    || self.declared.inputs.iter().any(|i| **i == *name);
-                let ty = function.params.iter().find(|param| param.name == name);
-                let ty = ty.and_then(|param| param.ty.clone());
-                let is_text = ty.is_none_or(|ty| is_text_type(&ty));
-                if is_text {
-                    let kind = if guessed {
-                        SourceKind::Guessed
-                    } else {
-                        SourceKind::Undeclared
-                    };
-                    self.leaf(vid, kind, chain, state, out);
+                    || *is_ctor
+                    || self.declared.inputs.iter().any(|i| **i == **name);
+                let ty = function.params.iter().find(|param| param.name == *name);
+                let is_text = ty
+                    .and_then(|param| param.ty.as_deref())
+                    .is_none_or(is_text_type);
+                match (is_text, guessed) {
+                    (true, true) => Step::Leaf(SourceKind::Guessed),
+                    (true, false) => Step::Leaf(SourceKind::Undeclared),
+                    (false, _) => Step::End,
                 }
             }
-            Term::Undefined(_) => self.leaf(vid, SourceKind::Undeclared, chain, state, out),
-            Term::Field(base, _) | Term::Index(base, _) => {
-                if let Some(kind) = self.external_base(base, 0) {
-                    self.leaf(vid, kind, chain, state, out);
-                }
-            }
-            Term::Join { parts, .. } | Term::Concat(parts) => {
-                for part in parts {
-                    self.collect(part, state, chain, out, depth + 1);
-                }
-            }
-            Term::Phi(parts) | Term::List(parts) => {
-                for part in parts {
-                    self.collect(part, state, chain, out, depth + 1);
-                }
-            }
+            Term::Undefined(_) => Step::Leaf(SourceKind::Undeclared),
+            Term::Field(base, _) | Term::Index(base, _) => match self.external_base(*base, 0) {
+                Some(kind) => Step::Leaf(kind),
+                None => Step::End,
+            },
+            Term::Join { parts, .. }
+            | Term::Concat(parts)
+            | Term::Phi(parts)
+            | Term::List(parts)
+            | Term::Call { args: parts, .. } => Step::Parts(parts.clone()),
             Term::Norm { of, .. }
             | Term::Part { of, .. }
             | Term::Elem(of)
@@ -514,27 +582,17 @@ impl Interp<'_> {
             | Term::Proj(of, _)
             | Term::Coll { of, .. }
             | Term::Variant(_, of)
-            | Term::Global { of, .. } => {
-                self.collect(of, state, chain, out, depth + 1);
-            }
-            Term::Relative { of, .. } => self.collect(of, state, chain, out, depth + 1),
-            Term::Mapped { element, .. } => self.collect(element, state, chain, out, depth + 1),
-            Term::Temp { dir: Some(dir), .. } => self.collect(dir, state, chain, out, depth + 1),
-            Term::Fd(index) => {
-                let path = self.opens.get(index as usize).map(|open| open.path);
-                if let Some(path) = path {
-                    self.collect(path, state, chain, out, depth + 1);
-                }
-            }
-            Term::Call { args, .. } => {
-                for arg in args {
-                    self.collect(arg, state, chain, out, depth + 1);
-                }
-            }
+            | Term::Global { of, .. }
+            | Term::Relative { of, .. }
+            | Term::Mapped { element: of, .. }
+            | Term::Temp { dir: Some(of), .. } => Step::One(*of),
+            Term::Fd(index) => match self.opens.get(*index as usize) {
+                Some(open) => Step::One(open.path),
+                None => Step::End,
+            },
             // What an attribute holds is decided elsewhere; a list of strings carries each.
-            _ => {}
+            _ => Step::End,
         }
-        chain.pop();
     }
 
     /// A field of something external is external.
@@ -562,15 +620,8 @@ impl Interp<'_> {
         }
     }
 
-    fn leaf(
-        &mut self,
-        vid: Vid,
-        kind: SourceKind,
-        chain: &[Vid],
-        state: &State,
-        out: &mut Vec<Leaf>,
-    ) {
-        let mut chain: Vec<Vid> = chain.to_vec();
+    fn leaf(&mut self, vid: Vid, kind: SourceKind, state: &State, search: &mut Search) {
+        let mut chain: Vec<Vid> = search.chain.clone();
         chain.reverse();
         let mut facts = Facts::default();
         let mut through_unknown = false;
@@ -631,7 +682,7 @@ impl Interp<'_> {
                 _ => facts.and(&own),
             }
         }
-        out.push(Leaf {
+        search.found.push(Leaf {
             vid,
             kind,
             facts,

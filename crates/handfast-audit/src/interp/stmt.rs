@@ -213,13 +213,23 @@ impl Interp<'_> {
         }
     }
 
-    /// A call that may fail leaves a copy of the state for the handlers around it.
+    /// Whether an error that is thrown here is caught in one of the functions being run.
+    pub(super) fn is_caught(&self) -> bool {
+        self.frames.iter().any(|frame| !frame.tries.is_empty())
+    }
+
+    /// A call that may fail leaves a copy of the state for the handlers around it, in this function
+    /// or in one that called it.
     pub(super) fn may_throw(&mut self, state: &State) {
-        if let Some(frame) = self.frames.last_mut()
-            && let Some(caught) = frame.tries.last_mut()
-            && caught.len() < 16
-        {
-            caught.push(state.clone());
+        if !self.is_caught() {
+            return;
+        }
+        let Some(frame) = self.frames.last_mut() else {
+            return;
+        };
+        let out = frame.tries.last_mut().unwrap_or(&mut frame.throws);
+        if out.len() < 16 {
+            out.push(state.clone());
         }
     }
 

@@ -9,6 +9,8 @@ mod javascript;
 mod python;
 mod rust;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -16,6 +18,7 @@ use tree_sitter::{Node, ParseOptions, Parser};
 
 use crate::ir::{Expr, ExprKind, Function, Module, Span, Stmt, StmtKind, Sym};
 use crate::lang::Lang;
+use crate::quick::Quick;
 
 /// Nesting beyond this is opaque.
 const MAX_DEPTH: usize = 120;
@@ -63,6 +66,7 @@ struct Cx<'t> {
     open: Vec<usize>,
     class: Option<Sym>,
     fresh: u32,
+    names: RefCell<HashMap<&'t str, Sym, Quick>>,
     /// Text that was taken out of its place stands where it came from.
     pinned: Option<Span>,
 }
@@ -77,6 +81,7 @@ impl<'t> Cx<'t> {
             open: Vec::new(),
             class: None,
             fresh: 0,
+            names: RefCell::default(),
             pinned: None,
         }
     }
@@ -86,7 +91,13 @@ impl<'t> Cx<'t> {
     }
 
     fn sym(&self, node: Node<'_>) -> Sym {
-        Arc::from(self.s(node))
+        self.intern(self.s(node))
+    }
+
+    /// The same name is the same allocation, as long as it stands in this text.
+    fn intern(&self, text: &'t str) -> Sym {
+        let mut names = self.names.borrow_mut();
+        names.entry(text).or_insert_with(|| Arc::from(text)).clone()
     }
 
     fn span(&self, node: Node<'_>) -> Span {

@@ -364,6 +364,10 @@ pub(crate) const FILES: &[(&str, &str)] = &[
         include_str!("go/B3/guarded_os_root.go"),
     ),
     ("go/B3/guarded_rel.go", include_str!("go/B3/guarded_rel.go")),
+    (
+        "go/B3/guarded_root_in_a_field.go",
+        include_str!("go/B3/guarded_root_in_a_field.go"),
+    ),
     ("go/B3/unguarded.go", include_str!("go/B3/unguarded.go")),
     (
         "go/B3/wrong_prefix.go",
@@ -1049,6 +1053,10 @@ pub(crate) const FILES: &[(&str, &str)] = &[
         include_str!("rust/B3/guarded_cap_std.rs"),
     ),
     (
+        "rust/B3/guarded_framework_state.rs",
+        include_str!("rust/B3/guarded_framework_state.rs"),
+    ),
+    (
         "rust/B3/guarded_strip_prefix.rs",
         include_str!("rust/B3/guarded_strip_prefix.rs"),
     ),
@@ -1183,6 +1191,10 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     (
         "rust/E3/guarded_both.rs",
         include_str!("rust/E3/guarded_both.rs"),
+    ),
+    (
+        "rust/E3/guarded_one_after_the_other.rs",
+        include_str!("rust/E3/guarded_one_after_the_other.rs"),
     ),
     ("rust/E3/unguarded.rs", include_str!("rust/E3/unguarded.rs")),
     (

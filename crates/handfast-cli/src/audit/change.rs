@@ -4,8 +4,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use handfast_audit::Lang;
 use handfast_audit::diff::{Change, parse};
-use handfast_audit::{Input, Lang};
 
 use super::{failure, files};
 use crate::exit::Exit;
@@ -54,8 +54,8 @@ pub(super) fn read(rev: &str, paths: &[PathBuf]) -> Result<Vec<Change>, Box<Fail
 }
 
 /// The changed files as they are now, each with what stands around it.
-pub(super) fn inputs(changes: &[Change]) -> Result<Vec<Input>, Box<Failure>> {
-    let mut out = Vec::new();
+pub(super) fn inputs(changes: &[Change]) -> Result<files::Found, Box<Failure>> {
+    let mut out = files::Found::default();
     for change in changes {
         if Lang::of_path(&change.path).is_some() {
             files::collect(Path::new(&change.path), &mut out)

@@ -3,15 +3,22 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use handfast::{Mounts, RelPath, Root, RootOptions};
-use handfast_audit::{Input, Lang, MAX_FILE};
+use handfast::{ErrorKind, Mounts, RelPath, Root, RootOptions};
+use handfast_audit::{Input, Lang, MAX_FILE, Skipped};
 use ignore::WalkBuilder;
 
 /// Tests of a named file are looked for in at most this many neighbours.
 const MAX_NEIGHBOURS: usize = 200;
 
+/// What there is to look at, and what could not be read.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) inputs: Vec<Input>,
+    pub(super) skipped: Vec<Skipped>,
+}
+
 /// Collects a file with the tests around it, or all files of a directory.
-pub(super) fn collect(path: &Path, inputs: &mut Vec<Input>) -> Result<(), String> {
+pub(super) fn collect(path: &Path, found: &mut Found) -> Result<(), String> {
     let options = || {
         RootOptions::new()
             .mounts(Mounts::Allow)
@@ -19,7 +26,7 @@ pub(super) fn collect(path: &Path, inputs: &mut Vec<Input>) -> Result<(), String
     };
     match Root::open_ambient_with(path, options()) {
         Ok(root) => {
-            directory(&root, path, inputs);
+            directory(&root, path, found);
             Ok(())
         }
         Err(_) => {
@@ -32,13 +39,13 @@ pub(super) fn collect(path: &Path, inputs: &mut Vec<Input>) -> Result<(), String
                 Root::open_ambient_with(parent, options()).map_err(|error| error.detail())?;
             let rel = RelPath::parse(name.as_bytes()).map_err(|error| error.detail())?;
             let bytes = root.read(&rel).map_err(|error| error.detail())?;
-            inputs.push(Input {
+            found.inputs.push(Input {
                 path: shown(path),
                 bytes,
                 is_named: true,
                 is_context: false,
             });
-            neighbours(&root, parent, path, inputs);
+            neighbours(&root, parent, path, &mut found.inputs);
             Ok(())
         }
     }
@@ -71,7 +78,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
         .map_err(|error| error.detail())
 }
 
-fn directory(root: &Root, base: &Path, inputs: &mut Vec<Input>) {
+fn directory(root: &Root, base: &Path, found: &mut Found) {
     let mut names = Vec::new();
     for entry in WalkBuilder::new(base)
         .hidden(true)
@@ -93,14 +100,21 @@ fn directory(root: &Root, base: &Path, inputs: &mut Vec<Input>) {
         let Ok(rel) = RelPath::parse(rel.as_os_str().as_bytes()) else {
             continue;
         };
-        // What cannot be read any more is told as an empty binary: skipped, with a reason.
-        let bytes = root.read(&rel).unwrap_or_else(|_| vec![0]);
-        inputs.push(Input {
-            path: shown,
-            bytes,
-            is_named: false,
-            is_context: false,
-        });
+        match root.read(&rel) {
+            Ok(bytes) => found.inputs.push(Input {
+                path: shown,
+                bytes,
+                is_named: false,
+                is_context: false,
+            }),
+            Err(error) => found.skipped.push(Skipped {
+                file: shown,
+                reason: match error.kind() {
+                    ErrorKind::Limit => format!("larger than {} KiB", MAX_FILE / 1024),
+                    _ => error.detail(),
+                },
+            }),
+        }
     }
 }
 

@@ -52,6 +52,10 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
+    /// Rows of knowledge of your own, with the language they are for: `python=rows.toml`
+    #[arg(long, value_name = "LANG=FILE")]
+    knowledge: Vec<String>,
+
     /// Show only findings that are not in this baseline
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
@@ -159,26 +163,22 @@ impl AuditArgs {
             Some(rev) => Some(change::read(rev, &self.paths)?),
             None => None,
         };
-        let inputs = match &changes {
+        let files::Found { inputs, skipped } = match &changes {
             Some(changes) => change::inputs(changes)?,
             None => self.inputs()?,
         };
         if inputs.len() > MANY {
             out.note(&format!("looking at {} files", inputs.len()));
         }
-        let knowledge = match Knowledge::new(&[]) {
-            Ok(knowledge) => knowledge,
-            Err(error) => {
-                let failure = failure("the knowledge base", &error.to_string(), Exit::Usage);
-                return Err(Box::new(failure));
-            }
-        };
+        let knowledge = self.knowledge(&options)?;
         let mut outcome = match &changes {
             Some(changes) => {
                 handfast_audit::diff::audit_change(inputs, changes, &knowledge, &options)
             }
             None => audit(inputs, &knowledge, &options),
         };
+        outcome.skipped.extend(skipped);
+        outcome.skipped.sort_by(|a, b| a.file.cmp(&b.file));
         if let Some(path) = &self.write_baseline {
             let text = handfast_audit::baseline::write(&outcome);
             files::write(path, text.as_bytes()).map_err(|detail| unwritten(path, &detail))?;
@@ -255,8 +255,28 @@ impl AuditArgs {
         Ok(options)
     }
 
-    fn inputs(&self) -> Result<Vec<Input>, Box<Failure>> {
-        let mut inputs = Vec::new();
+    /// What is built in, what the configuration names, and what the command line adds.
+    fn knowledge(&self, options: &Options) -> Result<Knowledge, Box<Failure>> {
+        let mut files = options.knowledge.clone();
+        for one in &self.knowledge {
+            let Some((lang, path)) = one.split_once('=') else {
+                let detail = "name the language: LANG=FILE, as in python=rows.toml";
+                return Err(unread(&PathBuf::from(one), detail));
+            };
+            files.push((lang.to_owned(), path.to_owned()));
+        }
+        let mut rows = Vec::new();
+        for (lang, path) in files {
+            let path = PathBuf::from(path);
+            let bytes = files::read(&path).map_err(|detail| unread(&path, &detail))?;
+            rows.push((lang, String::from_utf8_lossy(&bytes).into_owned()));
+        }
+        Knowledge::new(&rows)
+            .map_err(|error| Box::new(failure("the knowledge", &error.to_string(), Exit::Usage)))
+    }
+
+    fn inputs(&self) -> Result<files::Found, Box<Failure>> {
+        let mut found = files::Found::default();
         for path in &self.paths {
             if path.as_os_str() == "-" {
                 let mut bytes = Vec::new();
@@ -272,7 +292,7 @@ impl AuditArgs {
                     .stdin_filename
                     .clone()
                     .unwrap_or_else(|| "stdin.txt".to_owned());
-                inputs.push(Input {
+                found.inputs.push(Input {
                     path,
                     bytes,
                     is_named: true,
@@ -280,7 +300,7 @@ impl AuditArgs {
                 });
                 continue;
             }
-            files::collect(path, &mut inputs).map_err(|detail| {
+            files::collect(path, &mut found).map_err(|detail| {
                 Box::new(failure(
                     &handfast::escape(OsString::from(path).as_encoded_bytes()),
                     &detail,
@@ -288,7 +308,7 @@ impl AuditArgs {
                 ))
             })?;
         }
-        Ok(inputs)
+        Ok(found)
     }
 
     fn exit_of(&self, outcome: &Outcome) -> Exit {

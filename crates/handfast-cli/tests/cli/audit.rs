@@ -298,3 +298,49 @@ fn wrong_usage_of_audit_is_two_and_nothing_to_read_is_three() {
     }
     assert_eq!(run(&scratch, &["no/such/file.py"], b"").code, 3);
 }
+
+/// Thousands of files, names and identifiers that would move a terminal, links and pipes that lead
+/// out: every report is bounded, whole and escaped, and nothing outside is read.
+#[test]
+fn many_and_hostile_files_are_bounded_and_escaped() {
+    let scratch = Scratch::new();
+    for index in 0..3000 {
+        let name = format!("d{}/m{index}.py", index % 50);
+        scratch.file(&name, format!("import os\nx{index} = {index}\n"));
+    }
+    let hostile = WRITER
+        .replace("ROOT", "RO\u{202e}OT")
+        .replace("relPath", "rel\u{1b}[2JPath");
+    scratch.file("evil\u{1b}[31m\n.ts", &hostile);
+    scratch.file("w.ts", WRITER);
+    std::fs::write(scratch.outside().join("secret.ts"), WRITER).unwrap();
+    scratch.link(scratch.outside(), "away");
+    scratch.link(scratch.outside().join("secret.ts"), "secret.ts");
+    scratch.fifo("pipe.ts");
+    scratch.file("large.js", "var a = 1;\n".repeat(300_000));
+    scratch.file(
+        "nested.c",
+        format!("int f() {}{}", "{".repeat(30_000), "}".repeat(30_000)),
+    );
+    let dir = scratch.inside();
+    let dir = dir.to_str().unwrap();
+    let before = scratch.snapshot();
+    for format in ["text", "json", "sarif", "markdown"] {
+        let found = run(&scratch, &["--format", format, dir], b"");
+        assert_eq!(found.code, 1, "{format}");
+        let text = found.text();
+        assert!(text.contains("w.ts"), "{format}");
+        assert!(!text.contains("secret"), "{format}: a link was followed");
+        let bad = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!text.contains(bad), "{format}: {text:?}");
+        assert!(!found.stderr.contains(bad), "{format}: {:?}", found.stderr);
+    }
+    let json = run(&scratch, &["--format", "json", dir], b"");
+    let value: Value = serde_json::from_str(json.text()).unwrap();
+    let skipped = value["skipped"].to_string();
+    assert!(
+        skipped.contains("large.js") && skipped.contains("larger than"),
+        "{skipped}"
+    );
+    assert!(scratch.snapshot() == before, "an audit changes nothing");
+}

@@ -133,3 +133,90 @@ fn an_acceptance_that_nobody_answers_for_is_a_finding() {
         "{found:?}"
     );
 }
+
+#[test]
+fn knowledge_of_a_project_is_taken_and_a_misspelt_row_is_refused() {
+    let scratch = Scratch::new();
+    let code = "import os\nimport store\nfrom flask import Flask, request\n\napp = Flask(__name__)\nROOT = '/srv/files'\n\n\n@app.route('/put')\ndef put():\n    store.put_file(os.path.join(ROOT, request.args['name']))\n";
+    let file = write(&scratch, "app.py", code);
+    let without = run(&["--", &file], b"");
+    assert_eq!(without.code, 0, "{without:?}");
+    let rows = "[[row]]\ncall = [\"store.put_file\"]\nrole = \"sink\"\nwhat = \"create\"\n";
+    let rows_file = write(&scratch, "rows.toml", rows);
+    let with = run(
+        &["--knowledge", &format!("python={rows_file}"), "--", &file],
+        b"",
+    );
+    assert_eq!(with.code, 1, "{with:?}");
+    assert!(with.text().contains("`store.put_file`"), "{with:?}");
+    let config = write(
+        &scratch,
+        "audit.toml",
+        &format!("[audit.knowledge]\npython = \"{rows_file}\"\n"),
+    );
+    let configured = run(&["--config", &config, "--", &file], b"");
+    assert_eq!(configured.stdout, with.stdout);
+    let wrong = write(&scratch, "wrong.toml", &rows.replace("role", "rolle"));
+    for bad in [
+        format!("python={wrong}"),
+        format!("cobol={rows_file}"),
+        format!("python={}", scratch.at("none").display()),
+        rows_file,
+    ] {
+        let refused = run(&["--knowledge", &bad, "--", &file], b"");
+        assert_eq!(refused.code, 2, "{bad}: {refused:?}");
+    }
+}
+
+/// A repository as git makes it, a guard removed in it, and the revision before.
+#[test]
+fn a_change_since_a_revision_is_asked_of_git() {
+    let scratch = Scratch::new();
+    let git = |args: &[&str]| {
+        std::process::Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+            .args(args)
+            .current_dir(scratch.inside())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("HOME", scratch.outside())
+            .output()
+    };
+    match git(&["init", "-q"]) {
+        Ok(out) => assert!(out.status.success(), "{out:?}"),
+        Err(error) => return crate::support::skip("git", &error.to_string()),
+    }
+    write(&scratch, "app.py", GUARDED);
+    write(&scratch, "other.py", GUARDED);
+    assert!(git(&["add", "."]).unwrap().status.success());
+    assert!(
+        git(&["commit", "-q", "-m", "one"])
+            .unwrap()
+            .status
+            .success()
+    );
+    let audit = |rev: &str| {
+        let child = crate::support::handfast(&["audit", "--diff", rev])
+            .current_dir(scratch.inside())
+            .env("HOME", scratch.outside())
+            .spawn()
+            .unwrap();
+        Run::wait(child, Duration::from_secs(60))
+    };
+    let nothing = audit("HEAD");
+    assert_eq!(nothing.code, 0, "{nothing:?}");
+    let guard = "    if not re.fullmatch('[a-z]{1,20}', name):\n        abort(400)\n";
+    write(&scratch, "app.py", &GUARDED.replace(guard, ""));
+    let removed = audit("HEAD");
+    assert_eq!(removed.code, 1, "{removed:?}");
+    let text = removed.text();
+    assert!(text.contains("Target: app.py"), "{text}");
+    assert!(text.contains("A1"), "{text}");
+    assert!(
+        !text.contains("other.py") && !text.contains("os.listdir"),
+        "untouched: {text}"
+    );
+    for bad in ["no-such-revision", "--output=x"] {
+        let refused = audit(bad);
+        assert_eq!(refused.code, 2, "{bad}: {refused:?}");
+    }
+}
