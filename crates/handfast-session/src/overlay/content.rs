@@ -9,9 +9,15 @@ use rustix::io::Errno;
 
 use crate::error::Error;
 
+/// Up to here a read and a write cost less than asking for shared blocks and holes.
+const SMALL: u64 = 64 * 1024;
+
 /// Copies the first `len` bytes of a file, or what there is of them, to an empty one. How long that
 /// is then.
 pub(super) fn copy_content(from: &File, to: impl AsFd, len: u64) -> Result<u64, Error> {
+    if len <= SMALL {
+        return copy_by_hand(from, to, 0, len);
+    }
     if rustix::fs::ioctl_ficlone(&to, from).is_ok() {
         let cloned = length(&to)?;
         // It may have grown since it was charged.
@@ -79,7 +85,8 @@ fn copy_part(from: &File, to: impl AsFd, begin: u64, end: u64) -> Result<u64, Er
 }
 
 fn copy_by_hand(from: &File, to: impl AsFd, mut at: u64, end: u64) -> Result<u64, Error> {
-    let mut buffer = vec![0; 256 * 1024];
+    let size = usize::try_from(end - at).map_or(256 * 1024, |len| len.min(256 * 1024));
+    let mut buffer = vec![0; size];
     while at < end {
         let most = usize::try_from(end - at).map_or(buffer.len(), |left| left.min(buffer.len()));
         let got = match rustix::io::pread(from, &mut buffer[..most], at) {
@@ -120,7 +127,14 @@ mod tests {
     #[test]
     fn no_more_is_copied_than_was_charged() {
         let data: Vec<u8> = (0..400_000_u32).map(|n| n as u8).collect();
-        for (len, there) in [(100_001, 100_001), (0, 0), (500_000, 400_000)] {
+        for (len, there) in [
+            (100_001, 100_001),
+            (0, 0),
+            (1, 1),
+            (SMALL, SMALL),
+            (SMALL + 1, SMALL + 1),
+            (500_000, 400_000),
+        ] {
             let (from, to) = (file(), file());
             from.write_all_at(&data, 0).unwrap();
             assert_eq!(copy_content(&from, &to, len).unwrap(), there);
