@@ -215,6 +215,10 @@ impl Mount {
     pub(crate) fn below_host<'t>(&self, target: &'t [u8]) -> Option<&'t [u8]> {
         use std::os::unix::ffi::OsStrExt;
         let mut host = self.host.as_os_str().as_bytes();
+        if host.is_empty() {
+            // A directory that was given open has no name that a link could say.
+            return None;
+        }
         while let Some(shorter) = host.strip_suffix(b"/") {
             host = shorter;
         }

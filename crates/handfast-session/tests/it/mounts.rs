@@ -255,3 +255,38 @@ fn a_link_that_names_another_mounts_directory_leads_there_under_its_rules() {
     assert_eq!(read("/data/climbs"), ErrorKind::Escape);
     assert_eq!(scratch.read("closed/f"), "closed");
 }
+
+#[test]
+fn a_directory_that_was_given_open_is_named_by_no_absolute_link() {
+    let scratch = Scratch::new();
+    scratch
+        .file("f", "inside")
+        .file("etc/passwd", "not this one")
+        .link("/etc/passwd", "out")
+        .link("/f", "top")
+        .link(scratch.at("f"), "own");
+    let dir = handfast::Root::open_ambient(scratch.base()).unwrap();
+    let mount = MountSpec::of_root(&dir, v("/")).mode(Mode::ReadWrite);
+    let session = Session::new(&SessionSpec::new().mount(mount)).unwrap();
+    for path in ["/out", "/top", "/own"] {
+        assert_eq!(kind(session.read(path)), ErrorKind::Escape, "{path}");
+        assert_eq!(kind(session.write(path, "x")), ErrorKind::Escape, "{path}");
+    }
+    assert_eq!(scratch.read("etc/passwd"), "not this one");
+}
+
+#[test]
+fn many_sessions_in_memory_start_at_once() {
+    let scratch = Scratch::new();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    let session = scratch.session(Mode::Memory);
+                    session.write("/f", "f").unwrap();
+                }
+            });
+        }
+    });
+    assert!(!scratch.at("f").exists());
+}

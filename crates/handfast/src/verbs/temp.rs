@@ -20,6 +20,9 @@ use crate::sys;
 use crate::tree::TreeLimits;
 use crate::verb::Verb;
 
+/// How often a directory that somebody removed at once is made again.
+const TRIES: u32 = 100;
+
 impl Root {
     /// Creates a temporary file in a directory, readable and writable by its owner only. It has no
     /// name where the filesystem can do that, and is gone when it is dropped.
@@ -188,13 +191,17 @@ pub(super) struct StagingDir<D: AsFd> {
 
 impl<D: AsFd> StagingDir<D> {
     pub(super) fn create(root: &Root, parent: D) -> Result<Self, Fault> {
-        let first = StagingName::nameless(Role::Tree, sys::random()?).to_name();
-        sys::mkdir_at(&parent, first.as_c_str(), Mode::from_raw_mode(0o700))?;
-        let made = Self::adopt(root, &parent, &first);
-        let (fd, identity, name) = made.inspect_err(|_| {
-            // Empty, so this removes nothing that anybody put into it.
-            drop(sys::rmdir_at(&parent, first.as_c_str()));
-        })?;
+        let mut tries = TRIES;
+        let (fd, identity, name) = loop {
+            tries -= 1;
+            match Self::make(root, &parent) {
+                // Before it is locked, a `recover` of somebody else takes it for a leftover.
+                Err(fault)
+                    if tries > 0
+                        && matches!(fault.kind, ErrorKind::NotFound | ErrorKind::Raced) => {}
+                made => break made?,
+            }
+        };
         Ok(Self {
             root: root.clone(),
             parent,
@@ -202,6 +209,15 @@ impl<D: AsFd> StagingDir<D> {
             fd: Some(fd),
             identity,
             published: false,
+        })
+    }
+
+    fn make(root: &Root, parent: &D) -> Result<(OwnedFd, Identity, Name), Fault> {
+        let first = StagingName::nameless(Role::Tree, sys::random()?).to_name();
+        sys::mkdir_at(parent, first.as_c_str(), Mode::from_raw_mode(0o700))?;
+        Self::adopt(root, parent, &first).inspect_err(|_| {
+            // Empty, so this removes nothing that anybody put into it.
+            drop(sys::rmdir_at(parent, first.as_c_str()));
         })
     }
 

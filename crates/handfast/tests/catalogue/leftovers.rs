@@ -405,3 +405,28 @@ fn b36_a_swapped_staging_directory_is_noticed() {
         assert_eq!(error.effect(), handfast::Effect::Unknown);
     });
 }
+
+/// Before a temporary directory is locked, nothing tells it from one that a killed process left.
+#[test]
+fn temporary_directories_are_made_while_others_clean_up() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        let root = scratch.open(options(backend));
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    drop(root.recover(&RelPath::root()));
+                }
+            });
+            let made: Result<Vec<_>, _> = (0..300)
+                .map(|_| {
+                    let dir = root.temp_dir(&RelPath::root())?;
+                    dir.root().write(&rel("f"), "f").map(drop)
+                })
+                .collect();
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            made.unwrap();
+        });
+    });
+}
