@@ -1,15 +1,12 @@
 //! Calls: to functions of the program, to known ones, to unknown ones.
 
 use crate::facts::bit;
-use crate::interp::{Interp, MAX_CALLS, Way};
+use crate::interp::Interp;
 use crate::ir::{Arg, Expr, ExprKind, Function, Span, Sym};
 use crate::kb::Role;
 use crate::lang::Lang;
 use crate::state::State;
 use crate::term::{FnId, Term, Vid};
-
-/// How many calls deep functions are followed that only say something about a value.
-const MAX_ASIDE: usize = 3;
 
 /// The arguments of a call, evaluated.
 #[derive(Clone, Debug, Default)]
@@ -113,7 +110,7 @@ impl Interp<'_> {
     }
 
     /// `Slug::parse`, `Slug.parse`: a function of a class of the program.
-    fn associated(&self, file: u32, dotted: &str) -> Option<FnId> {
+    pub(super) fn associated(&self, file: u32, dotted: &str) -> Option<FnId> {
         let (class, name) = dotted.rsplit_once('.')?;
         let own = self.program.function(self.here()).class.clone();
         let class = match (class, &own) {
@@ -125,7 +122,7 @@ impl Interp<'_> {
     }
 
     /// Names that mean the same: `fs.promises.x`, `fs.xSync`.
-    fn canonical_name(&self, name: &str) -> String {
+    pub(super) fn canonical_name(&self, name: &str) -> String {
         if self.lang().family() == "c" {
             // The C library under its C++ name.
             let bare = name.trim_start_matches("std.").trim_start_matches('.');
@@ -156,7 +153,7 @@ impl Interp<'_> {
         name
     }
 
-    fn first_row(&self, name: &str, _args: &[Arg]) -> Option<usize> {
+    pub(super) fn first_row(&self, name: &str, _args: &[Arg]) -> Option<usize> {
         let family = self.family();
         if let Some(row) = family.call(name).first() {
             return Some(*row);
@@ -167,7 +164,7 @@ impl Interp<'_> {
     }
 
     /// The row whose condition the arguments meet.
-    fn fitting_row(&self, name: &str, args: &Args) -> Option<usize> {
+    pub(super) fn fitting_row(&self, name: &str, args: &Args) -> Option<usize> {
         let family = self.family();
         let rows = family.call(name);
         let with = rows.iter().rev().find(|row| {
@@ -232,7 +229,7 @@ impl Interp<'_> {
         out
     }
 
-    fn method_call(
+    pub(super) fn method_call(
         &mut self,
         callee: &Expr,
         base: &Expr,
@@ -324,7 +321,7 @@ impl Interp<'_> {
     }
 
     /// An object of a class of the program.
-    fn construct(
+    pub(super) fn construct(
         &mut self,
         dotted: &str,
         args: &[Arg],
@@ -395,265 +392,6 @@ impl Interp<'_> {
             }
         }
         Some(object)
-    }
-
-    /// Follows a call into a function of the program.
-    pub(super) fn invoke(
-        &mut self,
-        id: FnId,
-        receiver: Option<Vid>,
-        args: &Args,
-        env: Option<u32>,
-        at: Span,
-        state: &mut State,
-    ) -> Vid {
-        if state.dead {
-            return self.terms.unknown();
-        }
-        let program = self.program;
-        let recursive = self.frames.iter().any(|frame| frame.id == id);
-        let dull = !self.is_worth_following(id, receiver, args, state);
-        if dull || recursive || self.frames.len() > MAX_CALLS || self.overrun {
-            let name = program.function(id).name.to_string();
-            return self.unknown_call(&name, args, at, state);
-        }
-        self.called.insert(id);
-        let function = program.function(id);
-        let caller_env = std::mem::take(&mut state.env);
-        let mut inner = state.clone();
-        inner.env = env
-            .map(|env| self.envs[env as usize].clone())
-            .unwrap_or_default();
-        if let (Some(name), Some(value)) = (&function.receiver, receiver) {
-            inner.env.insert(name.clone(), value);
-        }
-        self.push_frame(id, at);
-        self.bind_call(function, args, &mut inner);
-        let mark = self.terms.len();
-        self.exec_all(&function.body, &mut inner);
-        let Some(frame) = self.frames.pop() else {
-            return self.terms.unknown();
-        };
-        let mut ways = frame.returns;
-        if !inner.dead {
-            let nothing = self.terms.make(Term::Null);
-            inner.failing = None;
-            ways.push((nothing, inner));
-        }
-        for thrown in frame.throws.into_iter().take(8) {
-            let mut thrown = thrown;
-            thrown.env = caller_env.clone();
-            if let Some(outer) = self.frames.last_mut() {
-                match outer.tries.last_mut() {
-                    Some(caught) => caught.push(thrown),
-                    None => outer.throws.push(thrown),
-                }
-            }
-        }
-        let is_file_c = program.file(id.0).lang.family() == "c";
-        let before = state.facts.clone();
-        let result = self.merge_ways(ways, function, args, &caller_env, is_file_c, mark, state);
-        self.note_unseen(function, args, &before, result, at, state);
-        if state.dead {
-            state.env = caller_env;
-        }
-        result
-    }
-
-    /// A function that by its name decides about a value, and of which nothing was understood.
-    fn note_unseen(
-        &mut self,
-        function: &Function,
-        args: &Args,
-        before: &std::sync::Arc<crate::state::Known>,
-        result: Vid,
-        at: Span,
-        state: &mut State,
-    ) {
-        let name = function.name.to_ascii_lowercase();
-        let decides = [
-            "allow", "permit", "inside", "within", "is_in_", "isin", "forbid",
-        ];
-        if state.dead || !decides.iter().any(|word| name.contains(word)) {
-            return;
-        }
-        let list: Vec<Vid> = args.list.iter().map(|(_, vid)| *vid).collect();
-        for vid in list {
-            let real = self.deref(vid, state);
-            let own = |known: &crate::state::Known| known.get(&real).cloned();
-            let told = match self.terms.get(result) {
-                // Each way may tell something of its own.
-                Term::Outcome(call) => self.ways[*call as usize]
-                    .iter()
-                    .any(|way| own(&way.facts) != own(before)),
-                Term::Pred(_) => true,
-                _ => own(&state.facts) != own(before),
-            };
-            if !told {
-                state.add(real, bit::UNSEEN_CHECK, at);
-            }
-        }
-    }
-
-    /// A call that can neither reach a path operation nor say anything about external text needs
-    /// no look inside.
-    fn is_worth_following(
-        &self,
-        id: FnId,
-        receiver: Option<Vid>,
-        args: &Args,
-        state: &State,
-    ) -> bool {
-        let Some(graph) = self.graph else {
-            return true;
-        };
-        if graph.reaches(id) {
-            return true;
-        }
-        let aside = self.frames.iter().rev();
-        if aside.take_while(|frame| !graph.reaches(frame.id)).count() >= MAX_ASIDE {
-            return false;
-        }
-        args.list.is_empty()
-            || receiver
-                .into_iter()
-                .chain(args.list.iter().map(|(_, vid)| *vid))
-                .any(|vid| self.may_carry_text(vid, state, 0))
-    }
-
-    fn may_carry_text(&self, vid: Vid, state: &State, depth: usize) -> bool {
-        if depth > 6 {
-            return false;
-        }
-        match self.terms.get(vid) {
-            Term::Source { .. }
-            | Term::Param { .. }
-            | Term::Undefined(_)
-            | Term::Closure { .. } => true,
-            Term::Config { .. } | Term::Global { .. } | Term::Handle { .. } | Term::Temp { .. } => {
-                true
-            }
-            Term::Object { .. } => state
-                .fields(vid)
-                .any(|(_, value)| self.may_carry_text(*value, state, depth + 1)),
-            Term::Join { parts, .. }
-            | Term::Concat(parts)
-            | Term::Phi(parts)
-            | Term::List(parts) => parts
-                .iter()
-                .any(|part| self.may_carry_text(*part, state, depth + 1)),
-            Term::Field(of, _)
-            | Term::Index(of, _)
-            | Term::Norm { of, .. }
-            | Term::Part { of, .. }
-            | Term::Elem(of)
-            | Term::Coll { of, .. }
-            | Term::Payload(of)
-            | Term::Proj(of, _)
-            | Term::Variant(_, of)
-            | Term::Stat { of, .. } => self.may_carry_text(*of, state, depth + 1),
-            Term::Outcome(_) | Term::Relative { .. } | Term::Fd(_) => true,
-            // A path that is written down: perhaps a root.
-            Term::Str(text) => text.contains('/'),
-            Term::Call { args, .. } => args
-                .iter()
-                .any(|arg| self.may_carry_text(*arg, state, depth + 1)),
-            _ => false,
-        }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "everything a call leaves behind")]
-    fn merge_ways(
-        &mut self,
-        ways: Vec<(Vid, State)>,
-        function: &Function,
-        args: &Args,
-        caller: &crate::state::Env,
-        writes: bool,
-        mark: Vid,
-        state: &mut State,
-    ) -> Vid {
-        let mut ends = Vec::new();
-        let mut list = Vec::new();
-        for (value, mut end) in ways {
-            let mut env = caller.clone();
-            if writes {
-                for (index, param) in function.params.iter().enumerate() {
-                    let Some(Some(place)) = args.places.get(index) else {
-                        continue;
-                    };
-                    let (Some(new), Some((_, old))) =
-                        (end.env.get(&param.name), args.list.get(index))
-                    else {
-                        continue;
-                    };
-                    if new != old
-                        && let ExprKind::Name(name) = &place.kind
-                    {
-                        env.insert(name.clone(), *new);
-                    }
-                }
-            }
-            end.env = env;
-            list.push(Way {
-                value,
-                facts: end.facts.clone(),
-                epoch: end.epoch,
-            });
-            ends.push(end);
-        }
-        let Some(first) = ends.pop() else {
-            state.dead = true;
-            return self.terms.unknown();
-        };
-        if list.len() == 1 {
-            *state = first;
-            return list[0].value;
-        }
-        // A value returned by a failing way tells nothing about what was written through pointers.
-        let all_same = list.iter().all(|way| way.value == list[0].value);
-        let mut merged = first;
-        for end in ends {
-            merged.join(end, &mut self.terms, mark);
-        }
-        *state = merged;
-        if all_same {
-            return list[0].value;
-        }
-        let call = u32::try_from(self.ways.len()).unwrap_or(u32::MAX);
-        self.ways.push(list);
-        self.terms.make(Term::Outcome(call))
-    }
-
-    fn bind_call(&mut self, function: &Function, args: &Args, inner: &mut State) {
-        let mut position = 0;
-        for param in &function.params {
-            let value = args.named(&param.name).or_else(|| {
-                let value = args.at(position);
-                position += 1;
-                value
-            });
-            let vid = match value {
-                Some(vid) => vid,
-                None => self.terms.unknown(),
-            };
-            if let Some(ty) = &param.ty
-                && self.terms.ty(vid).is_none()
-                && !matches!(
-                    self.terms.get(vid),
-                    Term::Str(_) | Term::Num(_) | Term::Null | Term::Bool(_)
-                )
-            {
-                let ty = self.type_name(self.here().0, ty);
-                if ty.contains('.') {
-                    self.terms.typed(vid, &ty);
-                }
-            }
-            inner.env.insert(param.name.clone(), vid);
-            if let Some(pattern) = &param.pattern {
-                self.assign(pattern, vid, inner, function.span);
-            }
-        }
     }
 
     /// A function nobody can see.
@@ -743,7 +481,7 @@ impl Interp<'_> {
     }
 }
 
-fn place_of(expr: &Expr) -> Option<Expr> {
+pub(super) fn place_of(expr: &Expr) -> Option<Expr> {
     match &expr.kind {
         ExprKind::Name(_) => Some(expr.clone()),
         ExprKind::Ref(inner) | ExprKind::Cast(inner, _) => place_of(inner),

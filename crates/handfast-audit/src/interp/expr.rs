@@ -5,10 +5,9 @@ use std::sync::Arc;
 use crate::facts::bit;
 use crate::interp::Interp;
 use crate::ir::{Expr, ExprKind, Op, Span, Sym};
-use crate::kb::Role;
 use crate::lang::Lang;
 use crate::state::State;
-use crate::term::{CollKind, ObjectKind, PartKind, Pred, SourceKind, Term, Vid};
+use crate::term::{ObjectKind, Pred, SourceKind, Term, Vid};
 
 impl Interp<'_> {
     pub(super) fn eval(&mut self, expr: &Expr, state: &mut State) -> Vid {
@@ -160,7 +159,7 @@ impl Interp<'_> {
         }
     }
 
-    fn lookup(&mut self, name: &Sym, at: Span, state: &mut State) -> Vid {
+    pub(super) fn lookup(&mut self, name: &Sym, at: Span, state: &mut State) -> Vid {
         if let Some(vid) = state.env.get(name) {
             return *vid;
         }
@@ -202,7 +201,7 @@ impl Interp<'_> {
         self.terms.make(Term::Undefined(name.clone()))
     }
 
-    fn imported_global(&mut self, file: u32, name: &str) -> Option<Vid> {
+    pub(super) fn imported_global(&mut self, file: u32, name: &str) -> Option<Vid> {
         let target = self.program.import(file, name)?.clone();
         let (module, last) = target.rsplit_once('.')?;
         let next = self.program.module_file(file, module)?;
@@ -212,7 +211,7 @@ impl Interp<'_> {
         self.global(next, last)
     }
 
-    fn sibling_global(&mut self, file: u32, name: &str) -> Option<Vid> {
+    pub(super) fn sibling_global(&mut self, file: u32, name: &str) -> Option<Vid> {
         let here = self.program.file(file);
         let candidates: Vec<u32> = self
             .program
@@ -233,259 +232,6 @@ impl Interp<'_> {
             }
         }
         None
-    }
-
-    fn eval_field(&mut self, whole: &Expr, base: &Expr, name: &Sym, state: &mut State) -> Vid {
-        let at = whole.span;
-        if let Some(dotted) = whole.dotted() {
-            let first = dotted.split('.').next().unwrap_or("");
-            let bound = state.env.get(first).copied();
-            let is_free = bound.is_none_or(|vid| {
-                matches!(
-                    self.terms.get(vid),
-                    Term::Param { .. } | Term::Unknown(_) | Term::Undefined(_)
-                )
-            });
-            let file = self.here().0;
-            if is_free {
-                let qualified = self.program.qualify(file, &dotted);
-                if let Some(row) = self
-                    .family()
-                    .field(&qualified)
-                    .or_else(|| self.family().field(&dotted))
-                {
-                    return self.field_row(row, &dotted, at, state);
-                }
-                let is_flag = name.starts_with("O_")
-                    || name.starts_with("RESOLVE_")
-                    || qualified.contains("OFlags.")
-                    || qualified.contains("ResolveFlags.")
-                    || qualified.contains("OFlag.");
-                if is_flag {
-                    return self.terms.make(Term::Flags(vec![name.clone()]));
-                }
-                if bound.is_none() && self.program.import(file, first).is_some() {
-                    if let Some(vid) = self.module_global(file, &qualified) {
-                        return vid;
-                    }
-                    let term = Term::Config {
-                        label: Sym::from(qualified.as_str()),
-                        at: Span::default(),
-                    };
-                    return self.terms.make(term);
-                }
-                if bound.is_none()
-                    && matches!(self.lang().family(), "rust" | "c")
-                    && whole
-                        .dotted()
-                        .is_some_and(|d| d.starts_with(char::is_uppercase))
-                {
-                    return self.terms.make(Term::Config {
-                        label: Sym::from(dotted.as_str()),
-                        at: Span::default(),
-                    });
-                }
-            }
-        }
-        let vid = self.eval(base, state);
-        self.field(vid, name, at, state)
-    }
-
-    fn module_global(&mut self, file: u32, qualified: &str) -> Option<Vid> {
-        let (module, last) = qualified.rsplit_once('.')?;
-        let next = self.program.module_file(file, module)?;
-        if next == file {
-            return None;
-        }
-        self.global(next, last)
-    }
-
-    fn field_row(&mut self, row: usize, label: &str, at: Span, state: &mut State) -> Vid {
-        self.hits.insert(row);
-        let entry = &self.family().rows[row];
-        let shown = if entry.label.is_empty() {
-            label
-        } else {
-            &entry.label
-        };
-        let term = match entry.role {
-            Role::Source => Term::Source {
-                label: Sym::from(shown),
-                kind: source_kind(&entry.what),
-                at: Span::default(),
-            },
-            Role::Random => Term::Random(at),
-            Role::Clock => Term::Clock(at),
-            _ => Term::Config {
-                label: Sym::from(shown),
-                at: Span::default(),
-            },
-        };
-        let returns = entry.returns.clone();
-        let vid = self.terms.make(term);
-        let _ = state;
-        self.terms.typed(vid, &returns)
-    }
-
-    pub(super) fn field(&mut self, base: Vid, name: &Sym, at: Span, state: &mut State) -> Vid {
-        let base = self.deref(base, state);
-        if let Some(vid) = state.get_field(base, name) {
-            return vid;
-        }
-        if let Some(ty) = self.terms.ty(base).map(str::to_owned) {
-            let qualified = format!("{ty}.{name}");
-            if let Some(row) = self.family().field(&qualified) {
-                let entry = &self.family().rows[row];
-                if entry.role == Role::Part || entry.role == Role::Coll {
-                    self.hits.insert(row);
-                    let what = entry.what.clone();
-                    return self.part(&what, base, at, state);
-                }
-                return self.field_row(row, &qualified, at, state);
-            }
-        }
-        match self.terms.get(base).clone() {
-            Term::Dict(pairs) => {
-                if let Some((_, vid)) = pairs.iter().find(|(key, _)| key == name) {
-                    return *vid;
-                }
-            }
-            Term::Stat { .. } => return self.terms.make(Term::StatField(base, name.clone())),
-            Term::StatField(..) | Term::CommonPath(_) => return base,
-            Term::Phi(parts) => {
-                let values: Vec<Vid> = parts
-                    .iter()
-                    .filter_map(|part| state.get_field(*part, name))
-                    .collect();
-                if let Some((first, rest)) = values.split_first() {
-                    return rest
-                        .iter()
-                        .fold(*first, |all, one| self.terms.phi(all, *one));
-                }
-            }
-            Term::Fd(_) if matches!(&**name, "name") => return base,
-            Term::Temp { .. } if matches!(&**name, "name") => return base,
-            _ => {}
-        }
-        // Properties of paths that are no calls: `p.name`, `p.parent`, `p.parts`.
-        if let Some(row) = self.family().field(&format!("*.{name}")) {
-            let entry = &self.family().rows[row];
-            if self.is_pathish(base) || entry.what.starts_with("length") {
-                self.hits.insert(row);
-                let what = entry.what.clone();
-                return self.part(&what, base, at, state);
-            }
-        }
-        let vid = self.terms.make(Term::Field(base, name.clone()));
-        if let Term::Object {
-            class: Some(class), ..
-        } = self.terms.get(base).clone()
-        {
-            let file = self.here().0;
-            if matches!(&**name, "path" | "headers" | "rfile" | "request" | "kwargs")
-                && self.answers_requests(file, &class)
-            {
-                let term = Term::Source {
-                    label: Sym::from(format!("self.{name}").as_str()),
-                    kind: SourceKind::Request,
-                    at: Span::default(),
-                };
-                return self.terms.make(term);
-            }
-            self.type_field(vid, &class, name);
-        } else if let Some(class) = self.terms.ty(base).map(str::to_owned)
-            && matches!(self.lang().family(), "rust" | "go")
-        {
-            // A parameter whose type is declared: an application's state.
-            self.type_field(vid, &class, name);
-        }
-        vid
-    }
-
-    /// Gives a field the type that its class declares for it.
-    fn type_field(&mut self, vid: Vid, class: &str, name: &str) {
-        let file = self.here().0;
-        let ty = self.program.class(file, class).and_then(|(of, known)| {
-            let (_, ty) = known.fields.iter().find(|(field, _)| **field == *name)?;
-            Some((of, ty.clone()))
-        });
-        if let Some((of, ty)) = ty {
-            let ty = self.type_name(of, ty.trim_start_matches([':', ' ']));
-            self.terms.typed(vid, &ty);
-        }
-    }
-
-    fn index(&mut self, base: Vid, index: Vid, at: Span, state: &mut State) -> Vid {
-        let base = self.deref(base, state);
-        match self.terms.get(base).clone() {
-            Term::List(parts) => {
-                if let Some(n) = self.terms.number(index)
-                    && let Some(vid) = usize::try_from(n).ok().and_then(|n| parts.get(n))
-                {
-                    return *vid;
-                }
-            }
-            Term::Dict(pairs) => {
-                if let Some(key) = self.terms.string(index)
-                    && let Some((_, vid)) = pairs.iter().find(|(known, _)| **known == *key)
-                {
-                    return *vid;
-                }
-                // A value of a fixed table: the attacker chooses which, not what.
-                let vid = self.terms.make(Term::Index(base, index));
-                state.add(vid, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
-                return vid;
-            }
-            Term::Coll { .. } => return self.terms.make(Term::Elem(base)),
-            Term::Stat { .. } => return self.terms.make(Term::StatField(base, Sym::from("mode"))),
-            _ => {}
-        }
-        let is_text = matches!(self.lang(), Lang::C | Lang::Cpp | Lang::Go)
-            && self.terms.number(index).is_none()
-            && self.terms.string(index).is_none();
-        if matches!(self.terms.get(index), Term::Length(of, _) if *of != base) {
-            return self.terms.make(Term::Index(base, index));
-        }
-        if is_text {
-            // `name[strspn(name, OK)]`: the first character that is not in the list.
-            if let Term::Call { name, args, .. } = self.terms.get(index).clone()
-                && &*name == "strspn"
-                && args.first() == Some(&base)
-            {
-                return self.terms.make(Term::Index(base, index));
-            }
-            if !matches!(
-                self.terms.get(base),
-                Term::Object { .. } | Term::Undefined(_)
-            ) {
-                let coll = Term::Coll {
-                    kind: CollKind::Chars,
-                    of: base,
-                    seps: 0,
-                };
-                let coll = self.terms.make(coll);
-                return self.terms.make(Term::Elem(coll));
-            }
-        }
-        self.note_key(base, index, at, state);
-        self.terms.make(Term::Index(base, index))
-    }
-
-    fn slice(&mut self, base: Vid, from: Option<Vid>, to: Option<Vid>, at: Span) -> Vid {
-        if let Term::Coll { .. } = self.terms.get(base) {
-            return base;
-        }
-        let first = from.and_then(|vid| self.terms.number(vid)).unwrap_or(0);
-        let bounded = to
-            .and_then(|vid| self.terms.number(vid))
-            .filter(|n| *n >= 0);
-        let vid = self.terms.make(Term::Part {
-            kind: PartKind::Slice,
-            of: base,
-            at,
-        });
-        let _ = (first, bounded);
-        vid
     }
 
     pub(super) fn concat(&mut self, parts: Vec<Vid>, state: &State) -> Vid {
@@ -518,7 +264,14 @@ impl Interp<'_> {
         self.terms.make(Term::Concat(flat))
     }
 
-    fn binary(&mut self, op: Op, left: &Expr, right: &Expr, at: Span, state: &mut State) -> Vid {
+    pub(super) fn binary(
+        &mut self,
+        op: Op,
+        left: &Expr,
+        right: &Expr,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
         let a = self.eval(left, state);
         if matches!(op, Op::And | Op::Or) {
             // The right side runs only on one outcome of the left.
@@ -608,7 +361,7 @@ impl Interp<'_> {
         }
     }
 
-    fn mode_test(&mut self, a: Vid, b: Vid) -> Vid {
+    pub(super) fn mode_test(&mut self, a: Vid, b: Vid) -> Vid {
         for (mode, which) in [(a, b), (b, a)] {
             let stat = match *self.terms.get(mode) {
                 Term::StatField(stat, _) => stat,
@@ -631,7 +384,7 @@ impl Interp<'_> {
         self.terms.unknown()
     }
 
-    fn cast(&mut self, vid: Vid, ty: &str, at: Span, state: &mut State) -> Vid {
+    pub(super) fn cast(&mut self, vid: Vid, ty: &str, at: Span, state: &mut State) -> Vid {
         let dotted = self.type_name(self.here().0, ty);
         if matches!(self.lang(), Lang::TypeScript | Lang::Tsx) && dotted == "string" {
             let inner = self.deref(vid, state);
@@ -660,170 +413,6 @@ impl Interp<'_> {
             self.pending.push((id, env));
         }
         self.terms.make(Term::Closure { of: id, env })
-    }
-
-    pub(super) fn assign(&mut self, target: &Expr, vid: Vid, state: &mut State, at: Span) {
-        match &target.kind {
-            ExprKind::Name(name) => {
-                let is_top = self.at_top && self.frames.len() == 1
-                    || self.frames.last().is_some_and(|frame| {
-                        self.program.file(frame.id.0).module.top == frame.id.1 as usize
-                    });
-                let value = if is_top
-                    && !matches!(
-                        self.terms.get(vid),
-                        Term::Closure { .. } | Term::Object { .. } | Term::Global { .. }
-                    ) {
-                    let ty = self.terms.ty(vid).map(str::to_owned);
-                    let term = Term::Global {
-                        name: name.clone(),
-                        of: vid,
-                        at: target.span,
-                    };
-                    let global = self.terms.make(term);
-                    self.terms.typed(global, &ty.unwrap_or_default())
-                } else {
-                    vid
-                };
-                state.env.insert(name.clone(), value);
-            }
-            ExprKind::Field(base, name) => {
-                let base = self.eval(base, state);
-                let base = self.deref(base, state);
-                state.set_field(base, name.clone(), vid);
-            }
-            ExprKind::Index(base, index) => {
-                let is_content = matches!(self.lang(), Lang::C | Lang::Cpp);
-                if let (true, ExprKind::Opaque(_)) = (is_content, &index.kind) {
-                    self.assign(base, vid, state, at);
-                } else if !is_content {
-                    let base = self.eval(base, state);
-                    let index = self.eval(index, state);
-                    self.note_key(base, index, at, state);
-                }
-            }
-            ExprKind::Ref(inner) => self.assign(inner, vid, state, at),
-            ExprKind::List(parts) => {
-                for (index, part) in parts.iter().enumerate() {
-                    let index = u32::try_from(index).unwrap_or(0);
-                    let value = self.project(vid, index);
-                    self.assign(part, value, state, at);
-                }
-            }
-            ExprKind::Dict(pairs) => {
-                for (key, part) in pairs {
-                    if let ExprKind::Str(key) = &key.kind {
-                        let value = self.field(vid, key, at, state);
-                        self.assign(part, value, state, at);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// One of several values that were returned together.
-    fn project(&mut self, vid: Vid, index: u32) -> Vid {
-        match self.terms.get(vid).clone() {
-            Term::List(parts) => match parts.get(index as usize) {
-                Some(part) => *part,
-                None => self.terms.unknown(),
-            },
-            Term::Outcome(_) | Term::Phi(_) => self.terms.make(Term::Proj(vid, index)),
-            // Python: `fd, name = mkstemp()`.
-            Term::Temp { .. } if self.lang() == Lang::Python => {
-                if index == 0 {
-                    self.terms.make(Term::Proj(vid, 0))
-                } else {
-                    vid
-                }
-            }
-            Term::Temp { .. } if index == 0 => vid,
-            _ if self.lang() == Lang::Go && index == 0 => vid,
-            Term::Relative { .. } if index == 0 => vid,
-            _ => self.terms.make(Term::Proj(vid, index)),
-        }
-    }
-
-    pub(super) fn payload(&mut self, vid: Vid) -> Vid {
-        match self.terms.get(vid) {
-            Term::Variant(_, inner) => *inner,
-            Term::Outcome(_) | Term::Phi(_) => self.terms.make(Term::Payload(vid)),
-            _ => vid,
-        }
-    }
-
-    pub(super) fn as_collection(&mut self, vid: Vid) -> Vid {
-        match self.terms.get(vid).clone() {
-            Term::Coll { .. } => vid,
-            Term::Mapped { element, coll } => match self.terms.get(element) {
-                Term::Elem(of) if *of == coll => coll,
-                _ => vid,
-            },
-            Term::Global { of, .. } => self.as_collection(of),
-            Term::List(_) | Term::Dict(_) => vid,
-            _ => {
-                let is_text = !matches!(self.terms.get(vid), Term::Unknown(_) | Term::Call { .. })
-                    && self
-                        .terms
-                        .ty(vid)
-                        .is_none_or(|ty| matches!(ty, "str" | "string" | "String"));
-                let kind = if is_text {
-                    CollKind::Chars
-                } else {
-                    CollKind::Other
-                };
-                self.terms.make(Term::Coll {
-                    kind,
-                    of: vid,
-                    seps: 0,
-                })
-            }
-        }
-    }
-
-    pub(super) fn question(&mut self, vid: Vid, at: Span, state: &mut State) -> Vid {
-        match self.terms.get(vid).clone() {
-            Term::Outcome(_) => {
-                let ok = self
-                    .terms
-                    .make(Term::Pred(Pred::Variant(vid, Arc::from("Ok"))));
-                let mut failed = state.clone();
-                self.assume(ok, true, state, at);
-                self.assume(ok, false, &mut failed, at);
-                if !failed.dead {
-                    self.throw(&mut failed);
-                }
-                self.payload(vid)
-            }
-            Term::Variant(name, inner) => {
-                if matches!(&*name, "Err" | "None") {
-                    if state.failing.is_some() && !state.missing {
-                        let raw = self.is_raw_error(inner, state);
-                        let how = if raw {
-                            super::Failure::Raw
-                        } else {
-                            super::Failure::Mapped
-                        };
-                        self.failure(how, at);
-                        state.failing = None;
-                    }
-                    self.throw(state);
-                }
-                inner
-            }
-            Term::Stat { fd: false, .. } => {
-                self.failure(super::Failure::Raw, at);
-                let mut failed = state.clone();
-                self.throw(&mut failed);
-                vid
-            }
-            _ => {
-                let mut failed = state.clone();
-                self.throw(&mut failed);
-                vid
-            }
-        }
     }
 }
 

@@ -5,16 +5,29 @@
 //! until the caller has looked at the result, which is how "returns false only if" and "error only
 //! if" are understood. Recursion, depth and steps are bounded; beyond them a call is unknown.
 
+mod asks;
+mod assign;
 mod assume;
 mod call;
+mod compare;
 mod entry;
 mod expr;
+mod fields;
 mod flags;
+mod formats;
 mod globals;
+mod invoke;
+mod leaves;
+mod loops;
 mod meaning;
+mod object_tests;
 mod open;
+mod paths;
 mod query;
+mod sinks;
 mod stmt;
+mod text_tests;
+mod tries;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,7 +39,7 @@ use crate::state::{Env, State};
 use crate::term::{FnId, SourceKind, Term, Terms, Vid};
 
 pub(crate) use self::flags::OpenFlags;
-pub(crate) use self::query::Leaf;
+pub(crate) use self::leaves::Leaf;
 
 /// How deep calls are followed.
 const MAX_CALLS: usize = 8;

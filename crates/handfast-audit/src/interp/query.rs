@@ -1,13 +1,10 @@
 //! Questions about values: what they are, what is known of them, what external text is in them.
 
-use std::collections::HashSet;
-
 use crate::facts::{Facts, bit, chars, mask};
 use crate::interp::Interp;
 use crate::lang::Lang;
-use crate::quick::Quick;
 use crate::state::State;
-use crate::term::{CollKind, PartKind, SourceKind, Term, Vid};
+use crate::term::{CollKind, PartKind, Term, Vid};
 
 /// How far a path was normalised.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -17,46 +14,13 @@ pub(crate) enum Norm {
     Canonical,
 }
 
-/// A piece of external text inside a path.
-#[derive(Clone, Debug)]
-pub(crate) struct Leaf {
-    pub(crate) vid: Vid,
-    pub(crate) kind: SourceKind,
-    /// What holds of the text as it goes into the path.
-    pub(crate) facts: Facts,
-    /// An unknown function stands between source and path.
-    pub(crate) through_unknown: bool,
-}
-
-/// How many values one search for external text looks at.
-const MAX_VISITS: usize = 4000;
-
-/// A search for external text in a value.
-#[derive(Default)]
-struct Search {
-    /// The values around the one that is looked at, outermost first.
-    chain: Vec<Vid>,
-    found: Vec<Leaf>,
-    /// Values without external text.
-    barren: HashSet<Vid, Quick>,
-    visits: usize,
-}
-
-/// Where a search goes on from a value.
-enum Step {
-    Leaf(SourceKind),
-    Parts(Vec<Vid>),
-    One(Vid),
-    End,
-}
-
 impl Interp<'_> {
     /// The value behind ways out, tuples and wrappers.
     pub(crate) fn deref(&mut self, vid: Vid, state: &State) -> Vid {
         self.deref_at(vid, state, 0)
     }
 
-    fn deref_at(&mut self, vid: Vid, state: &State, depth: usize) -> Vid {
+    pub(super) fn deref_at(&mut self, vid: Vid, state: &State, depth: usize) -> Vid {
         if depth > 12 {
             return vid;
         }
@@ -130,7 +94,7 @@ impl Interp<'_> {
         }
     }
 
-    fn way_values(&self, call: u32, state: &State) -> Vec<Vid> {
+    pub(super) fn way_values(&self, call: u32, state: &State) -> Vec<Vid> {
         let ways = &self.ways[call as usize];
         match state.ways.get(&call) {
             Some(left) => left
@@ -142,7 +106,7 @@ impl Interp<'_> {
         }
     }
 
-    fn any_of(&mut self, values: Vec<Vid>, or: Vid) -> Vid {
+    pub(super) fn any_of(&mut self, values: Vec<Vid>, or: Vid) -> Vid {
         let real: Vec<Vid> = values
             .iter()
             .copied()
@@ -279,7 +243,7 @@ impl Interp<'_> {
     }
 
     /// Node's and Go's joins fold `..` away.
-    fn lang_joins_clean(&self) -> bool {
+    pub(super) fn lang_joins_clean(&self) -> bool {
         matches!(self.lang().family(), "javascript" | "go")
     }
 
@@ -312,7 +276,7 @@ impl Interp<'_> {
     }
 
     /// `seen` holds what was answered already: the same value is met on many ways.
-    fn facts_at(
+    pub(super) fn facts_at(
         &self,
         vid: Vid,
         state: &State,
@@ -330,14 +294,14 @@ impl Interp<'_> {
     }
 
     /// Asking about it asks about several others.
-    fn is_compound(&self, vid: Vid) -> bool {
+    pub(super) fn is_compound(&self, vid: Vid) -> bool {
         matches!(
             self.terms.get(vid),
             Term::Phi(_) | Term::Concat(_) | Term::Outcome(_)
         )
     }
 
-    fn facts_below(
+    pub(super) fn facts_below(
         &self,
         vid: Vid,
         state: &State,
@@ -448,7 +412,7 @@ impl Interp<'_> {
         facts
     }
 
-    fn part_facts(
+    pub(super) fn part_facts(
         &self,
         kind: PartKind,
         of: Vid,
@@ -498,240 +462,4 @@ impl Interp<'_> {
             }
         }
     }
-
-    /// All external text in a path.
-    pub(crate) fn leaves(&mut self, path: Vid, state: &State) -> Vec<Leaf> {
-        let mut search = Search::default();
-        self.collect(path, state, &mut search, 0);
-        let mut out = search.found;
-        out.sort_by_key(|leaf| leaf.vid);
-        out.dedup_by(|a, b| {
-            if a.vid == b.vid {
-                b.facts = b.facts.both(&a.facts);
-                true
-            } else {
-                false
-            }
-        });
-        out
-    }
-
-    fn collect(&mut self, vid: Vid, state: &State, search: &mut Search, depth: usize) {
-        if depth > 24 || search.found.len() > 32 || search.visits > MAX_VISITS {
-            return;
-        }
-        let vid = self.deref(vid, state);
-        if search.chain.contains(&vid) || search.barren.contains(&vid) {
-            return;
-        }
-        search.visits += 1;
-        search.chain.push(vid);
-        let before = search.found.len();
-        match self.step_into(vid) {
-            Step::Leaf(kind) => self.leaf(vid, kind, state, search),
-            Step::Parts(parts) => {
-                for part in parts {
-                    self.collect(part, state, search, depth + 1);
-                }
-            }
-            Step::One(part) => self.collect(part, state, search, depth + 1),
-            Step::End => {}
-        }
-        search.chain.pop();
-        // The same value is met on many ways; where nothing was found it need not be asked again.
-        if search.found.len() == before {
-            search.barren.insert(vid);
-        }
-    }
-
-    /// Where to look for external text in a value.
-    fn step_into(&self, vid: Vid) -> Step {
-        match self.terms.get(vid) {
-            Term::Source { kind, .. } => Step::Leaf(*kind),
-            Term::Param {
-                of, is_ctor, name, ..
-            } => {
-                let function = self.program.function(*of);
-                let guessed = function.is_public
-                    || *is_ctor
-                    || self.declared.inputs.iter().any(|i| **i == **name);
-                let ty = function.params.iter().find(|param| param.name == *name);
-                let is_text = ty
-                    .and_then(|param| param.ty.as_deref())
-                    .is_none_or(is_text_type);
-                match (is_text, guessed) {
-                    (true, true) => Step::Leaf(SourceKind::Guessed),
-                    (true, false) => Step::Leaf(SourceKind::Undeclared),
-                    (false, _) => Step::End,
-                }
-            }
-            Term::Undefined(_) => Step::Leaf(SourceKind::Undeclared),
-            Term::Field(base, _) | Term::Index(base, _) => match self.external_base(*base, 0) {
-                Some(kind) => Step::Leaf(kind),
-                None => Step::End,
-            },
-            Term::Join { parts, .. }
-            | Term::Concat(parts)
-            | Term::Phi(parts)
-            | Term::List(parts)
-            | Term::Call { args: parts, .. } => Step::Parts(parts.clone()),
-            Term::Norm { of, .. }
-            | Term::Part { of, .. }
-            | Term::Elem(of)
-            | Term::Payload(of)
-            | Term::Proj(of, _)
-            | Term::Coll { of, .. }
-            | Term::Variant(_, of)
-            | Term::Global { of, .. }
-            | Term::Relative { of, .. }
-            | Term::Mapped { element: of, .. }
-            | Term::Temp { dir: Some(of), .. } => Step::One(*of),
-            Term::Fd(index) => match self.opens.get(*index as usize) {
-                Some(open) => Step::One(open.path),
-                None => Step::End,
-            },
-            // What an attribute holds is decided elsewhere; a list of strings carries each.
-            _ => Step::End,
-        }
-    }
-
-    /// A field of something external is external.
-    pub(crate) fn external_base(&self, vid: Vid, depth: usize) -> Option<SourceKind> {
-        if depth > 8 {
-            return None;
-        }
-        match self.terms.get(vid) {
-            Term::Source { kind, .. } => Some(*kind),
-            Term::Field(base, _)
-            | Term::Index(base, _)
-            | Term::Payload(base)
-            | Term::Proj(base, _)
-            | Term::Variant(_, base)
-            | Term::Elem(base)
-            | Term::Coll { of: base, .. } => self.external_base(*base, depth + 1),
-            Term::Call { args, .. } => args
-                .iter()
-                .take(3)
-                .find_map(|arg| self.external_base(*arg, depth + 1)),
-            Term::Phi(parts) => parts
-                .iter()
-                .find_map(|part| self.external_base(*part, depth + 1)),
-            _ => None,
-        }
-    }
-
-    fn leaf(&mut self, vid: Vid, kind: SourceKind, state: &State, search: &mut Search) {
-        let mut chain: Vec<Vid> = search.chain.clone();
-        chain.reverse();
-        let mut facts = Facts::default();
-        let mut through_unknown = false;
-        for (index, step) in chain.iter().enumerate() {
-            let mut own = self.facts_of(*step, state);
-            if let Term::Call { .. } = self.terms.get(*step) {
-                through_unknown = true;
-            }
-            match self.terms.get(*step) {
-                Term::Join { .. }
-                | Term::Norm {
-                    canonical: true, ..
-                } => {
-                    // Facts of the whole path: only those that speak of the whole path.
-                    let keep = bit::CONTAINMENT
-                        | bit::WEAK_PREFIX
-                        | bit::WEAK_MIXED
-                        | bit::WEAK_RAW
-                        | bit::FILESYSTEM
-                        | bit::UNSEEN_CHECK
-                        | bit::WEAK_EXISTS_FIRST
-                        | bit::NO_DOTDOT
-                        | bit::SEGS_CLEAN
-                        | bit::BLOCKLIST
-                        | bit::NLINK_ONE;
-                    own.bits &= keep;
-                    own.chars = crate::facts::ANY;
-                    own.first = crate::facts::ANY;
-                    own.max_len = u32::MAX;
-                    own.anchors.retain(|(key, _)| *key & keep != 0);
-                    facts.and(&own);
-                }
-                Term::Concat(parts) => {
-                    let own_bits = state.own(*step).map_or(0, |own| own.bits);
-                    own.bits &= own_bits | bit::WEAK_REMOVAL;
-                    // A constant before or after keeps what is known, but the first character.
-                    if index > 0 && parts.first() != chain.get(index - 1) {
-                        let kept = own.first;
-                        facts.first = kept;
-                    }
-                    let letters = own.chars;
-                    own.chars = crate::facts::ANY;
-                    let _ = letters;
-                    own.first = crate::facts::ANY;
-                    facts.and(&own);
-                }
-                Term::Part {
-                    kind: PartKind::Decode | PartKind::Replace | PartKind::Slice,
-                    ..
-                }
-                | Term::Call { .. } => {
-                    let lost = facts.bits & (bit::UNSEEN_CHECK | bit::TYPED);
-                    facts = own;
-                    facts.bits |= lost;
-                }
-                // A name that the system made says nothing about where it was made.
-                Term::Temp { .. } | Term::Global { .. } => {}
-                _ => facts.and(&own),
-            }
-        }
-        search.found.push(Leaf {
-            vid,
-            kind,
-            facts,
-            through_unknown,
-        });
-    }
-
-    /// How a piece of external text is called.
-    pub(crate) fn label(&self, vid: Vid) -> String {
-        match self.terms.get(vid) {
-            Term::Source { label, .. } => label.to_string(),
-            Term::Param { name, .. } => name.to_string(),
-            Term::Field(base, name) => format!("{}.{name}", self.label(*base)),
-            Term::Index(base, index) => match self.terms.string(*index) {
-                Some(key) => format!("{}.{key}", self.label(*base)),
-                None => self.label(*base),
-            },
-            Term::Payload(of) | Term::Elem(of) | Term::Coll { of, .. } | Term::Proj(of, _) => {
-                self.label(*of)
-            }
-            Term::Call { args, name, .. } => match args.first() {
-                Some(first) => self.label(*first),
-                None => name.to_string(),
-            },
-            Term::Undefined(name) => name.to_string(),
-            Term::Object { .. } => match self.lang() {
-                Lang::Python | Lang::Rust => "self".to_owned(),
-                _ => "this".to_owned(),
-            },
-            Term::Global { name, .. } => name.to_string(),
-            Term::Config { label, .. } => label.to_string(),
-            Term::Phi(parts) => parts
-                .first()
-                .map_or_else(String::new, |part| self.label(*part)),
-            _ => "value".to_owned(),
-        }
-    }
-}
-
-/// Whether a parameter of this type can carry a path's text.
-fn is_text_type(ty: &str) -> bool {
-    let ty = ty.to_ascii_lowercase();
-    let no = [
-        "int", "bool", "float", "bytes", "u8", "buffer", "usize", "i32", "i64", "u64", "u32",
-        "number", "callable", "dict", "context", "file", "reader", "writer", "dir", "root",
-        "dirfd", "size_t", "void", "struct", "arc<", "logger",
-    ];
-    if ty.contains("str") || ty.contains("path") || ty.contains("char") {
-        return true;
-    }
-    !no.iter().any(|word| ty.contains(word))
 }

@@ -1,0 +1,305 @@
+//! What a known call asks, and what its answer would mean.
+
+use crate::facts::{bit, mask};
+use crate::interp::call::Args;
+use crate::interp::{Event, Interp};
+use crate::ir::{Span, Sym};
+use crate::kb::Row;
+use crate::lang::Lang;
+use crate::state::State;
+use crate::term::{MatchMode, ObjectKind, PartKind, Pred, Term, Vid};
+
+impl Interp<'_> {
+    pub(super) fn test(
+        &mut self,
+        entry: &Row,
+        subject: Option<Vid>,
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        let Some(subject) = subject else {
+            return self.terms.unknown();
+        };
+        let other = entry.other.as_ref().and_then(|slot| self.slot(slot, args));
+        let letters = |test: fn(char) -> bool| Pred::Class(subject, mask(test));
+        let pred = match (entry.what.as_str(), other) {
+            ("fullmatch", Some(regex)) => Pred::Match {
+                subject,
+                regex,
+                mode: MatchMode::Full,
+            },
+            ("match", Some(regex)) => Pred::Match {
+                subject,
+                regex,
+                mode: MatchMode::Start,
+            },
+            ("search", Some(regex)) => {
+                // Rust and Go: `re.is_match(x)` where the receiver is the pattern.
+                Pred::Match {
+                    subject,
+                    regex,
+                    mode: MatchMode::Search,
+                }
+            }
+            ("prefix", Some(other)) => match self.terms.get(other).clone() {
+                Term::List(items) => self.any_prefix(subject, &items),
+                _ => Pred::Prefix(subject, other),
+            },
+            ("suffix", Some(other)) => Pred::Suffix(subject, other),
+            ("contains", Some(other)) => {
+                if let Term::Global { of, .. } = self.terms.get(subject)
+                    && matches!(
+                        self.terms.get(*of),
+                        Term::List(_) | Term::Dict(_) | Term::Call { .. }
+                    )
+                {
+                    Pred::Member(other, subject)
+                } else if matches!(self.terms.get(subject), Term::List(_) | Term::Dict(_)) {
+                    Pred::Member(other, subject)
+                } else {
+                    Pred::Contains(subject, other)
+                }
+            }
+            ("member", Some(other)) => Pred::Member(other, subject),
+            // Text, not a path: characters are compared.
+            ("within", Some(other)) if self.is_rust_text(subject) => Pred::Prefix(subject, other),
+            ("within", Some(other)) => Pred::Within(subject, other),
+            ("absolute", _) => Pred::IsAbsolute(subject),
+            ("local", _) => Pred::IsLocal(subject),
+            ("string", other) => {
+                let name = other.and_then(|vid| self.name_of(vid));
+                if name.is_some_and(|name| name != "str" && name != "string") {
+                    Pred::Unknown(self.terms.fresh())
+                } else {
+                    Pred::IsString(subject)
+                }
+            }
+            ("link" | "dir" | "file", _) => {
+                let kind = match entry.what.as_str() {
+                    "link" => ObjectKind::Link,
+                    "dir" => ObjectKind::Dir,
+                    _ => ObjectKind::Reg,
+                };
+                let subject = match self.terms.get(subject) {
+                    Term::StatField(stat, _) => *stat,
+                    _ => subject,
+                };
+                if matches!(self.terms.get(subject), Term::Stat { .. }) {
+                    Pred::StatIs(subject, kind)
+                } else {
+                    if kind == ObjectKind::Link {
+                        self.walk_step(subject, 0, state, at);
+                        state.add(subject, bit::LSTAT, at);
+                    }
+                    self.asked(subject, kind != ObjectKind::Link, at);
+                    Pred::PathIs(subject, kind)
+                }
+            }
+            ("exists", _) => {
+                self.asked(subject, true, at);
+                Pred::PathIs(subject, ObjectKind::Exists)
+            }
+            ("alnum", _) => letters(char::is_alphanumeric),
+            ("ascii_alnum", _) => letters(|c| c.is_ascii_alphanumeric()),
+            ("alpha", _) => letters(char::is_alphabetic),
+            ("ascii_alpha", _) => letters(|c| c.is_ascii_alphabetic()),
+            ("digit", _) => letters(|c| c.is_ascii_digit()),
+            ("control", _) => letters(char::is_control),
+            ("identifier", _) => letters(|c| c.is_alphanumeric() || c == '_'),
+            ("any" | "all", _) => {
+                return self.quantifier(entry.what == "any", subject, args, at, state);
+            }
+            ("missing", _) => Pred::IsMissing(subject),
+            ("equal", Some(other)) => Pred::Compare(crate::ir::Op::Eq, subject, other),
+            ("is_ok", _) => Pred::Variant(subject, Sym::from("Ok")),
+            ("is_some", _) => Pred::Variant(subject, Sym::from("Some")),
+            ("is_err", _) => Pred::Variant(subject, Sym::from("Err")),
+            ("is_none", _) => Pred::Variant(subject, Sym::from("None")),
+            ("empty", _) => {
+                let length = self.terms.make(Term::Length(subject, true));
+                let zero = self.terms.make(Term::Num(0));
+                Pred::Compare(crate::ir::Op::Eq, length, zero)
+            }
+            _ => Pred::Unknown(self.terms.fresh()),
+        };
+        self.terms.make(Term::Pred(pred))
+    }
+
+    pub(super) fn is_rust_text(&self, vid: Vid) -> bool {
+        self.lang() == Lang::Rust && self.terms.ty(vid) == Some("text")
+    }
+
+    pub(super) fn any_prefix(&mut self, subject: Vid, items: &[Vid]) -> Pred {
+        let mut result: Option<Vid> = None;
+        for item in items {
+            let one = self.terms.make(Term::Pred(Pred::Prefix(subject, *item)));
+            result = Some(match result {
+                Some(before) => self.terms.make(Term::Pred(Pred::Or(before, one))),
+                None => one,
+            });
+        }
+        let inner = result.unwrap_or_else(|| self.terms.make(Term::Bool(false)));
+        let not = self.terms.make(Term::Pred(Pred::Not(inner)));
+        Pred::Not(not)
+    }
+
+    pub(super) fn asked(&mut self, path: Vid, follow: bool, at: Span) {
+        if self.muted == 0 {
+            let function = self.here();
+            self.events.push(Event::Asked {
+                at,
+                path,
+                follow,
+                function,
+            });
+        }
+    }
+
+    /// `any(…)`, `all(…)`, `.some(f)`, `.every(f)`, `.all(f)`.
+    pub(super) fn quantifier(
+        &mut self,
+        any: bool,
+        subject: Vid,
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        if let Term::Mapped { element, coll } = *self.terms.get(subject) {
+            return self.terms.make(Term::Pred(Pred::Quant {
+                any,
+                cond: element,
+                coll,
+            }));
+        }
+        let closure = args
+            .list
+            .iter()
+            .map(|(_, vid)| *vid)
+            .find(|vid| matches!(self.terms.get(*vid), Term::Closure { .. }));
+        let Some(closure) = closure else {
+            return self.terms.unknown();
+        };
+        let Term::Closure { of, env } = *self.terms.get(closure) else {
+            return self.terms.unknown();
+        };
+        let coll = self.as_collection(subject);
+        let elem = self.terms.make(Term::Elem(coll));
+        let inner = Args {
+            receiver: None,
+            list: vec![(None, elem)],
+            places: vec![None],
+        };
+        let mut copy = state.clone();
+        let cond = self.invoke(of, None, &inner, Some(env), at, &mut copy);
+        self.terms.make(Term::Pred(Pred::Quant { any, cond, coll }))
+    }
+
+    /// Returns only if something holds.
+    pub(super) fn check(
+        &mut self,
+        entry: &Row,
+        subject: Option<Vid>,
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        let Some(subject) = subject else {
+            return self.terms.unknown();
+        };
+        self.may_throw(state);
+        let other = entry.other.as_ref().and_then(|slot| self.slot(slot, args));
+        match entry.what.as_str() {
+            "within" => {
+                if let Some(root) = other {
+                    // Rust's strip_prefix gives a Result: it is asked later.
+                    if self.lang() == Lang::Rust {
+                        return self.terms.make(Term::Pred(Pred::Within(subject, root)));
+                    }
+                    self.contained(subject, root, true, state, at);
+                    let root = self.deref(root, state);
+                    return self.terms.make(Term::Relative {
+                        root,
+                        of: subject,
+                        at: Span::default(),
+                    });
+                }
+                subject
+            }
+            // A number or a UUID: nothing of the text is left.
+            "chosen" => {
+                let vid = self.terms.make(Term::Part {
+                    kind: PartKind::Text,
+                    of: subject,
+                    at: Span {
+                        line: at.line,
+                        file: at.file,
+                        ..Span::default()
+                    },
+                });
+                state.add(vid, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
+                state.add(subject, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
+                vid
+            }
+            // A name made harmless; it may come back empty.
+            "clean_name" => {
+                let vid = self.terms.make(Term::Part {
+                    kind: PartKind::Replace,
+                    of: subject,
+                    at: Span {
+                        line: at.line,
+                        file: at.file,
+                        ..Span::default()
+                    },
+                });
+                let allowed = mask(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+                let facts = state.edit(vid);
+                facts.narrow_chars(allowed, at);
+                facts.narrow_first(!crate::facts::chars("."), at);
+                facts.add(
+                    bit::TYPED | bit::NOT_DOTDOT | bit::NOT_DOT | bit::SEGMENT,
+                    at,
+                );
+                vid
+            }
+            // Joined below a root, lexically.
+            "safe_join" => {
+                let Some(root) = other else { return subject };
+                let joined = self.join_paths(vec![root, subject], false, state);
+                let vid = self.terms.make(Term::Norm {
+                    canonical: false,
+                    of: joined,
+                    at: Span::default(),
+                });
+                state.add(vid, bit::IN_LEXICAL | bit::SEGS_CLEAN, at);
+                state.add(
+                    subject,
+                    bit::SEGS_CLEAN | bit::NOT_ABSOLUTE | bit::TYPED,
+                    at,
+                );
+                vid
+            }
+            // Joined below a root, links resolved at that moment.
+            "secure_join" => {
+                let Some(root) = other else { return subject };
+                let joined = self.join_paths(vec![root, subject], false, state);
+                let vid = self.terms.make(Term::Norm {
+                    canonical: true,
+                    of: joined,
+                    at: Span::default(),
+                });
+                state.add(vid, bit::IN_CANONICAL, at);
+                vid
+            }
+            "local" => {
+                state.add(
+                    subject,
+                    bit::SEGS_CLEAN | bit::NOT_ABSOLUTE | bit::NONEMPTY,
+                    at,
+                );
+                subject
+            }
+            _ => subject,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Assignment, and what values are taken apart into.
+
+use std::sync::Arc;
+
+use crate::interp::Interp;
+use crate::ir::{Expr, ExprKind, Span};
+use crate::lang::Lang;
+use crate::state::State;
+use crate::term::{CollKind, Pred, Term, Vid};
+
+impl Interp<'_> {
+    pub(super) fn assign(&mut self, target: &Expr, vid: Vid, state: &mut State, at: Span) {
+        match &target.kind {
+            ExprKind::Name(name) => {
+                let is_top = self.at_top && self.frames.len() == 1
+                    || self.frames.last().is_some_and(|frame| {
+                        self.program.file(frame.id.0).module.top == frame.id.1 as usize
+                    });
+                let value = if is_top
+                    && !matches!(
+                        self.terms.get(vid),
+                        Term::Closure { .. } | Term::Object { .. } | Term::Global { .. }
+                    ) {
+                    let ty = self.terms.ty(vid).map(str::to_owned);
+                    let term = Term::Global {
+                        name: name.clone(),
+                        of: vid,
+                        at: target.span,
+                    };
+                    let global = self.terms.make(term);
+                    self.terms.typed(global, &ty.unwrap_or_default())
+                } else {
+                    vid
+                };
+                state.env.insert(name.clone(), value);
+            }
+            ExprKind::Field(base, name) => {
+                let base = self.eval(base, state);
+                let base = self.deref(base, state);
+                state.set_field(base, name.clone(), vid);
+            }
+            ExprKind::Index(base, index) => {
+                let is_content = matches!(self.lang(), Lang::C | Lang::Cpp);
+                if let (true, ExprKind::Opaque(_)) = (is_content, &index.kind) {
+                    self.assign(base, vid, state, at);
+                } else if !is_content {
+                    let base = self.eval(base, state);
+                    let index = self.eval(index, state);
+                    self.note_key(base, index, at, state);
+                }
+            }
+            ExprKind::Ref(inner) => self.assign(inner, vid, state, at),
+            ExprKind::List(parts) => {
+                for (index, part) in parts.iter().enumerate() {
+                    let index = u32::try_from(index).unwrap_or(0);
+                    let value = self.project(vid, index);
+                    self.assign(part, value, state, at);
+                }
+            }
+            ExprKind::Dict(pairs) => {
+                for (key, part) in pairs {
+                    if let ExprKind::Str(key) = &key.kind {
+                        let value = self.field(vid, key, at, state);
+                        self.assign(part, value, state, at);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// One of several values that were returned together.
+    pub(super) fn project(&mut self, vid: Vid, index: u32) -> Vid {
+        match self.terms.get(vid).clone() {
+            Term::List(parts) => match parts.get(index as usize) {
+                Some(part) => *part,
+                None => self.terms.unknown(),
+            },
+            Term::Outcome(_) | Term::Phi(_) => self.terms.make(Term::Proj(vid, index)),
+            // Python: `fd, name = mkstemp()`.
+            Term::Temp { .. } if self.lang() == Lang::Python => {
+                if index == 0 {
+                    self.terms.make(Term::Proj(vid, 0))
+                } else {
+                    vid
+                }
+            }
+            Term::Temp { .. } if index == 0 => vid,
+            _ if self.lang() == Lang::Go && index == 0 => vid,
+            Term::Relative { .. } if index == 0 => vid,
+            _ => self.terms.make(Term::Proj(vid, index)),
+        }
+    }
+
+    pub(super) fn payload(&mut self, vid: Vid) -> Vid {
+        match self.terms.get(vid) {
+            Term::Variant(_, inner) => *inner,
+            Term::Outcome(_) | Term::Phi(_) => self.terms.make(Term::Payload(vid)),
+            _ => vid,
+        }
+    }
+
+    pub(super) fn as_collection(&mut self, vid: Vid) -> Vid {
+        match self.terms.get(vid).clone() {
+            Term::Coll { .. } => vid,
+            Term::Mapped { element, coll } => match self.terms.get(element) {
+                Term::Elem(of) if *of == coll => coll,
+                _ => vid,
+            },
+            Term::Global { of, .. } => self.as_collection(of),
+            Term::List(_) | Term::Dict(_) => vid,
+            _ => {
+                let is_text = !matches!(self.terms.get(vid), Term::Unknown(_) | Term::Call { .. })
+                    && self
+                        .terms
+                        .ty(vid)
+                        .is_none_or(|ty| matches!(ty, "str" | "string" | "String"));
+                let kind = if is_text {
+                    CollKind::Chars
+                } else {
+                    CollKind::Other
+                };
+                self.terms.make(Term::Coll {
+                    kind,
+                    of: vid,
+                    seps: 0,
+                })
+            }
+        }
+    }
+
+    pub(super) fn question(&mut self, vid: Vid, at: Span, state: &mut State) -> Vid {
+        match self.terms.get(vid).clone() {
+            Term::Outcome(_) => {
+                let ok = self
+                    .terms
+                    .make(Term::Pred(Pred::Variant(vid, Arc::from("Ok"))));
+                let mut failed = state.clone();
+                self.assume(ok, true, state, at);
+                self.assume(ok, false, &mut failed, at);
+                if !failed.dead {
+                    self.throw(&mut failed);
+                }
+                self.payload(vid)
+            }
+            Term::Variant(name, inner) => {
+                if matches!(&*name, "Err" | "None") {
+                    if state.failing.is_some() && !state.missing {
+                        let raw = self.is_raw_error(inner, state);
+                        let how = if raw {
+                            super::Failure::Raw
+                        } else {
+                            super::Failure::Mapped
+                        };
+                        self.failure(how, at);
+                        state.failing = None;
+                    }
+                    self.throw(state);
+                }
+                inner
+            }
+            Term::Stat { fd: false, .. } => {
+                self.failure(super::Failure::Raw, at);
+                let mut failed = state.clone();
+                self.throw(&mut failed);
+                vid
+            }
+            _ => {
+                let mut failed = state.clone();
+                self.throw(&mut failed);
+                vid
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Fields, indices and slices.
+
+use crate::interp::expr::source_kind;
+
+use crate::facts::bit;
+use crate::interp::Interp;
+use crate::ir::{Expr, Span, Sym};
+use crate::kb::Role;
+use crate::lang::Lang;
+use crate::state::State;
+use crate::term::{CollKind, PartKind, SourceKind, Term, Vid};
+
+impl Interp<'_> {
+    pub(super) fn eval_field(
+        &mut self,
+        whole: &Expr,
+        base: &Expr,
+        name: &Sym,
+        state: &mut State,
+    ) -> Vid {
+        let at = whole.span;
+        if let Some(dotted) = whole.dotted() {
+            let first = dotted.split('.').next().unwrap_or("");
+            let bound = state.env.get(first).copied();
+            let is_free = bound.is_none_or(|vid| {
+                matches!(
+                    self.terms.get(vid),
+                    Term::Param { .. } | Term::Unknown(_) | Term::Undefined(_)
+                )
+            });
+            let file = self.here().0;
+            if is_free {
+                let qualified = self.program.qualify(file, &dotted);
+                if let Some(row) = self
+                    .family()
+                    .field(&qualified)
+                    .or_else(|| self.family().field(&dotted))
+                {
+                    return self.field_row(row, &dotted, at, state);
+                }
+                let is_flag = name.starts_with("O_")
+                    || name.starts_with("RESOLVE_")
+                    || qualified.contains("OFlags.")
+                    || qualified.contains("ResolveFlags.")
+                    || qualified.contains("OFlag.");
+                if is_flag {
+                    return self.terms.make(Term::Flags(vec![name.clone()]));
+                }
+                if bound.is_none() && self.program.import(file, first).is_some() {
+                    if let Some(vid) = self.module_global(file, &qualified) {
+                        return vid;
+                    }
+                    let term = Term::Config {
+                        label: Sym::from(qualified.as_str()),
+                        at: Span::default(),
+                    };
+                    return self.terms.make(term);
+                }
+                if bound.is_none()
+                    && matches!(self.lang().family(), "rust" | "c")
+                    && whole
+                        .dotted()
+                        .is_some_and(|d| d.starts_with(char::is_uppercase))
+                {
+                    return self.terms.make(Term::Config {
+                        label: Sym::from(dotted.as_str()),
+                        at: Span::default(),
+                    });
+                }
+            }
+        }
+        let vid = self.eval(base, state);
+        self.field(vid, name, at, state)
+    }
+
+    pub(super) fn module_global(&mut self, file: u32, qualified: &str) -> Option<Vid> {
+        let (module, last) = qualified.rsplit_once('.')?;
+        let next = self.program.module_file(file, module)?;
+        if next == file {
+            return None;
+        }
+        self.global(next, last)
+    }
+
+    pub(super) fn field_row(
+        &mut self,
+        row: usize,
+        label: &str,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        self.hits.insert(row);
+        let entry = &self.family().rows[row];
+        let shown = if entry.label.is_empty() {
+            label
+        } else {
+            &entry.label
+        };
+        let term = match entry.role {
+            Role::Source => Term::Source {
+                label: Sym::from(shown),
+                kind: source_kind(&entry.what),
+                at: Span::default(),
+            },
+            Role::Random => Term::Random(at),
+            Role::Clock => Term::Clock(at),
+            _ => Term::Config {
+                label: Sym::from(shown),
+                at: Span::default(),
+            },
+        };
+        let returns = entry.returns.clone();
+        let vid = self.terms.make(term);
+        let _ = state;
+        self.terms.typed(vid, &returns)
+    }
+
+    pub(super) fn field(&mut self, base: Vid, name: &Sym, at: Span, state: &mut State) -> Vid {
+        let base = self.deref(base, state);
+        if let Some(vid) = state.get_field(base, name) {
+            return vid;
+        }
+        if let Some(ty) = self.terms.ty(base).map(str::to_owned) {
+            let qualified = format!("{ty}.{name}");
+            if let Some(row) = self.family().field(&qualified) {
+                let entry = &self.family().rows[row];
+                if entry.role == Role::Part || entry.role == Role::Coll {
+                    self.hits.insert(row);
+                    let what = entry.what.clone();
+                    return self.part(&what, base, at, state);
+                }
+                return self.field_row(row, &qualified, at, state);
+            }
+        }
+        match self.terms.get(base).clone() {
+            Term::Dict(pairs) => {
+                if let Some((_, vid)) = pairs.iter().find(|(key, _)| key == name) {
+                    return *vid;
+                }
+            }
+            Term::Stat { .. } => return self.terms.make(Term::StatField(base, name.clone())),
+            Term::StatField(..) | Term::CommonPath(_) => return base,
+            Term::Phi(parts) => {
+                let values: Vec<Vid> = parts
+                    .iter()
+                    .filter_map(|part| state.get_field(*part, name))
+                    .collect();
+                if let Some((first, rest)) = values.split_first() {
+                    return rest
+                        .iter()
+                        .fold(*first, |all, one| self.terms.phi(all, *one));
+                }
+            }
+            Term::Fd(_) if matches!(&**name, "name") => return base,
+            Term::Temp { .. } if matches!(&**name, "name") => return base,
+            _ => {}
+        }
+        // Properties of paths that are no calls: `p.name`, `p.parent`, `p.parts`.
+        if let Some(row) = self.family().field(&format!("*.{name}")) {
+            let entry = &self.family().rows[row];
+            if self.is_pathish(base) || entry.what.starts_with("length") {
+                self.hits.insert(row);
+                let what = entry.what.clone();
+                return self.part(&what, base, at, state);
+            }
+        }
+        let vid = self.terms.make(Term::Field(base, name.clone()));
+        if let Term::Object {
+            class: Some(class), ..
+        } = self.terms.get(base).clone()
+        {
+            let file = self.here().0;
+            if matches!(&**name, "path" | "headers" | "rfile" | "request" | "kwargs")
+                && self.answers_requests(file, &class)
+            {
+                let term = Term::Source {
+                    label: Sym::from(format!("self.{name}").as_str()),
+                    kind: SourceKind::Request,
+                    at: Span::default(),
+                };
+                return self.terms.make(term);
+            }
+            self.type_field(vid, &class, name);
+        } else if let Some(class) = self.terms.ty(base).map(str::to_owned)
+            && matches!(self.lang().family(), "rust" | "go")
+        {
+            // A parameter whose type is declared: an application's state.
+            self.type_field(vid, &class, name);
+        }
+        vid
+    }
+
+    /// Gives a field the type that its class declares for it.
+    pub(super) fn type_field(&mut self, vid: Vid, class: &str, name: &str) {
+        let file = self.here().0;
+        let ty = self.program.class(file, class).and_then(|(of, known)| {
+            let (_, ty) = known.fields.iter().find(|(field, _)| **field == *name)?;
+            Some((of, ty.clone()))
+        });
+        if let Some((of, ty)) = ty {
+            let ty = self.type_name(of, ty.trim_start_matches([':', ' ']));
+            self.terms.typed(vid, &ty);
+        }
+    }
+
+    pub(super) fn index(&mut self, base: Vid, index: Vid, at: Span, state: &mut State) -> Vid {
+        let base = self.deref(base, state);
+        match self.terms.get(base).clone() {
+            Term::List(parts) => {
+                if let Some(n) = self.terms.number(index)
+                    && let Some(vid) = usize::try_from(n).ok().and_then(|n| parts.get(n))
+                {
+                    return *vid;
+                }
+            }
+            Term::Dict(pairs) => {
+                if let Some(key) = self.terms.string(index)
+                    && let Some((_, vid)) = pairs.iter().find(|(known, _)| **known == *key)
+                {
+                    return *vid;
+                }
+                // A value of a fixed table: the attacker chooses which, not what.
+                let vid = self.terms.make(Term::Index(base, index));
+                state.add(vid, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
+                return vid;
+            }
+            Term::Coll { .. } => return self.terms.make(Term::Elem(base)),
+            Term::Stat { .. } => return self.terms.make(Term::StatField(base, Sym::from("mode"))),
+            _ => {}
+        }
+        let is_text = matches!(self.lang(), Lang::C | Lang::Cpp | Lang::Go)
+            && self.terms.number(index).is_none()
+            && self.terms.string(index).is_none();
+        if matches!(self.terms.get(index), Term::Length(of, _) if *of != base) {
+            return self.terms.make(Term::Index(base, index));
+        }
+        if is_text {
+            // `name[strspn(name, OK)]`: the first character that is not in the list.
+            if let Term::Call { name, args, .. } = self.terms.get(index).clone()
+                && &*name == "strspn"
+                && args.first() == Some(&base)
+            {
+                return self.terms.make(Term::Index(base, index));
+            }
+            if !matches!(
+                self.terms.get(base),
+                Term::Object { .. } | Term::Undefined(_)
+            ) {
+                let coll = Term::Coll {
+                    kind: CollKind::Chars,
+                    of: base,
+                    seps: 0,
+                };
+                let coll = self.terms.make(coll);
+                return self.terms.make(Term::Elem(coll));
+            }
+        }
+        self.note_key(base, index, at, state);
+        self.terms.make(Term::Index(base, index))
+    }
+
+    pub(super) fn slice(&mut self, base: Vid, from: Option<Vid>, to: Option<Vid>, at: Span) -> Vid {
+        if let Term::Coll { .. } = self.terms.get(base) {
+            return base;
+        }
+        let first = from.and_then(|vid| self.terms.number(vid)).unwrap_or(0);
+        let bounded = to
+            .and_then(|vid| self.terms.number(vid))
+            .filter(|n| *n >= 0);
+        let vid = self.terms.make(Term::Part {
+            kind: PartKind::Slice,
+            of: base,
+            at,
+        });
+        let _ = (first, bounded);
+        vid
+    }
+}

@@ -1,0 +1,155 @@
+//! Text that a format puts together.
+
+use crate::interp::Interp;
+use crate::interp::call::Args;
+use crate::ir::{Span, Sym};
+use crate::kb::{Row, Slot};
+use crate::state::State;
+use crate::term::{CollKind, Term, Vid};
+
+impl Interp<'_> {
+    /// `"%s/%s" % (root, name)`, `snprintf`.
+    pub(super) fn format_percent(&mut self, format: &str, values: Vid, state: &mut State) -> Vid {
+        let values = match self.terms.get(values).clone() {
+            Term::List(parts) => parts,
+            _ => vec![values],
+        };
+        let mut rest = values.into_iter();
+        let mut parts = Vec::new();
+        let mut text = String::new();
+        let mut chars = format.chars().peekable();
+        while let Some(c) = chars.next() {
+            if c != '%' {
+                text.push(c);
+                continue;
+            }
+            if chars.peek() == Some(&'%') {
+                chars.next();
+                text.push('%');
+                continue;
+            }
+            for c in chars.by_ref() {
+                if c.is_ascii_alphabetic() && !matches!(c, 'l' | 'z' | 'h') {
+                    break;
+                }
+            }
+            if !text.is_empty() {
+                parts.push(self.terms.make(Term::Str(Sym::from(text.as_str()))));
+                text.clear();
+            }
+            parts.extend(rest.next());
+        }
+        if !text.is_empty() {
+            parts.push(self.terms.make(Term::Str(Sym::from(text.as_str()))));
+        }
+        self.concat(parts, state)
+    }
+
+    /// `strtok(text, "/")` gives a segment; with NULL the next one of the same text.
+    pub(super) fn token(&mut self, subject: Vid, state: &mut State) -> Vid {
+        let key = Sym::from("%token");
+        let coll = if matches!(self.terms.get(subject), Term::Null) {
+            state.env.get(&key).copied()
+        } else {
+            let coll = self.terms.make(Term::Coll {
+                kind: CollKind::Split,
+                of: subject,
+                seps: 1,
+            });
+            state.env.insert(key, coll);
+            Some(coll)
+        };
+        match coll {
+            Some(coll) => self.terms.make(Term::Elem(coll)),
+            None => self.terms.unknown(),
+        }
+    }
+
+    /// `snprintf(out, n, "%s/%s", root, name)`: the buffer holds the text.
+    pub(super) fn printf(
+        &mut self,
+        entry: &Row,
+        format: Vid,
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        let start = match &entry.arg {
+            Slot::At(index) => index + 1,
+            _ => 1,
+        };
+        let values: Vec<Vid> = args.list.iter().skip(start).map(|(_, vid)| *vid).collect();
+        let value = match self.terms.string(format).map(str::to_owned) {
+            Some(format) => {
+                let list = self.terms.make(Term::List(values));
+                self.format_percent(&format, list, state)
+            }
+            // strcpy, strncat: the text itself; what follows is a size.
+            None => format,
+        };
+        match &entry.other {
+            Some(Slot::At(index)) => {
+                if let Some(Some(place)) = args.places.get(*index) {
+                    let place = place.clone();
+                    let value = match (entry.label.as_str(), args.at(*index)) {
+                        ("append", Some(old)) => self.concat(vec![old, value], state),
+                        _ => value,
+                    };
+                    self.assign(&place, value, state, at);
+                }
+                self.terms.unknown()
+            }
+            _ => value,
+        }
+    }
+
+    /// `"{}/{}".format(root, name)`.
+    pub(super) fn format_braces(&mut self, format: &str, args: &Args, state: &mut State) -> Vid {
+        let mut parts = Vec::new();
+        let mut next = 0;
+        let mut rest = format;
+        while let Some(at) = rest.find('{') {
+            if at > 0 {
+                parts.push(self.terms.make(Term::Str(Sym::from(&rest[..at]))));
+            }
+            let end = rest[at..].find('}').map_or(rest.len(), |end| at + end + 1);
+            let name = rest[at + 1..end.saturating_sub(1).max(at + 1)]
+                .split([':', '!', '.'])
+                .next()
+                .unwrap_or("");
+            let value = args.named(name).or_else(|| {
+                let value = args.at(name.parse().unwrap_or(next));
+                next += 1;
+                value
+            });
+            parts.extend(value);
+            rest = &rest[end..];
+        }
+        if !rest.is_empty() {
+            parts.push(self.terms.make(Term::Str(Sym::from(rest))));
+        }
+        self.concat(parts, state)
+    }
+
+    pub(super) fn map_value(&mut self, args: &Args, at: Span, state: &mut State) -> Vid {
+        // A closure over each element, or over a payload.
+        let Some(receiver) = args.receiver else {
+            return self.terms.unknown();
+        };
+        let Some(closure) = args.at(0) else {
+            return receiver;
+        };
+        let Term::Closure { of, env } = *self.terms.get(closure) else {
+            return receiver;
+        };
+        let coll = self.as_collection(receiver);
+        let elem = self.terms.make(Term::Elem(coll));
+        let inner = Args {
+            receiver: None,
+            list: vec![(None, elem)],
+            places: vec![None],
+        };
+        let element = self.invoke(of, None, &inner, Some(env), at, state);
+        self.terms.make(Term::Mapped { element, coll })
+    }
+}

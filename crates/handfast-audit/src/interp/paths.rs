@@ -1,0 +1,240 @@
+//! Paths that are joined, normalised and taken apart.
+
+use crate::facts::{bit, mask};
+use crate::interp::Interp;
+use crate::interp::call::Args;
+use crate::ir::{Span, Sym};
+use crate::kb::Row;
+use crate::state::State;
+use crate::term::{CollKind, MatchMode, PartKind, Term, Vid};
+
+impl Interp<'_> {
+    pub(super) fn join_paths(&mut self, parts: Vec<Vid>, discards: bool, state: &State) -> Vid {
+        let mut flat = Vec::new();
+        let mut ty = None;
+        for part in parts {
+            let part = self.deref(part, state);
+            if ty.is_none() {
+                ty = self
+                    .terms
+                    .ty(part)
+                    .filter(|ty| ty.ends_with("ath") || ty.ends_with("PathBuf"))
+                    .map(str::to_owned);
+            }
+            match self.terms.get(part).clone() {
+                Term::Join { parts: inner, .. } => flat.extend(inner),
+                _ => flat.push(part),
+            }
+        }
+        if let [only] = flat.as_slice() {
+            return *only;
+        }
+        let vid = self.terms.make(Term::Join {
+            parts: flat,
+            discards,
+        });
+        self.terms.typed(vid, &ty.unwrap_or_default())
+    }
+
+    pub(super) fn normalise(
+        &mut self,
+        entry: &Row,
+        subject: Option<Vid>,
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        let Some(subject) = subject else {
+            return self.terms.unknown();
+        };
+        let canonical = entry.what == "canonical";
+        if canonical {
+            self.may_throw(state);
+        }
+        if let Some(other) = &entry.other {
+            // relative(root, p), Rel(root, p), relpath(p, root), strip_prefix
+            let Some(root) = self.slot(other, args) else {
+                return subject;
+            };
+            let root = self.deref(root, state);
+            return self.terms.make(Term::Relative {
+                root,
+                of: subject,
+                at: Span::default(),
+            });
+        }
+        // C: realpath(p, out) fills a buffer.
+        let at_key = Span {
+            line: at.line,
+            file: at.file,
+            ..Span::default()
+        };
+        let vid = self.terms.make(Term::Norm {
+            canonical,
+            of: subject,
+            at: at_key,
+        });
+        if !canonical && self.is_rooted(subject) {
+            state.add(vid, bit::ROOTED, at);
+        }
+        let ty = self.terms.ty(subject).map(str::to_owned);
+        self.terms.typed(vid, &ty.unwrap_or_default());
+        if self.lang().family() == "c"
+            && let Some(Some(place)) = args.places.get(1)
+        {
+            let place = place.clone();
+            self.assign(&place, vid, state, at);
+        }
+        vid
+    }
+
+    /// `"/" + x`: cleaning it cannot lead above.
+    pub(super) fn is_rooted(&self, vid: Vid) -> bool {
+        match self.terms.get(vid) {
+            Term::Concat(parts) | Term::Join { parts, .. } => {
+                parts.len() == 2 && parts.first().is_some_and(|first| self.is_separator(*first))
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn part(&mut self, what: &str, of: Vid, at: Span, state: &mut State) -> Vid {
+        let kind = match what {
+            "basename" => PartKind::Base,
+            "parent" => PartKind::Parent,
+            "stem" => PartKind::Stem,
+            "strip" => PartKind::Strip,
+            "case" => PartKind::Case,
+            "decode" => PartKind::Decode,
+            "nfc" => PartKind::Nfc,
+            "slice" => PartKind::Slice,
+            "length" => return self.terms.make(Term::Length(of, true)),
+            "length_chars" => return self.terms.make(Term::Length(of, false)),
+            "components" => {
+                return self.terms.make(Term::Coll {
+                    kind: CollKind::Components,
+                    of,
+                    seps: 0,
+                });
+            }
+            "parents" => {
+                return self.terms.make(Term::Coll {
+                    kind: CollKind::Parents,
+                    of,
+                    seps: 0,
+                });
+            }
+            "chars" => {
+                return self.terms.make(Term::Coll {
+                    kind: CollKind::Chars,
+                    of,
+                    seps: 0,
+                });
+            }
+            "split" => {
+                return self.terms.make(Term::Coll {
+                    kind: CollKind::Split,
+                    of,
+                    seps: 1,
+                });
+            }
+            "stat" => return of,
+            _ => PartKind::Text,
+        };
+        let ty = self.terms.ty(of).map(str::to_owned);
+        let vid = self.terms.make(Term::Part {
+            kind,
+            of,
+            at: Span {
+                file: at.file,
+                line: at.line,
+                ..Span::default()
+            },
+        });
+        let _ = state;
+        if kind == PartKind::Parent || kind == PartKind::Strip || kind == PartKind::Text {
+            self.terms.typed(vid, &ty.unwrap_or_default());
+        }
+        vid
+    }
+
+    pub(super) fn split(&mut self, subject: Vid, args: &Args) -> Vid {
+        let sep = args
+            .list
+            .iter()
+            .map(|(_, vid)| *vid)
+            .find(|vid| *vid != subject);
+        let is_path = match sep.map(|vid| self.terms.get(vid).clone()) {
+            None => true,
+            Some(Term::Str(text)) => text.contains('/') || text.contains('\\'),
+            Some(Term::Regex(pattern, _)) => pattern.contains('/'),
+            Some(_) => sep.is_some_and(|vid| self.is_separator(vid)),
+        };
+        let kind = if is_path {
+            CollKind::Split
+        } else {
+            CollKind::Other
+        };
+        self.terms.make(Term::Coll {
+            kind,
+            of: subject,
+            seps: 1,
+        })
+    }
+
+    pub(super) fn replaced(
+        &mut self,
+        subject: Vid,
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        let given: Vec<Vid> = args
+            .list
+            .iter()
+            .map(|(_, vid)| *vid)
+            .filter(|vid| *vid != subject)
+            .collect();
+        let place = Span {
+            file: at.file,
+            line: at.line,
+            ..Span::default()
+        };
+        let vid = self.terms.make(Term::Part {
+            kind: PartKind::Replace,
+            of: subject,
+            at: place,
+        });
+        // Everything outside a positive list is replaced: what is left is the list.
+        let pattern = given.iter().find_map(|arg| match self.terms.get(*arg) {
+            Term::Regex(pattern, flags) => Some((pattern.clone(), flags.clone())),
+            Term::Str(text) if text.starts_with("[^") => Some((text.clone(), Sym::from("g"))),
+            Term::Global { of, .. } => match self.terms.get(*of) {
+                Term::Regex(pattern, flags) => Some((pattern.clone(), flags.clone())),
+                _ => None,
+            },
+            _ => None,
+        });
+        if let Some((pattern, flags)) = pattern
+            && pattern.starts_with("[^")
+            && (flags.contains('g') || self.lang().family() != "javascript")
+            && let Some(found) = crate::regex::accepted(
+                &format!("[{}", &pattern[2..]),
+                "",
+                MatchMode::Full,
+                crate::regex::Dialect::Other,
+            )
+        {
+            let mut allowed = found.chars;
+            for arg in &given {
+                if let Some(text) = self.terms.string(*arg)
+                    && !text.starts_with("[^")
+                {
+                    allowed |= mask(|c| text.contains(c));
+                }
+            }
+            state.edit(vid).narrow_chars(allowed, at);
+        }
+        vid
+    }
+}

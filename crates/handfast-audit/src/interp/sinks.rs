@@ -1,0 +1,212 @@
+//! Known calls that act on a path.
+
+use crate::interp::call::Args;
+use crate::interp::{Interp, OpenFlags, SinkKind};
+use crate::ir::{Span, Sym};
+use crate::kb::Row;
+use crate::state::State;
+use crate::term::{Term, Vid};
+
+impl Interp<'_> {
+    pub(super) fn builder(&mut self, entry: &Row, args: &Args, shown: &str) -> Vid {
+        if entry.what == "new" {
+            return self.terms.make(Term::Builder {
+                ty: Sym::from(entry.returns.as_str()),
+                flags: Vec::new(),
+            });
+        }
+        let Some(receiver) = args.receiver else {
+            return self.terms.unknown();
+        };
+        let mut flags = match self.terms.get(receiver) {
+            Term::Builder { flags, .. } => flags.clone(),
+            _ => Vec::new(),
+        };
+        let name = shown.rsplit('.').next().unwrap_or(shown);
+        let value = args
+            .at(0)
+            .unwrap_or_else(|| self.terms.make(Term::Bool(true)));
+        flags.retain(|(known, _)| **known != *name);
+        flags.push((Sym::from(name), value));
+        let ty = entry.returns.clone();
+        let vid = self.terms.make(Term::Builder {
+            ty: Sym::from(ty.as_str()),
+            flags,
+        });
+        self.terms.typed(vid, &ty)
+    }
+
+    pub(super) fn spawn(
+        &mut self,
+        entry: &Row,
+        args: &Args,
+        shown: &str,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        self.may_throw(state);
+        let mut values = Vec::new();
+        for vid in args.all() {
+            match self.terms.get(vid) {
+                Term::List(items) => values.extend(items.iter().copied()),
+                _ => values.push(vid),
+            }
+        }
+        let is_shell = entry.what == "shell" || self.option_is_true("shell", args);
+        let dashes = values
+            .iter()
+            .position(|vid| self.terms.string(*vid) == Some("--"));
+        for (index, value) in values.iter().enumerate() {
+            if self.leaves(*value, state).is_empty() {
+                continue;
+            }
+            let mut sink = self.new_sink(SinkKind::Spawn, shown, *value, at, false, state);
+            sink.is_shell = is_shell;
+            sink.has_separator = dashes.is_some_and(|dash| dash < index)
+                || args
+                    .receiver
+                    .is_some_and(|receiver| self.has_dashes(receiver, 0));
+            self.sink(sink);
+        }
+        state.age();
+        let list = args.all();
+        let vid = self.terms.make(Term::Call {
+            name: Sym::from(shown),
+            args: list,
+            at,
+        });
+        self.terms.typed(vid, &entry.returns)
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one call, all that is known of it"
+    )]
+    pub(super) fn apply_sink(
+        &mut self,
+        entry: &Row,
+        args: &Args,
+        subject: Option<Vid>,
+        shown: &str,
+        at: Span,
+        is_guess: bool,
+        state: &mut State,
+    ) -> Vid {
+        let Some(path) = subject else {
+            return self.terms.unknown();
+        };
+        let mut flags = OpenFlags::default();
+        for name in &entry.fixed {
+            flags.set(name);
+            if name.len() == 1 {
+                flags.set_mode(name);
+            }
+        }
+        if let Some(given) = entry.flags.as_ref().and_then(|slot| self.slot(slot, args)) {
+            let given = self.deref(given, state);
+            self.fold_flags(given, &mut flags);
+            self.struct_flags(given, state, &mut flags);
+        }
+        let dirfd = entry.dirfd.as_ref().and_then(|slot| self.slot(slot, args));
+        let dirfd = dirfd.map(|vid| self.deref(vid, state));
+        let dirfd = dirfd.filter(|vid| {
+            !matches!(self.terms.get(*vid), Term::Null)
+                && self.name_of(*vid).is_none_or(|n| n != "AT_FDCWD")
+        });
+        let recursive = entry.fixed.iter().any(|name| name == "recursive");
+        let kinds: Vec<(SinkKind, Vid)> = match entry.what.as_str() {
+            "open" => vec![(SinkKind::Open, path)],
+            "read" => vec![(SinkKind::Read, path)],
+            "create" => vec![(SinkKind::Create, path)],
+            "mutate" => vec![(SinkKind::Mutate, path)],
+            "delete" => vec![(SinkKind::Delete, path)],
+            "mkdir" => vec![(SinkKind::Mkdir, path)],
+            "mkdir_rec" => vec![(SinkKind::MkdirAll, path)],
+            "stat" => vec![(SinkKind::Stat, path)],
+            "link" => vec![(SinkKind::Link, path)],
+            "move" | "copy" => {
+                let mut out = Vec::new();
+                out.push((
+                    if entry.what == "move" {
+                        SinkKind::MoveFrom
+                    } else {
+                        SinkKind::Read
+                    },
+                    path,
+                ));
+                if let Some(to) = entry.other.as_ref().and_then(|slot| self.slot(slot, args)) {
+                    out.push((
+                        if entry.what == "move" {
+                            SinkKind::MoveTo
+                        } else {
+                            SinkKind::Create
+                        },
+                        to,
+                    ));
+                }
+                out
+            }
+            _ => vec![(SinkKind::Read, path)],
+        };
+        let opens = entry.what == "open";
+        let origin = self.deref(path, state);
+        let fd = opens.then(|| self.open(path, flags, dirfd, at, state));
+        for (kind, path) in kinds {
+            let mut sink = self.new_sink(kind, shown, path, at, is_guess, state);
+            sink.flags = flags;
+            sink.recursive = recursive;
+            sink.dirfd = dirfd;
+            sink.anchored.clone_from(&entry.anchored);
+            sink.fd = fd;
+            sink.tolerates_existing = self.tolerates(args);
+            sink.handle = args.receiver.filter(|_| entry.anchored.is_some());
+            sink.from = (kind == SinkKind::MoveTo).then_some(origin);
+            self.sink(sink);
+            if matches!(kind, SinkKind::Create) && entry.fixed.iter().any(|name| name == "parents")
+            {
+                let sink = self.new_sink(SinkKind::MkdirAll, shown, path, at, is_guess, state);
+                self.sink(sink);
+            }
+        }
+        self.may_throw(state);
+        let vid = fd.unwrap_or_else(|| {
+            let list = args.all();
+            self.terms.make(Term::Call {
+                name: Sym::from("io"),
+                args: list.into_iter().take(0).collect(),
+                at,
+            })
+        });
+        if entry.returns == "handle" {
+            // An anchored directory opened below an anchored one.
+            let ty = entry.anchored.clone().unwrap_or_default();
+            return self.terms.typed(vid, &ty);
+        }
+        vid
+    }
+
+    /// A command that was given `--` before.
+    pub(super) fn has_dashes(&self, vid: Vid, depth: usize) -> bool {
+        match self.terms.get(vid) {
+            Term::Call { args, .. } if depth < 16 => args.iter().any(|arg| {
+                self.terms.string(*arg) == Some("--") || self.has_dashes(*arg, depth + 1)
+            }),
+            _ => false,
+        }
+    }
+
+    /// "Already there" is accepted by an option.
+    pub(super) fn tolerates(&self, args: &Args) -> bool {
+        self.option_is_true("exist_ok", args)
+    }
+
+    /// `struct open_how`, `OpenHow`: fields of an object.
+    pub(super) fn struct_flags(&self, vid: Vid, state: &State, flags: &mut OpenFlags) {
+        for field in ["flags", "resolve", "Flags", "Resolve"] {
+            if let Some(value) = state.get_field(vid, field) {
+                self.fold_flags(value, flags);
+                flags.unknown = false;
+            }
+        }
+    }
+}

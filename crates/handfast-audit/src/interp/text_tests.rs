@@ -1,0 +1,302 @@
+//! What a test of text proves: a match, a prefix, a part.
+
+use crate::facts::{FOREIGN, PROBES, bit, chars};
+use crate::interp::Interp;
+use crate::interp::query::Norm;
+use crate::ir::Span;
+use crate::lang::Lang;
+use crate::regex::{Dialect, accepted};
+use crate::state::State;
+use crate::term::{CollKind, MatchMode, PartKind, Term, Vid};
+
+impl Interp<'_> {
+    pub(super) fn assume_match(
+        &mut self,
+        subject: Vid,
+        regex: Vid,
+        mode: MatchMode,
+        truth: bool,
+        state: &mut State,
+        at: Span,
+    ) {
+        let subject = self.deref(subject, state);
+        let regex = match self.terms.get(regex) {
+            Term::Global { of, .. } => *of,
+            _ => regex,
+        };
+        let (pattern, flags) = match self.terms.get(regex) {
+            Term::Regex(pattern, flags) => (pattern.clone(), flags.clone()),
+            Term::Str(pattern) => (pattern.clone(), "".into()),
+            _ => {
+                if truth {
+                    state.add(subject, bit::UNSEEN_CHECK, at);
+                }
+                return;
+            }
+        };
+        let dialect = if self.lang() == Lang::Python {
+            Dialect::Python
+        } else {
+            Dialect::Other
+        };
+        let Some(found) = accepted(&pattern, &flags, mode, dialect) else {
+            state.add(subject, bit::UNSEEN_CHECK, at);
+            return;
+        };
+        if !truth {
+            // Something bad was searched for and not found.
+            state.add(subject, bit::BLOCKLIST, at);
+            if pattern.contains("\\.\\.") && mode == MatchMode::Search && !pattern.contains('^') {
+                let plain = pattern.replace("\\.", ".");
+                if plain == ".."
+                    || plain
+                        .split('|')
+                        .any(|part| part.trim_matches(['(', ')']) == "..")
+                {
+                    state.add(subject, bit::NO_DOTDOT, at);
+                }
+            }
+            return;
+        }
+        if !found.anchored {
+            state.add(subject, bit::WEAK_PATTERN, at);
+            return;
+        }
+        let facts = state.edit(subject);
+        facts.narrow_chars(found.chars, at);
+        facts.narrow_first(found.first, at);
+        facts.bound(found.max_len, at);
+        if found.nonempty {
+            facts.add(bit::NONEMPTY, at);
+        }
+        if found.not_dotdot {
+            facts.add(bit::NOT_DOTDOT, at);
+        }
+        if found.not_dot {
+            facts.add(bit::NOT_DOT, at);
+        }
+        if found.newline {
+            facts.add(bit::WEAK_NEWLINE, at);
+        }
+        let too_wide = found.chars & (FOREIGN | chars("/\\")) != 0;
+        if too_wide {
+            facts.add(bit::WEAK_PATTERN, at);
+        }
+        // Node's `.test` takes anything; elsewhere a match needs a string.
+        if self.lang().family() != "javascript" {
+            state.add(subject, bit::TYPED, at);
+        }
+    }
+
+    pub(super) fn assume_prefix(
+        &mut self,
+        subject: Vid,
+        prefix: Vid,
+        truth: bool,
+        state: &mut State,
+        at: Span,
+    ) {
+        let subject = self.deref(subject, state);
+        let prefix = self.deref(prefix, state);
+        if let Some(text) = self.terms.string(prefix).map(str::to_owned)
+            && !(text.starts_with('/') && text.len() > 1)
+        {
+            if truth {
+                return;
+            }
+            let facts = state.edit(subject);
+            match text.as_str() {
+                "/" => {
+                    facts.narrow_first(!chars("/"), at);
+                    facts.add(bit::NOT_ABSOLUTE, at);
+                }
+                "-" => facts.narrow_first(!chars("-"), at),
+                "+" => facts.narrow_first(!chars("+"), at),
+                "." => facts.narrow_first(!chars("."), at),
+                "\\" => facts.narrow_first(!chars("\\"), at),
+                ".." | "../" => {
+                    facts.add(bit::REL_NOT_UP, at);
+                    facts.add(bit::WEAK_BEFORE_SPLIT, at);
+                    if text == ".." {
+                        facts.add(bit::NOT_DOTDOT, at);
+                    }
+                    self.settle_relative(subject, state, at);
+                }
+                _ => {}
+            }
+            return;
+        }
+        // `rel.startswith(".." + sep)`
+        if let Term::Concat(parts) = self.terms.get(prefix).clone()
+            && let [first, second] = parts.as_slice()
+            && self.terms.string(*first) == Some("..")
+            && self.is_separator(*second)
+        {
+            if !truth {
+                state.add(subject, bit::REL_NOT_UP | bit::WEAK_BEFORE_SPLIT, at);
+                self.settle_relative(subject, state, at);
+            }
+            return;
+        }
+        if !truth {
+            return;
+        }
+        let (root, has_sep) = self.prefix_root(prefix);
+        // `(target + sep).startswith(root)`: the target with its end made plain.
+        let subject = match self.terms.get(subject) {
+            Term::Concat(parts) => match parts.as_slice() {
+                [base, sep] if self.is_separator(*sep) => *base,
+                _ => subject,
+            },
+            _ => subject,
+        };
+        self.contained(subject, root, has_sep, state, at);
+    }
+
+    /// `root + sep` is the root with a separator.
+    pub(super) fn prefix_root(&self, prefix: Vid) -> (Vid, bool) {
+        match self.terms.get(prefix) {
+            Term::Concat(parts) => match parts.as_slice() {
+                [base, sep] if self.is_separator(*sep) => (*base, true),
+                [base, text] if self.terms.string(*text).is_some_and(|t| t.ends_with('/')) => {
+                    (*base, true)
+                }
+                _ => (prefix, false),
+            },
+            Term::Str(text) => (prefix, text.ends_with('/')),
+            Term::Global { of, .. } => {
+                let (_, has) = self.prefix_root(*of);
+                (prefix, has)
+            }
+            Term::Join { parts, .. } => match parts.as_slice() {
+                // `os.path.join(root, "")` ends with a separator.
+                [base, empty] if self.terms.string(*empty) == Some("") => (*base, true),
+                _ => (prefix, false),
+            },
+            Term::Phi(parts) => {
+                let ends: Vec<(Vid, bool)> =
+                    parts.iter().map(|part| self.prefix_root(*part)).collect();
+                // `if not root.endswith(sep): root += sep`: the one or the other.
+                let base = ends.iter().find(|(_, has)| *has).map(|(base, _)| *base);
+                let added = base.is_some_and(|base| {
+                    parts
+                        .iter()
+                        .all(|part| *part == base || self.prefix_root(*part) == (base, true))
+                });
+                match base {
+                    Some(base) if added => (base, true),
+                    _ => (prefix, ends.iter().all(|(_, has)| *has)),
+                }
+            }
+            _ => (prefix, false),
+        }
+    }
+
+    /// A containment test succeeded: how much is it worth?
+    pub(super) fn contained(
+        &mut self,
+        subject: Vid,
+        root: Vid,
+        has_sep: bool,
+        state: &mut State,
+        at: Span,
+    ) {
+        let subject = self.deref(subject, state);
+        let root = self.deref(root, state);
+        let (of, target) = (self.norm_of(subject), self.norm_of(root));
+        let clean = self.facts_of(subject, state).has(bit::NO_DOTDOT);
+        let bits = proves(of, target, has_sep, clean);
+        self.add_down(subject, bits, state, at);
+    }
+
+    /// Facts of a normal form hold of what was normalised.
+    pub(super) fn add_down(&mut self, vid: Vid, bits: u64, state: &mut State, at: Span) {
+        let mut vid = vid;
+        for _ in 0..6 {
+            state.add(vid, bits, at);
+            match self.terms.get(vid) {
+                Term::Norm { of, .. } => vid = *of,
+                Term::Part {
+                    kind: PartKind::Text,
+                    of,
+                    ..
+                } => vid = *of,
+                _ => return,
+            }
+        }
+    }
+
+    /// `relative(root, p)` that does not lead up says that `p` is inside.
+    pub(super) fn settle_relative(&mut self, subject: Vid, state: &mut State, at: Span) {
+        let Term::Relative { root, of, .. } = *self.terms.get(subject) else {
+            return;
+        };
+        let facts = self.facts_of(subject, state);
+        let needs_absolute = self.lang().family() == "javascript";
+        let up = facts.has(bit::REL_NOT_UP);
+        if up && (!needs_absolute || facts.has(bit::NOT_ABSOLUTE)) {
+            self.contained(of, root, true, state, at);
+        } else if up {
+            // Without isAbsolute another drive slips by.
+            self.add_down(of, bit::WEAK_PREFIX, state, at);
+        }
+    }
+
+    pub(super) fn assume_contains(
+        &mut self,
+        text: Vid,
+        needle: Vid,
+        truth: bool,
+        state: &mut State,
+        at: Span,
+    ) {
+        let text = self.deref(text, state);
+        let Some(needle) = self.terms.string(needle).map(str::to_owned) else {
+            return;
+        };
+        if truth {
+            return;
+        }
+        // A collection of segments that holds no `..`.
+        if let Term::Coll { kind, of, .. } = *self.terms.get(text) {
+            if needle == ".." && kind != CollKind::Chars {
+                state.add(of, bit::SEGS_CLEAN, at);
+            }
+            return;
+        }
+        let facts = state.edit(text);
+        facts.add(bit::BLOCKLIST, at);
+        let mut letters = needle.chars();
+        if let (Some(only), None) = (letters.next(), letters.next()) {
+            if let Some(index) = PROBES.iter().position(|probe| *probe == only) {
+                facts.narrow_chars(!(1 << index), at);
+            }
+        } else if needle == ".." {
+            facts.add(bit::NO_DOTDOT, at);
+        } else if needle == "../" {
+            // `a/..` passes.
+            facts.add(bit::WEAK_BEFORE_SPLIT, at);
+        }
+    }
+}
+
+/// What a containment test proves of a path in this form, against a root in that form.
+///
+/// A table and not a `match`: optimised builds of some compilers (seen with 1.95) took the raw form for the
+/// lexical one there. A fixture (`rust/A4/wrong_lexical_starts_with.rs`) shows it in release builds.
+pub(super) fn proves(of: Norm, root: Norm, has_sep: bool, clean: bool) -> u64 {
+    use bit::{IN_CANONICAL, IN_LEXICAL, WEAK_MIXED, WEAK_PREFIX, WEAK_RAW};
+    const BY_FORM: [[u64; 3]; 3] = [
+        [WEAK_RAW, WEAK_RAW, WEAK_MIXED],
+        [IN_LEXICAL, IN_LEXICAL, WEAK_MIXED],
+        [WEAK_MIXED, WEAK_MIXED, IN_CANONICAL],
+    ];
+    if !has_sep {
+        return WEAK_PREFIX;
+    }
+    let bits = BY_FORM[of as usize][root as usize];
+    if bits == WEAK_RAW && clean {
+        return IN_LEXICAL;
+    }
+    bits
+}
