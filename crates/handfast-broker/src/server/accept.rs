@@ -54,6 +54,11 @@ impl Running {
         probe: Option<Probe>,
         counts: Option<MetricsListener>,
     ) -> io::Result<Self> {
+        if broker.check_sender {
+            // Connections inherit it: what is sent between their acceptance and our asking them
+            // would say nothing. Where the kernel cannot, each of them is turned away.
+            drop(crate::sys::pass_sender(listener.as_fd()));
+        }
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let counts = match counts {
             Some(listener) => Some(metrics::start(&broker, listener, &stop)?),
