@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use handfast::{NameRef, Verb, Version, Written};
+use handfast::{Identity, NameRef, Verb, Version, Written};
 
 use super::names::refuse_stand_in;
 use super::read::refuse_new;
@@ -68,7 +68,7 @@ impl Session {
             .map_err(Error::from)?;
         let name = format!("tmp-{:016x}", u64::from_le_bytes(random));
         let name = NameRef::parse(name.as_bytes())?;
-        let path = self.act(Ask::change(Verb::TempDir, dir.as_ref()), |place, _| {
+        let (path, made) = self.act(Ask::change(Verb::TempDir, dir.as_ref()), |place, _| {
             let inside = Place {
                 mount: place.mount,
                 path: place.path.join(name),
@@ -76,11 +76,13 @@ impl Session {
             };
             decide(&inside, Access::Change, Shape::MaybeDir)?;
             place.mount.layer.create_dir(&inside.path, Some(0o700))?;
-            Ok(place.mount.full(&inside.path))
+            let made = place.mount.layer.symlink_metadata(&inside.path)?.identity;
+            Ok((place.mount.full(&inside.path), made))
         })?;
         Ok(TempDir {
             session: self,
             path: Some(path),
+            made,
         })
     }
 
@@ -256,6 +258,7 @@ impl fmt::Debug for Staged<'_> {
 pub struct TempDir<'s> {
     session: &'s Session,
     path: Option<VirtualPath>,
+    made: Identity,
 }
 
 impl TempDir<'_> {
@@ -274,9 +277,15 @@ impl TempDir<'_> {
 
 impl Drop for TempDir<'_> {
     fn drop(&mut self) {
-        if let Some(path) = self.path.take() {
-            // Nobody can be told. A directory that stays is in every listing.
-            drop(self.session.remove_tree(path.to_bytes()));
+        let Some(path) = self.path.take() else {
+            return;
+        };
+        let path = path.to_bytes();
+        // What somebody put in its place is theirs. Nobody can be told of what stays: it is in
+        // every listing.
+        let status = self.session.symlink_metadata(&path);
+        if status.is_ok_and(|now| now.identity.same_object(&self.made)) {
+            drop(self.session.remove_tree(path));
         }
     }
 }

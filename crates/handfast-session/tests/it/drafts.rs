@@ -158,6 +158,15 @@ fn a_temporary_directory_goes_with_all_that_is_in_it() {
         assert_eq!(session.metadata(&path).unwrap().mode & 0o777, 0o700);
         drop(dir);
         assert_eq!(tree_in(&session), before, "{mode:?}");
+        if mode == Mode::ReadWrite {
+            let dir = session.temp_dir("/d").unwrap();
+            let at = s.at(&dir.path().to_string()[1..]);
+            std::fs::rename(&at, s.at("d/moved")).unwrap();
+            std::fs::create_dir(&at).unwrap();
+            std::fs::write(at.join("theirs"), "").unwrap();
+            drop(dir);
+            assert!(at.join("theirs").exists(), "another's directory is left");
+        }
         let kept = session.temp_dir("/d").unwrap().keep().to_string();
         assert!(session.metadata(&kept).unwrap().is_dir());
         assert_eq!(kind(session.temp_dir("/none")), ErrorKind::NotFound);
