@@ -6,6 +6,7 @@ use crate::accept::Acceptances;
 use crate::callgraph::CallGraph;
 use crate::gather::Gathered;
 use crate::interp::{Declared, Interp};
+use crate::ir::Module;
 use crate::kb::Knowledge;
 use crate::lang::Lang;
 use crate::program::{Program, SourceFile};
@@ -82,10 +83,21 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
         }
     });
     let count = texts.len();
-    let lowered = in_parallel(&texts, options.threads, |index, (path, text, ..)| {
-        let lang = Lang::of_path(path)?;
-        lower::lower(lang, u32::try_from(index).ok()?, text).map(|module| (lang, module))
-    });
+    let lowered = in_parallel(
+        &texts,
+        options.threads,
+        |index, (path, text, is_named, _)| {
+            let lang = Lang::of_path(path)?;
+            let index = u32::try_from(index).ok()?;
+            // Tests are parsed when a report asks for them.
+            let module = if is_test_path(path) && !is_named {
+                Module::empty(index)
+            } else {
+                lower::lower(lang, index, text)?
+            };
+            Some((lang, module))
+        },
+    );
     let mut files = Vec::new();
     let mut flags = Vec::new();
     for ((path, text, is_named, is_context), found) in texts.into_iter().zip(lowered) {
@@ -285,6 +297,7 @@ fn scope<'a>(
         events: std::mem::take(&mut interp.events),
         roots: found.roots,
         tests,
+        about: std::cell::OnceCell::new(),
         is_windows_only: windows && !posix,
         is_damaged,
         controls: options.controls.clone(),
@@ -308,7 +321,6 @@ fn run(
     interp.run_top(file);
     let top = program.file(file).module.top;
     interp.run_registered();
-    let family = program.file(file).lang.family();
     let module = &program.file(file).module;
     for (index, function) in module.functions.iter().enumerate() {
         let is_closure =
@@ -321,8 +333,9 @@ fn run(
             .params
             .iter()
             .any(|param| options.inputs.iter().any(|input| **input == *param.name));
-        let inner =
-            called.is_called(family, &function.name) && function.decorators.is_empty() && !named;
+        let inner = called.is_called(program, file, &function.name)
+            && function.decorators.is_empty()
+            && !named;
         // A private helper that others call is seen through them.
         if inner && !has_source(function) {
             continue;

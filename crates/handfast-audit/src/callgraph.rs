@@ -11,8 +11,8 @@ use crate::term::FnId;
 /// Calls of a whole program, by the last part of their names.
 #[derive(Debug, Default)]
 pub(crate) struct CallGraph {
-    /// Names that functions call, per family of languages.
-    called: BTreeMap<&'static str, HashSet<Sym, Quick>>,
+    /// Names that functions call, per family of languages and connected files.
+    called: HashMap<(&'static str, usize), HashSet<Sym, Quick>, Quick>,
     /// Functions from which a path operation can be reached, by file.
     reaching: Vec<Vec<bool>>,
     /// Files with a path operation of their own.
@@ -86,7 +86,8 @@ impl CallGraph {
     ) {
         let function = program.function(id);
         let family = program.file(id.0).lang.family();
-        let called = self.called.entry(family).or_default();
+        let unit = program.unit(id.0);
+        let called = self.called.entry((family, unit)).or_default();
         let mut reaches = false;
         let mut seen: HashSet<String, Quick> = HashSet::default();
         let mut pending: Vec<&Stmt> = function.body.iter().collect();
@@ -130,7 +131,6 @@ impl CallGraph {
             own,
             mut found,
         } = callers;
-        let sight = Sight::new(program);
         while let Some(id) = found.pop() {
             let known = &mut self.reaching[id.0 as usize][id.1 as usize];
             if std::mem::replace(known, true) {
@@ -142,7 +142,9 @@ impl CallGraph {
             let named = by_name.get(family).and_then(|by| by.get(&function.name));
             let is_only = program.unique_method(id.0, &function.name) == Some(id);
             for caller in named.into_iter().flatten() {
-                if !self.reaches(*caller) && (is_only || sight.sees(program, caller.0, id.0)) {
+                let in_sight =
+                    is_only && program.connected(caller.0, id.0) || sees(program, caller.0, id.0);
+                if !self.reaches(*caller) && in_sight {
                     found.push(*caller);
                 }
             }
@@ -159,10 +161,11 @@ impl CallGraph {
         }
     }
 
-    pub(crate) fn is_called(&self, family: &str, name: &str) -> bool {
-        self.called
-            .get(family)
-            .is_some_and(|names| names.contains(name))
+    /// Whether something that a file is connected with calls a function of this name.
+    pub(crate) fn is_called(&self, program: &Program, file: u32, name: &str) -> bool {
+        let of = (program.file(file).lang.family(), program.unit(file));
+        let names = self.called.get(&of);
+        names.is_some_and(|names| names.contains(name))
     }
 
     pub(crate) fn reaches(&self, id: FnId) -> bool {
@@ -199,10 +202,6 @@ fn targets(program: &Program, id: FnId, call: &Called<'_>) -> Targets {
             _ => program.qualify(id.0, &of),
         };
         let found = program.method(id.0, &class, &call.last);
-        let is_imported = program
-            .import(id.0, of.split('.').next().unwrap_or(&of))
-            .is_some();
-        let found = found.filter(|there| is_imported || same_tree(program, id.0, there.0));
         let found = found.or_else(|| program.free_function(id.0, &format!("{of}.{}", call.last)));
         return Targets::These(found.into_iter().collect());
     }
@@ -226,12 +225,6 @@ fn targets(program: &Program, id: FnId, call: &Called<'_>) -> Targets {
     }
 }
 
-/// Classes of one name in trees beside each other have nothing to do with each other.
-fn same_tree(program: &Program, one: u32, two: u32) -> bool {
-    let first = |file: u32| program.file(file).path.split('/').next();
-    one == two || first(one) == first(two)
-}
-
 /// Two methods whose objects can be the same: of one class, or of a class and one it is made from.
 fn is_related(program: &Program, one: FnId, two: FnId) -> bool {
     let class = |mut id: FnId| loop {
@@ -244,52 +237,34 @@ fn is_related(program: &Program, one: FnId, two: FnId) -> bool {
         }
     };
     match (class(one), class(two)) {
-        (Some(a), Some(b)) if !same_tree(program, one.0, two.0) => {
-            // Only a class that is imported by its name can be a base.
-            a != b
-                && (program.import(one.0, &b).is_some() || program.import(two.0, &a).is_some())
-                && (program.derives(one.0, &a, &b) || program.derives(two.0, &b, &a))
-        }
         (Some(a), Some(b)) => {
-            a == b || program.derives(one.0, &a, &b) || program.derives(two.0, &b, &a)
+            program.connected(one.0, two.0) && a == b
+                || program.derives(one.0, &a, &b)
+                || program.derives(two.0, &b, &a)
         }
         // Methods that are put on objects one by one have no class that is written down.
         _ => one.0 == two.0,
     }
 }
 
-/// Which files a file can have objects from: what it imports, and what that imports.
-struct Sight {
-    imports: Vec<Vec<u32>>,
-}
-
-impl Sight {
-    fn new(program: &Program) -> Self {
-        let imports = (0..program.files.len())
-            .filter_map(|file| u32::try_from(file).ok())
-            .map(|file| program.imported_files(file))
-            .collect();
-        Self { imports }
+/// Whether a file can have objects from another: it imports it, or something that does.
+fn sees(program: &Program, from: u32, to: u32) -> bool {
+    if from == to {
+        return true;
     }
-
-    fn sees(&self, program: &Program, from: u32, to: u32) -> bool {
-        if from == to {
-            return true;
+    let near = match program.file(from).lang.family() {
+        "c" => true,
+        "go" | "rust" => {
+            let (here, there) = (program.file(from).dir(), program.file(to).dir());
+            here == there || here.starts_with(there) || there.starts_with(here)
         }
-        let near = match program.file(from).lang.family() {
-            "c" => true,
-            "go" | "rust" => {
-                let (here, there) = (program.file(from).dir(), program.file(to).dir());
-                here == there || here.starts_with(there) || there.starts_with(here)
-            }
-            _ => false,
-        };
-        let imports = &self.imports[from as usize];
-        near || imports.binary_search(&to).is_ok()
-            || imports
-                .iter()
-                .any(|next| self.imports[*next as usize].binary_search(&to).is_ok())
-    }
+        _ => false,
+    };
+    let imports = |file: u32| program.imported_files(file);
+    near || imports(from).binary_search(&to).is_ok()
+        || imports(from)
+            .iter()
+            .any(|next| imports(*next).binary_search(&to).is_ok())
 }
 
 /// The names of path operations, temporary files and handles of one family.

@@ -36,6 +36,34 @@ pub(crate) struct Module {
     pub(crate) declared: Vec<Sym>,
 }
 
+impl Module {
+    /// A module of which nothing is known yet.
+    pub(crate) fn empty(file: u32) -> Self {
+        let top = Function {
+            name: Sym::from("<module>"),
+            class: None,
+            params: Vec::new(),
+            receiver: None,
+            body: Vec::new(),
+            decorators: Vec::new(),
+            span: Span {
+                file,
+                ..Span::default()
+            },
+            is_public: false,
+            is_ctor: false,
+            makes: None,
+            is_test: false,
+            parent: None,
+            damaged: false,
+        };
+        Self {
+            functions: vec![top],
+            ..Self::default()
+        }
+    }
+}
+
 /// A class, struct or interface.
 #[derive(Clone, Debug)]
 pub(crate) struct Class {

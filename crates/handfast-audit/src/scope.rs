@@ -1,12 +1,14 @@
 //! What is in scope of a report: path operations with external text in them, and their root.
 
+use std::cell::OnceCell;
+
 use crate::facts::{Facts, bit};
 use crate::interp::{Event, Interp, Leaf, Sink, SinkKind};
 use crate::ir::Span;
 use crate::lang::Lang;
 use crate::program::Program;
 use crate::term::{PartKind, SourceKind, Term, Vid};
-use crate::tests_index::TestIndex;
+use crate::tests_index::{Test, TestIndex};
 
 /// The trusted root of a flow.
 #[derive(Clone, Debug)]
@@ -171,6 +173,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) events: Vec<Event>,
     pub(crate) roots: Vec<RootFacts>,
     pub(crate) tests: &'a TestIndex,
+    /// Those of them that are about this, once somebody asked.
+    pub(crate) about: OnceCell<Vec<&'a Test>>,
     pub(crate) is_windows_only: bool,
     pub(crate) is_damaged: bool,
     pub(crate) controls: Vec<(String, String)>,
@@ -181,6 +185,13 @@ pub(crate) struct Scope<'a> {
     pub(crate) fd_places: Vec<(Vid, u64, Span)>,
     /// Everything that is renamed away.
     pub(crate) all_moves: Vec<Vid>,
+}
+
+impl<'a> Scope<'a> {
+    /// The tests of what this is about.
+    pub(crate) fn tests(&self) -> &[&'a Test] {
+        self.about.get_or_init(|| self.tests.about(self))
+    }
 }
 
 /// What is known of a root.

@@ -3,8 +3,11 @@
 //! Tests are found by convention and judged by what they do (they make a link, they write `..`) or
 //! say they do in their name. They are never run.
 
-use crate::ir::{Function, Span};
-use crate::program::Program;
+use std::sync::OnceLock;
+
+use crate::ir::{Function, Module, Span};
+use crate::lower::lower;
+use crate::program::{Program, SourceFile};
 use crate::scope::Scope;
 
 /// What a regression test can show.
@@ -116,10 +119,10 @@ impl Test {
     }
 }
 
-/// All tests in sight.
+/// All tests in sight. Files of tests are parsed when a report is about what they name.
 #[derive(Debug, Default)]
 pub(crate) struct TestIndex {
-    tests: Vec<(u32, Test)>,
+    files: Vec<(u32, OnceLock<Vec<Test>>)>,
 }
 
 /// Whether a file holds tests, by its path.
@@ -138,24 +141,21 @@ pub(crate) fn is_test_path(path: &str) -> bool {
 
 impl TestIndex {
     pub(crate) fn new(program: &Program) -> Self {
-        let mut tests = Vec::new();
+        let mut files = Vec::new();
         for (index, file) in program.files.iter().enumerate() {
             let number = u32::try_from(index).unwrap_or(u32::MAX);
-            let mut around = None;
-            for function in &file.module.functions {
-                let closure_test =
-                    file.is_test && function.name.starts_with('<') && function.parent.is_some();
-                if function.is_test || closure_test {
-                    let around = around.get_or_insert_with(|| Around::new(&file.text));
-                    tests.push((number, describe(&file.text, around, function)));
-                }
+            if file.is_test {
+                files.push((number, OnceLock::new()));
+            } else if file.module.functions.iter().any(|one| one.is_test) {
+                let found = tests_in(file, &file.module);
+                files.push((number, OnceLock::from(found)));
             }
         }
-        Self { tests }
+        Self { files }
     }
 
     /// The tests that touch what a report is about: they name one of its functions or its file.
-    pub(crate) fn about(&self, scope: &Scope<'_>) -> Vec<&Test> {
+    pub(crate) fn about<'i>(&'i self, scope: &Scope<'_>) -> Vec<&'i Test> {
         let file = scope.program.file(scope.file);
         let stem = file
             .stem()
@@ -171,9 +171,11 @@ impl TestIndex {
                 names.push(&scope.program.function(*id).name);
             }
         }
+        names.sort_unstable();
+        names.dedup();
         names.retain(|name| name.len() > 2 && !name.starts_with('<'));
         let mut out: Vec<&Test> = Vec::new();
-        for (number, test) in &self.tests {
+        for (number, tests) in &self.files {
             let there = scope.program.file(*number);
             if there.lang.family() != file.lang.family() {
                 continue;
@@ -183,15 +185,35 @@ impl TestIndex {
                 .trim_start_matches("test_")
                 .trim_end_matches("_test");
             let same = *number == scope.file || there.is_test && bare == stem;
-            let named = names.iter().any(|name| test.text.contains(name));
-            let whole =
-                there.text.contains(stem) && names.iter().any(|name| there.text.contains(name));
-            if same || named || whole {
-                out.push(test);
+            if !same && !names.iter().any(|name| there.text.contains(name)) {
+                continue;
             }
+            let whole = same || there.text.contains(stem);
+            let found = tests.get_or_init(|| {
+                let module = lower(there.lang, *number, &there.text).unwrap_or_default();
+                tests_in(there, &module)
+            });
+            let about = found
+                .iter()
+                .filter(|test| whole || names.iter().any(|name| test.text.contains(name)));
+            out.extend(about);
         }
         out
     }
+}
+
+fn tests_in(file: &SourceFile, module: &Module) -> Vec<Test> {
+    let mut around = None;
+    let mut out = Vec::new();
+    for function in &module.functions {
+        let closure_test =
+            file.is_test && function.name.starts_with('<') && function.parent.is_some();
+        if function.is_test || closure_test {
+            let around = around.get_or_insert_with(|| Around::new(&file.text));
+            out.push(describe(&file.text, around, function));
+        }
+    }
+    out
 }
 
 const FIXED: [&str; 4] = ["\"/tmp/", "'/tmp/", "'/var/tmp", "\"/var/tmp"];

@@ -4,7 +4,7 @@ use super::{Answer, Gap};
 use crate::scope::Scope;
 
 pub(super) fn answer(scope: &Scope<'_>) -> Answer {
-    let tests = scope.tests.about(scope);
+    let tests = scope.tests();
     if tests.is_empty() {
         return Answer::NotApplicable("no tests of this code are in sight (see F3)".to_owned());
     }

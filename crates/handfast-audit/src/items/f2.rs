@@ -7,7 +7,7 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
     if !scope.flows.iter().any(|flow| flow.has_clock) {
         return Answer::NotApplicable("no date-based path segment".to_owned());
     }
-    let tests = scope.tests.about(scope);
+    let tests = scope.tests();
     match tests.iter().find_map(|test| test.frozen_clock) {
         Some(at) => Answer::Yes(at),
         None => {

@@ -30,7 +30,7 @@ const WANTED: [(&str, Shows, &str); 9] = [
 ];
 
 pub(super) fn answer(scope: &Scope<'_>) -> Answer {
-    let tests = scope.tests.about(scope);
+    let tests = scope.tests();
     let mut missing = Vec::new();
     let mut anchor = None;
     for (item, shows, words) in WANTED {

@@ -1,8 +1,11 @@
 //! All files of one audit, and how names in them find each other.
 
+mod bound;
+mod imports;
+
 use std::collections::{HashMap, HashSet};
 
-use crate::ir::{Class, Expr, ExprKind, Function, Module, Span, Stmt, StmtKind, Sym};
+use crate::ir::{Class, Function, Module, Span, Sym};
 use crate::lang::Lang;
 use crate::quick::Quick;
 use crate::term::FnId;
@@ -51,6 +54,9 @@ pub(crate) struct Program {
     ctors: HashMap<Sym, Vec<FnId>, Quick>,
     modules: HashMap<String, Vec<u32>, Quick>,
     dirs: HashMap<String, Vec<u32>, Quick>,
+    /// For each file, the files it imports from, and a number that connected files share.
+    imported: Vec<Vec<u32>>,
+    units: Vec<usize>,
 }
 
 impl Program {
@@ -85,7 +91,7 @@ impl Program {
                 .imports
                 .push(source.module.imports.iter().cloned().collect());
             let mut bound = HashSet::default();
-            bound_in(&source.module.functions[source.module.top].body, &mut bound);
+            bound::bound_in(&source.module.functions[source.module.top].body, &mut bound);
             program.tops.push(bound);
         }
         for (file, source) in files.iter().enumerate() {
@@ -101,6 +107,7 @@ impl Program {
             }
         }
         program.files = files;
+        program.connect();
         program
     }
 
@@ -153,12 +160,10 @@ impl Program {
     pub(crate) fn class(&self, file: u32, name: &str) -> Option<(u32, &Class)> {
         let name = name.rsplit(['.', ':']).next().unwrap_or(name);
         let found = self.classes.get(name)?;
-        let best = found.iter().find(|(of, _)| *of == file).or_else(|| {
-            let lang = self.file(file).lang.family();
-            found
-                .iter()
-                .find(|(of, _)| self.file(*of).lang.family() == lang)
-        })?;
+        let best = found
+            .iter()
+            .find(|(of, _)| *of == file)
+            .or_else(|| found.iter().find(|(of, _)| self.same_program(file, *of)))?;
         Some((best.0, &self.file(best.0).module.classes[best.1]))
     }
 
@@ -194,7 +199,7 @@ impl Program {
                 .unwrap_or_default();
             let fits = |id: &&FnId| {
                 self.function(**id).class.as_deref() == Some(class.as_str())
-                    && self.file(id.0).lang.family() == self.file(file).lang.family()
+                    && self.same_program(file, id.0)
             };
             let found = candidates.iter().filter(fits).min_by_key(|id| id.0 != file);
             if let Some(id) = found {
@@ -208,15 +213,19 @@ impl Program {
 
     /// The constructor of a class.
     pub(crate) fn constructors(&self, file: u32, class: &str) -> Vec<FnId> {
-        let family = self.file(file).lang.family();
         let found = self.ctors.get(class).map(Vec::as_slice).unwrap_or_default();
         let mut out: Vec<FnId> = found
             .iter()
             .copied()
-            .filter(|id| self.file(id.0).lang.family() == family)
+            .filter(|id| self.same_program(file, id.0))
             .collect();
         out.sort_by_key(|id| (id.0 != file, *id));
         out
+    }
+
+    /// Names in two files can mean the same: of one language, and connected.
+    fn same_program(&self, one: u32, two: u32) -> bool {
+        self.file(one).lang.family() == self.file(two).lang.family() && self.connected(one, two)
     }
 
     /// A free function by a name as written in a file, following imports and re-exports.
@@ -336,91 +345,6 @@ impl Program {
         out
     }
 
-    /// Whether every part of a module's name fits the path of a file; one part alone fits only nearby.
-    fn is_meant(&self, from: u32, module: &str, there: u32) -> bool {
-        let (here, there) = (self.file(from), self.file(there));
-        let wanted: Vec<&str> = module
-            .split(['.', '/'])
-            .filter(|part| !part.is_empty())
-            .collect();
-        if let [_] = wanted.as_slice() {
-            let (a, b) = (here.dir(), there.dir());
-            return a.starts_with(b) || b.starts_with(a);
-        }
-        let mut parts: Vec<&str> = there.dir().split('/').collect();
-        if wanted.last() == Some(&there.stem()) {
-            parts.push(there.stem());
-        }
-        let fits = wanted.iter().rev().zip(parts.iter().rev());
-        fits.take_while(|(a, b)| a == b).count() == wanted.len().min(parts.len())
-    }
-
-    /// The files that a file imports something from, in order.
-    pub(crate) fn imported_files(&self, file: u32) -> Vec<u32> {
-        let mut out: Vec<u32> = Vec::new();
-        for (_, target) in &self.file(file).module.imports {
-            let outer = target.rsplit_once('.').map(|(module, _)| module);
-            for module in std::iter::once(&**target).chain(outer) {
-                let found = self.module_file(file, module);
-                out.extend(found.filter(|there| self.is_meant(file, module, *there)));
-            }
-        }
-        out.sort_unstable();
-        out.dedup();
-        out
-    }
-
-    /// The file that a module's name leads to.
-    pub(crate) fn module_file(&self, from: u32, module: &str) -> Option<u32> {
-        if module.is_empty() {
-            return None;
-        }
-        let here = self.file(from);
-        let family = here.lang.family();
-        let wanted: Vec<&str> = module
-            .split(['.', '/'])
-            .filter(|part| !part.is_empty())
-            .collect();
-        let last = *wanted.last()?;
-        let mut best: Option<(usize, u32)> = None;
-        let candidates = self
-            .modules
-            .get(last)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        for index in candidates {
-            let there = self.file(*index);
-            if there.lang.family() != family || there.is_test && !here.is_test {
-                continue;
-            }
-            let mut parts: Vec<&str> = there.path.split('/').collect();
-            let name = parts.pop().unwrap_or("");
-            let stem = name.split('.').next().unwrap_or(name);
-            match (family, stem) {
-                (_, "__init__" | "index" | "mod") => {}
-                ("go", _) => {}
-                _ => parts.push(stem),
-            }
-            if parts.last() != Some(&last) {
-                continue;
-            }
-            let mut score = 0;
-            for (a, b) in wanted.iter().rev().zip(parts.iter().rev()) {
-                if a != b {
-                    break;
-                }
-                score += 2;
-            }
-            if there.dir() == here.dir() {
-                score += 1;
-            }
-            if best.is_none_or(|(known, _)| score > known) {
-                best = Some((score, *index));
-            }
-        }
-        best.map(|(_, file)| file)
-    }
-
     /// All files of the directory of a file.
     pub(crate) fn siblings(&self, file: u32) -> &[u32] {
         self.dirs
@@ -431,121 +355,12 @@ impl Program {
 
     /// The only method of this name in the language, if there is just one.
     pub(crate) fn unique_method(&self, file: u32, name: &str) -> Option<FnId> {
-        let family = self.file(file).lang.family();
         let mut found = self.functions.get(name)?.iter().filter(|id| {
-            self.file(id.0).lang.family() == family
+            self.same_program(file, id.0)
                 && self.function(**id).class.is_some()
                 && !self.file(id.0).is_test
         });
         let first = found.next()?;
         found.next().is_none().then_some(*first)
-    }
-}
-
-/// All names that statements bind, however deep.
-fn bound_in(statements: &[Stmt], out: &mut HashSet<Sym, Quick>) {
-    for statement in statements {
-        match &statement.kind {
-            StmtKind::Assign { target, value } => {
-                bound_by(target, out);
-                bound_by(value, out);
-            }
-            StmtKind::Expr(expr) => bound_by(expr, out),
-            StmtKind::Return(Some(expr)) | StmtKind::Throw(Some(expr)) => bound_by(expr, out),
-            StmtKind::If {
-                cond,
-                then,
-                otherwise,
-            } => {
-                bound_by(cond, out);
-                bound_in(then, out);
-                bound_in(otherwise, out);
-            }
-            StmtKind::While {
-                cond, step, body, ..
-            } => {
-                if let Some(cond) = cond {
-                    bound_by(cond, out);
-                }
-                bound_in(step, out);
-                bound_in(body, out);
-            }
-            StmtKind::ForEach { target, body, .. } => {
-                bound_by(target, out);
-                bound_in(body, out);
-            }
-            StmtKind::Try {
-                body,
-                handlers,
-                finally,
-            } => {
-                bound_in(body, out);
-                bound_in(finally, out);
-                for handler in handlers {
-                    out.extend(handler.name.clone());
-                    bound_in(&handler.body, out);
-                }
-            }
-            StmtKind::With { items, body } => {
-                for target in items.iter().filter_map(|(_, target)| target.as_ref()) {
-                    bound_by(target, out);
-                }
-                bound_in(body, out);
-            }
-            StmtKind::Defer(body) | StmtKind::Block(body) => bound_in(body, out),
-            StmtKind::Bind { name, .. } => {
-                out.insert(name.clone());
-            }
-            StmtKind::Return(None)
-            | StmtKind::Throw(None)
-            | StmtKind::Break
-            | StmtKind::Continue => {}
-        }
-    }
-}
-
-/// Names in a pattern, and those that an expression binds on the way.
-fn bound_by(expr: &Expr, out: &mut HashSet<Sym, Quick>) {
-    match &expr.kind {
-        ExprKind::Name(name) => {
-            out.insert(name.clone());
-        }
-        ExprKind::List(parts) | ExprKind::Opaque(parts) => {
-            for part in parts {
-                bound_by(part, out);
-            }
-        }
-        ExprKind::Dict(pairs) => {
-            for (key, value) in pairs {
-                bound_by(key, out);
-                bound_by(value, out);
-            }
-        }
-        ExprKind::Assign(target, value) => {
-            bound_by(target, out);
-            bound_by(value, out);
-        }
-        ExprKind::IsVariant(subject, _, names) => {
-            bound_by(subject, out);
-            out.extend(names.iter().cloned());
-        }
-        ExprKind::Ref(inner)
-        | ExprKind::Cast(inner, _)
-        | ExprKind::Await(inner)
-        | ExprKind::Not(inner)
-        | ExprKind::Field(inner, _)
-        | ExprKind::Index(inner, _)
-        | ExprKind::Question(inner) => bound_by(inner, out),
-        ExprKind::Binary(_, one, two) => {
-            bound_by(one, out);
-            bound_by(two, out);
-        }
-        ExprKind::Block(statements, value) => {
-            bound_in(statements, out);
-            if let Some(value) = value {
-                bound_by(value, out);
-            }
-        }
-        _ => {}
     }
 }
