@@ -106,9 +106,10 @@ impl Program {
                 units.join(file, *there as usize);
             }
         }
-        for files in self.dirs.values() {
-            for pair in files.windows(2) {
-                units.join(pair[0] as usize, pair[1] as usize);
+        for file in 0..count {
+            let near = u32::try_from(file).map_or(&[][..], |file| self.siblings(file));
+            if let Some(there) = near.first() {
+                units.join(file, *there as usize);
             }
         }
         self.units = (0..count).map(|file| units.of(file)).collect();
