@@ -11,6 +11,14 @@ use crate::term::{CollKind, Pred, Term, Vid};
 impl Interp<'_> {
     pub(super) fn assign(&mut self, target: &Expr, vid: Vid, state: &mut State, at: Span) {
         match &target.kind {
+            ExprKind::Name(name)
+                if !state.env.contains_key(name)
+                    && self.implied_object(name, state).is_some() =>
+            {
+                if let Some(object) = self.implied_object(name, state) {
+                    state.set_field(object, name.clone(), vid);
+                }
+            }
             ExprKind::Name(name) => {
                 let is_top = self.at_top && self.frames.len() == 1
                     || self.frames.last().is_some_and(|frame| {

@@ -55,9 +55,16 @@ impl Interp<'_> {
             && let Some(vid) = state.env.get(name).copied()
         {
             let vid = self.deref(vid, state);
-            if let Term::Closure { of, env } = *self.terms.get(vid) {
+            if matches!(
+                self.terms.get(vid),
+                Term::Closure { .. } | Term::Config { .. } | Term::Field(..)
+            ) {
                 let args = self.eval_args(args, None, state);
-                return self.invoke(of, None, &args, Some(env), at, state);
+                if state.dead {
+                    return self.terms.unknown();
+                }
+                let result = self.apply_value(vid, &args, at, state);
+                return result.unwrap_or_else(|| self.unknown_call(name, &args, at, state));
             }
         }
         let first_is_local = dotted.as_deref().is_some_and(|dotted| {
@@ -87,6 +94,9 @@ impl Interp<'_> {
                 let args = self.eval_args(args, None, state);
                 return self.invoke(id, None, &args, None, at, state);
             }
+            if let Some(parsed) = self.parsed_arguments(file, dotted, args) {
+                return parsed;
+            }
             if let Some(id) = self.associated(file, dotted) {
                 let args = self.eval_args(args, None, state);
                 return self.invoke(id, None, &args, None, at, state);
@@ -95,15 +105,16 @@ impl Interp<'_> {
         if let ExprKind::Field(base, method) = &callee.kind {
             return self.method_call(callee, base, method, args, at, state);
         }
-        if !matches!(callee.kind, ExprKind::Name(_)) {
-            let vid = self.eval(callee, state);
-            let vid = self.deref(vid, state);
-            if let Term::Closure { of, env } = *self.terms.get(vid) {
-                let args = self.eval_args(args, None, state);
-                return self.invoke(of, None, &args, Some(env), at, state);
-            }
-        }
+        let held = self.eval(callee, state);
         let args = self.eval_args(args, None, state);
+        if state.dead {
+            return self.terms.unknown();
+        }
+        if !matches!(self.terms.get(held), Term::Undefined(_))
+            && let Some(result) = self.apply_value(held, &args, at, state)
+        {
+            return result;
+        }
         let name = dotted.unwrap_or_else(|| "?".to_owned());
         let name = self.program.qualify(file, &name);
         self.unknown_call(&name, &args, at, state)
@@ -119,6 +130,25 @@ impl Interp<'_> {
         };
         self.program.class(file, &class)?;
         self.program.method(file, &class, name)
+    }
+
+    /// Rust: `Args::parse()` of a struct that nobody wrote a parser for takes the command line.
+    fn parsed_arguments(&mut self, file: u32, dotted: &str, args: &[Arg]) -> Option<Vid> {
+        let (class, "parse") = dotted.rsplit_once('.')? else {
+            return None;
+        };
+        if self.lang() != Lang::Rust || !args.is_empty() {
+            return None;
+        }
+        self.program.class(file, class)?;
+        if self.program.method(file, class, "parse").is_some() {
+            return None;
+        }
+        Some(self.terms.make(Term::Source {
+            label: Sym::from("args"),
+            kind: crate::term::SourceKind::Process,
+            at: Span::default(),
+        }))
     }
 
     /// Names that mean the same: `fs.promises.x`, `fs.xSync`.
@@ -252,6 +282,16 @@ impl Interp<'_> {
             let args = self.eval_args(args, Some(real), state);
             return self.invoke(of, Some(real), &args, Some(env), at, state);
         }
+        // A function as an object: `next.ServeHTTP(w, r)`, `f.call(this, x)`.
+        if let (Term::Closure { .. }, "ServeHTTP" | "call" | "__call__" | "apply") =
+            (self.terms.get(real), &**method)
+        {
+            let skipped = usize::from(&**method == "call");
+            let args = self.eval_args(args.get(skipped..).unwrap_or_default(), None, state);
+            if let Some(result) = self.apply_value(real, &args, at, state) {
+                return result;
+            }
+        }
         let class = match self.terms.get(real) {
             Term::Object { class, .. } => class.clone(),
             _ => self.terms.ty(real).map(Sym::from),
@@ -262,12 +302,18 @@ impl Interp<'_> {
             let args = self.eval_args(args, Some(real), state);
             return self.invoke(id, Some(real), &args, None, at, state);
         }
+        if matches!(&*name, "get" | "at") && args.len() <= 2 && self.is_table(real) {
+            let args = self.eval_args(args, Some(real), state);
+            if let Some(key) = args.at(0) {
+                return self.index(real, key, at, state);
+            }
+        }
         let mut names = Vec::new();
         if let Some(ty) = &class {
             names.push(format!("{ty}.{name}"));
         }
         // A parameter by its customary name: `c.Param`, `req.param`.
-        if let (Term::Param { .. } | Term::Unknown(_), Some(dotted)) =
+        if let (Term::Param { .. } | Term::Unknown(_) | Term::Object { .. }, Some(dotted)) =
             (self.terms.get(real), callee.dotted())
         {
             names.push(dotted);
@@ -318,6 +364,15 @@ impl Interp<'_> {
             at,
             state,
         )
+    }
+
+    /// A table that is written down.
+    fn is_table(&self, vid: Vid) -> bool {
+        match self.terms.get(vid) {
+            Term::Dict(pairs) => !pairs.is_empty(),
+            Term::Global { of, .. } => self.is_table(*of),
+            _ => false,
+        }
     }
 
     /// An object of a class of the program.
@@ -428,6 +483,11 @@ impl Interp<'_> {
         ) && let (Some(receiver), Some(key)) = (args.receiver, args.at(0))
             && self.external_base(receiver, 0).is_some()
         {
+            // What is taken away is another one each time.
+            let key = match last.as_str() {
+                "pop" => self.terms.make(Term::Num(i64::from(at.start))),
+                _ => key,
+            };
             return self.terms.make(Term::Index(receiver, key));
         }
         for vid in &list {
@@ -483,7 +543,7 @@ impl Interp<'_> {
 
 pub(super) fn place_of(expr: &Expr) -> Option<Expr> {
     match &expr.kind {
-        ExprKind::Name(_) => Some(expr.clone()),
+        ExprKind::Name(_) | ExprKind::Field(..) => Some(expr.clone()),
         ExprKind::Ref(inner) | ExprKind::Cast(inner, _) => place_of(inner),
         _ => None,
     }

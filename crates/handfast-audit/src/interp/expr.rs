@@ -164,6 +164,9 @@ impl Interp<'_> {
             return *vid;
         }
         let file = self.here().0;
+        if let Some(object) = self.implied_object(name, state) {
+            return self.field(object, name, at, state);
+        }
         if let Some(vid) = self.global(file, name) {
             return vid;
         }
@@ -199,6 +202,21 @@ impl Interp<'_> {
             return vid;
         }
         self.terms.make(Term::Undefined(name.clone()))
+    }
+
+    /// C++: a bare name in a method that is a member of its class.
+    pub(super) fn implied_object(&self, name: &str, state: &State) -> Option<Vid> {
+        if self.lang() != Lang::Cpp {
+            return None;
+        }
+        let object = state.env.get("this").copied()?;
+        let is_set = state.get_field(object, name).is_some();
+        let is_declared = || {
+            let class = self.terms.ty(object)?;
+            let (_, known) = self.program.class(self.here().0, class)?;
+            known.fields.iter().find(|(field, _)| **field == *name)
+        };
+        (is_set || is_declared().is_some()).then_some(object)
     }
 
     pub(super) fn imported_global(&mut self, file: u32, name: &str) -> Option<Vid> {
@@ -314,6 +332,10 @@ impl Interp<'_> {
         }
         let b = self.eval(right, state);
         match op {
+            // C: further on in the same text.
+            Op::Add if self.lang().family() == "c" && self.terms.number(b).is_some() => {
+                self.slice(a, Some(b), None, at)
+            }
             Op::Add => self.concat(vec![a, b], state),
             Op::Div => {
                 let parts = vec![a, b];

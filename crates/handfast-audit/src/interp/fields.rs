@@ -46,7 +46,8 @@ impl Interp<'_> {
                 if is_flag {
                     return self.terms.make(Term::Flags(vec![name.clone()]));
                 }
-                if bound.is_none() && self.program.import(file, first).is_some() {
+                let of_source = self.has_known_prefix(file, &dotted);
+                if bound.is_none() && !of_source && self.program.import(file, first).is_some() {
                     if let Some(vid) = self.module_global(file, &qualified) {
                         return vid;
                     }
@@ -71,6 +72,19 @@ impl Interp<'_> {
         }
         let vid = self.eval(base, state);
         self.field(vid, name, at, state)
+    }
+
+    /// `request.query.name`: the first parts are known.
+    fn has_known_prefix(&self, file: u32, dotted: &str) -> bool {
+        let mut rest = dotted;
+        while let Some((prefix, _)) = rest.rsplit_once('.') {
+            let known = |name: &str| self.family().field(name).is_some();
+            if prefix.contains('.') && (known(prefix) || known(&self.program.qualify(file, prefix))) {
+                return true;
+            }
+            rest = prefix;
+        }
+        false
     }
 
     pub(super) fn module_global(&mut self, file: u32, qualified: &str) -> Option<Vid> {
@@ -204,7 +218,12 @@ impl Interp<'_> {
     }
 
     pub(super) fn index(&mut self, base: Vid, index: Vid, at: Span, state: &mut State) -> Vid {
-        let base = self.deref(base, state);
+        let mut base = self.deref(base, state);
+        if let Term::Global { of, .. } = self.terms.get(base)
+            && matches!(self.terms.get(*of), Term::Dict(_) | Term::List(_))
+        {
+            base = *of;
+        }
         match self.terms.get(base).clone() {
             Term::List(parts) => {
                 if let Some(n) = self.terms.number(index)
@@ -224,7 +243,13 @@ impl Interp<'_> {
                 state.add(vid, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
                 return vid;
             }
-            Term::Coll { .. } => return self.terms.make(Term::Elem(base)),
+            // One of several, each with its own facts; which one is not known for a variable.
+            Term::Coll { .. } | Term::Mapped { .. } => {
+                return match self.terms.number(index) {
+                    Some(_) => self.terms.make(Term::Index(base, index)),
+                    None => self.terms.make(Term::Elem(base)),
+                };
+            }
             Term::Stat { .. } => return self.terms.make(Term::StatField(base, Sym::from("mode"))),
             _ => {}
         }

@@ -5,7 +5,7 @@ use crate::interp::call::Args;
 use crate::ir::{Span, Sym};
 use crate::kb::{Row, Slot};
 use crate::state::State;
-use crate::term::{CollKind, Term, Vid};
+use crate::term::{CollKind, PartKind, Term, Vid};
 
 impl Interp<'_> {
     /// `"%s/%s" % (root, name)`, `snprintf`.
@@ -46,20 +46,26 @@ impl Interp<'_> {
     }
 
     /// `strtok(text, "/")` gives a segment; with NULL the next one of the same text.
-    pub(super) fn token(&mut self, subject: Vid, state: &mut State) -> Vid {
+    pub(super) fn token(&mut self, subject: Vid, at: Span, state: &mut State) -> Vid {
         let key = Sym::from("%token");
-        let coll = if matches!(self.terms.get(subject), Term::Null) {
+        let is_next = matches!(self.terms.get(subject), Term::Null);
+        let coll = if is_next {
             state.env.get(&key).copied()
         } else {
             let coll = self.terms.make(Term::Coll {
                 kind: CollKind::Split,
                 of: subject,
-                seps: 1,
+                seps: 2,
             });
             state.env.insert(key, coll);
             Some(coll)
         };
         match coll {
+            // In a loop each token in turn; else the second one is another than the first.
+            Some(coll) if is_next && !self.is_in_loop() => {
+                let which = self.terms.make(Term::Num(i64::from(at.start)));
+                self.terms.make(Term::Index(coll, which))
+            }
             Some(coll) => self.terms.make(Term::Elem(coll)),
             None => self.terms.unknown(),
         }
@@ -84,8 +90,12 @@ impl Interp<'_> {
                 let list = self.terms.make(Term::List(values));
                 self.format_percent(&format, list, state)
             }
-            // strcpy, strncat: the text itself; what follows is a size.
-            None => format,
+            None => match self.terms.get(format).clone() {
+                // `ROOT "/%s"`: a constant, then a format.
+                Term::Concat(parts) => self.format_parts(&parts, values, state),
+                // strcpy, strncat: the text itself; what follows is a size.
+                _ => format,
+            },
         };
         match &entry.other {
             Some(Slot::At(index)) => {
@@ -100,6 +110,46 @@ impl Interp<'_> {
                 self.terms.unknown()
             }
             _ => value,
+        }
+    }
+
+    fn format_parts(&mut self, parts: &[Vid], values: Vec<Vid>, state: &mut State) -> Vid {
+        let mut rest = values.into_iter();
+        let mut out = Vec::new();
+        for part in parts {
+            let text = match self.terms.get(*part) {
+                Term::Str(text) => text.clone(),
+                _ => {
+                    out.push(*part);
+                    continue;
+                }
+            };
+            let wanted = text.matches('%').count() - 2 * text.matches("%%").count();
+            let given: Vec<Vid> = rest.by_ref().take(wanted).collect();
+            let given = self.terms.make(Term::List(given));
+            out.push(self.format_percent(&text, given, state));
+        }
+        self.concat(out, state)
+    }
+
+    /// `sscanf(text, format, &a, &b)`: each gets a piece of the text.
+    pub(super) fn scanned(&mut self, text: Vid, first: usize, args: &Args, at: Span, state: &mut State) {
+        let places: Vec<_> = args.places.iter().enumerate().skip(first).collect();
+        for (index, place) in places {
+            let Some(place) = place.clone() else {
+                continue;
+            };
+            let piece = self.terms.make(Term::Part {
+                kind: PartKind::Slice,
+                of: text,
+                at: Span {
+                    file: at.file,
+                    line: at.line,
+                    start: u32::try_from(index).unwrap_or(0),
+                    ..Span::default()
+                },
+            });
+            self.assign(&place, piece, state, at);
         }
     }
 

@@ -32,6 +32,10 @@ impl Interp<'_> {
             return self.unknown_call(&name, args, at, state);
         }
         self.called.insert(id);
+        let is_blank = |vid: Vid| matches!(self.terms.get(vid), Term::Unknown(_));
+        if !args.list.iter().any(|(_, vid)| is_blank(*vid)) {
+            self.fed.insert(id);
+        }
         let function = program.function(id);
         let caller_env = std::mem::take(&mut state.env);
         let mut inner = state.clone();

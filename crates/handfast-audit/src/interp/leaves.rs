@@ -110,7 +110,20 @@ impl Interp<'_> {
                 }
             }
             Term::Undefined(_) => Step::Leaf(SourceKind::Undeclared),
-            Term::Field(base, _) | Term::Index(base, _) => match self.external_base(*base, 0) {
+            Term::Index(base, _)
+                if matches!(
+                    self.terms.get(*base),
+                    Term::Coll { .. } | Term::Mapped { .. }
+                ) =>
+            {
+                Step::One(*base)
+            }
+            Term::Field(base, name) => match self.external_base(*base, 0) {
+                Some(kind) => Step::Leaf(kind),
+                None if self.is_guessed_field(*base, name, 0) => Step::Leaf(SourceKind::Guessed),
+                None => Step::End,
+            },
+            Term::Index(base, _) => match self.external_base(*base, 0) {
                 Some(kind) => Step::Leaf(kind),
                 None => Step::End,
             },
@@ -136,6 +149,28 @@ impl Interp<'_> {
             },
             // What an attribute holds is decided elsewhere; a list of strings carries each.
             _ => Step::End,
+        }
+    }
+
+    /// A field of what a public function is given: `load({ name })`. What names a place is for the
+    /// caller to say, as a parameter of that name is.
+    fn is_guessed_field(&self, base: Vid, name: &str, depth: usize) -> bool {
+        let name = name.to_ascii_lowercase();
+        let is_place = PLACES.iter().any(|word| name.contains(word));
+        match self.terms.get(base) {
+            Term::Param { of, name, is_ctor, .. } if !is_place && !is_ctor => {
+                let function = self.program.function(*of);
+                let param = function.params.iter().find(|param| param.name == *name);
+                let ty = param.and_then(|param| param.ty.as_deref()).unwrap_or("");
+                let ty = ty.to_ascii_lowercase();
+                let word = name.to_ascii_lowercase();
+                function.is_public
+                    && !HOLDERS.iter().any(|no| ty.contains(no) || word.contains(no))
+            }
+            Term::Field(base, of) if depth < 3 => {
+                !is_place && self.is_guessed_field(*base, of, depth + 1)
+            }
+            _ => false,
         }
     }
 
@@ -265,6 +300,18 @@ impl Interp<'_> {
         }
     }
 }
+
+/// Fields that say where something is kept.
+const PLACES: [&str; 13] = [
+    "root", "dir", "base", "cwd", "folder", "prefix", "home", "config", "settings", "store", "conf",
+    "mount", "workspace",
+];
+
+/// Parameters that hold a program's own things.
+const HOLDERS: [&str; 16] = [
+    "self", "this", "ctx", "context", "config", "conf", "settings", "logger", "app", "server", "res",
+    "response", "writer", "state", "env", "module",
+];
 
 /// Whether a parameter of this type can carry a path's text.
 pub(super) fn is_text_type(ty: &str) -> bool {

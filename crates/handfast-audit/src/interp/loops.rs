@@ -45,7 +45,9 @@ impl Interp<'_> {
                 now.join(copy, &mut self.terms, mark);
             }
             ends = now.clone();
+            self.push_loop();
             self.exec_all(step, &mut now);
+            self.pop_loop();
             if round == 0 {
                 self.muted -= 1;
                 let dead = state.dead;
@@ -92,6 +94,12 @@ impl Interp<'_> {
             }
             _ => None,
         }
+    }
+
+    pub(super) fn is_in_loop(&self) -> bool {
+        self.frames
+            .last()
+            .is_some_and(|frame| !frame.loops.is_empty())
     }
 
     pub(super) fn push_loop(&mut self) {

@@ -73,10 +73,12 @@ impl Interp<'_> {
                     }
                     _ => label.to_owned(),
                 };
+                // What is read is another text each time; what is asked for by a key is the same.
+                let is_read = entry.what == "read" || self.lang().family() == "c" && entry.other.is_some();
                 let vid = self.terms.make(Term::Source {
                     label: Sym::from(label.as_str()),
                     kind,
-                    at: Span::default(),
+                    at: if is_read { at } else { Span::default() },
                 });
                 if self.lang().has_static_strings() {
                     state.add(vid, bit::TYPED, at);
@@ -146,8 +148,15 @@ impl Interp<'_> {
                             None => self.terms.unknown(),
                         };
                     }
+                    if what == "scan" {
+                        self.scanned(subject, 2, args, at, state);
+                        return self.terms.unknown();
+                    }
+                    if what == "list_join" {
+                        return self.list_join(subject, args, state);
+                    }
                     if what == "token" {
-                        return self.token(subject, state);
+                        return self.token(subject, at, state);
                     }
                     if what == "printf" {
                         return self.printf(entry, subject, args, at, state);
@@ -343,8 +352,24 @@ impl Interp<'_> {
                 if entry.what == "coerce" {
                     state.add(vid, bit::WEAK_COERCED, at);
                 }
-                if entry.what == "map" {
-                    return self.map_value(args, at, state);
+                match entry.what.as_str() {
+                    "map" => return self.map_value(args, at, state),
+                    "made" => {
+                        let none = Args::default();
+                        let made = self.apply_value(vid, &none, at, state);
+                        return made.unwrap_or(vid);
+                    }
+                    "filter" => return self.filtered(args, at, state),
+                    what @ ("then" | "catch") => return self.chained(what, args, at, state),
+                    "apply" => {
+                        let result = self.apply_rest(vid, args, at, state);
+                        return result.unwrap_or_else(|| self.unknown_call(shown, args, at, state));
+                    }
+                    "append" => {
+                        let changed = self.append(args, at, state);
+                        return changed.unwrap_or_else(|| self.unknown_call(shown, args, at, state));
+                    }
+                    _ => {}
                 }
                 vid
             }
@@ -375,6 +400,7 @@ impl Interp<'_> {
                 })
             }
         };
+        self.call_back(shown, args, vid, at, state);
         if !entry.returns.is_empty() && entry.returns != "self" && self.terms.ty(vid).is_none() {
             let returns = entry.returns.clone();
             self.terms.typed(vid, &returns);

@@ -5,6 +5,7 @@
 //! until the caller has looked at the result, which is how "returns false only if" and "error only
 //! if" are understood. Recursion, depth and steps are bounded; beyond them a call is unknown.
 
+mod applied;
 mod asks;
 mod assign;
 mod assume;
@@ -210,6 +211,8 @@ pub(crate) struct Interp<'p> {
     /// Closures that were made and never called yet.
     pending: Vec<(FnId, u32)>,
     called: BTreeSet<FnId>,
+    /// Those of them that were given values of which something is known.
+    fed: BTreeSet<FnId>,
     /// Functions that were registered as handlers of requests.
     handlers: BTreeSet<FnId>,
     pub(crate) overrun: bool,
@@ -257,6 +260,7 @@ impl<'p> Interp<'p> {
             fd_places: Vec::new(),
             pending: Vec::new(),
             called: BTreeSet::new(),
+            fed: BTreeSet::new(),
             handlers: BTreeSet::new(),
             overrun: false,
             at_top: false,
@@ -354,6 +358,7 @@ impl<'p> Interp<'p> {
         self.push_frame(id, Span::default());
         self.bind_entry_params(id, function, is_route, &mut state);
         self.called.insert(id);
+        self.fed.insert(id);
         self.exec_all(&function.body, &mut state);
         self.frames.pop();
         self.run_pending(&state);
@@ -365,9 +370,9 @@ impl<'p> Interp<'p> {
         self.run_pending(&state);
     }
 
-    /// Whether a function was entered at all.
+    /// Whether a function was entered, with values of which something is known.
     pub(crate) fn was_run(&self, id: FnId) -> bool {
-        self.called.contains(&id)
+        self.fed.contains(&id)
     }
 
     /// Closures that nobody called: handlers, callbacks.
@@ -380,6 +385,7 @@ impl<'p> Interp<'p> {
                 continue;
             }
             self.called.insert(id);
+            self.fed.insert(id);
             let mut state = state.clone();
             state.dead = false;
             state.held.clear();

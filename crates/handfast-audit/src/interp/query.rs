@@ -349,7 +349,16 @@ impl Interp<'_> {
                 let inner = self.facts_at(*of, state, depth + 1, seen);
                 facts.and(&inner);
             }
-            Term::Elem(coll) => {
+            Term::Elem(coll) | Term::Index(coll, _)
+                if matches!(
+                    self.terms.get(*coll),
+                    Term::Coll { .. } | Term::Mapped { .. }
+                ) =>
+            {
+                if let Term::Mapped { element, .. } = self.terms.get(*coll) {
+                    let inner = self.facts_at(*element, state, depth + 1, seen);
+                    facts.and(&inner);
+                }
                 if let Term::Coll { kind, of, .. } = self.terms.get(*coll) {
                     let inner = self.facts_at(*of, state, depth + 1, seen);
                     facts.bits |= inner.bits & (bit::TYPED | bit::CHOSEN | bit::NFC);

@@ -203,10 +203,40 @@ impl Interp<'_> {
     ) {
         let subject = self.deref(subject, state);
         let root = self.deref(root, state);
-        let (of, target) = (self.norm_of(subject), self.norm_of(root));
+        let (of, mut target) = (self.norm_of(subject), self.norm_of(root));
+        // What was put together from the root itself begins with the very same text.
+        if of < Norm::Canonical && self.begins_with(subject, root) {
+            target = target.min(Norm::Lexical);
+        }
         let clean = self.facts_of(subject, state).has(bit::NO_DOTDOT);
         let bits = proves(of, target, has_sep, clean);
         self.add_down(subject, bits, state, at);
+    }
+
+    /// A path that was put together with this root as its first part.
+    pub(super) fn begins_with(&self, path: Vid, root: Vid) -> bool {
+        if path == root {
+            return true;
+        }
+        match self.terms.get(path) {
+            Term::Norm {
+                canonical: false,
+                of,
+                ..
+            }
+            | Term::Part {
+                kind: PartKind::Text,
+                of,
+                ..
+            } => self.begins_with(*of, root),
+            Term::Join { parts, .. } | Term::Concat(parts) => {
+                parts.first().is_some_and(|first| {
+                    *first == root || self.begins_with(*first, root)
+                })
+            }
+            Term::Phi(parts) => parts.iter().all(|part| self.begins_with(*part, root)),
+            _ => false,
+        }
     }
 
     /// Facts of a normal form hold of what was normalised.

@@ -185,6 +185,17 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             }
         }
         "update_expression" => ExprKind::Ref(boxed(cx, field(node, "argument"), node)),
+        "binary_expression" if reads_stream(cx, node) => {
+            // `std::cin >> name`
+            let callee = Box::new(cx.name("std.cin.read", node));
+            let value = *boxed(cx, field(node, "right"), node);
+            let args = vec![Arg { name: None, value }];
+            ExprKind::Call {
+                callee,
+                args,
+                is_new: false,
+            }
+        }
         "binary_expression" => {
             let op = binary(field(node, "operator").map_or("", |n| cx.s(n)));
             let left = boxed(cx, field(node, "left"), node);
@@ -246,6 +257,12 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
         _ => ExprKind::Opaque(children(node).iter().map(|n| expr(cx, *n)).collect()),
     };
     cx.expr(kind, node)
+}
+
+fn reads_stream(cx: &Cx<'_>, node: Node<'_>) -> bool {
+    let op = field(node, "operator").map_or("", |n| cx.s(n));
+    let left = field(node, "left").map_or("", |n| cx.s(n));
+    op == ">>" && (left == "cin" || left == "std::cin")
 }
 
 fn qualified(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {

@@ -1,0 +1,256 @@
+//! Functions that are given as values, and what calls them: promises, callbacks, threads.
+
+use crate::interp::Interp;
+use crate::interp::call::Args;
+use crate::ir::{Span, Sym};
+use crate::state::State;
+use crate::term::{PartKind, Term, Vid};
+
+impl Interp<'_> {
+    /// Calls a value with arguments, if it is known what it stands for.
+    pub(super) fn apply_value(
+        &mut self,
+        function: Vid,
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) -> Option<Vid> {
+        let function = self.deref(function, state);
+        let file = self.here().0;
+        match self.terms.get(function).clone() {
+            Term::Closure { of, env } => {
+                Some(self.invoke(of, args.receiver, args, Some(env), at, state))
+            }
+            // A method that is bound to its object: `self.look`.
+            Term::Field(object, name) => {
+                let class = match self.terms.get(object) {
+                    Term::Object { class, .. } => class.clone(),
+                    _ => self.terms.ty(object).map(Sym::from),
+                };
+                let id = self.program.method(file, &class?, &name)?;
+                Some(self.invoke(id, Some(object), args, None, at, state))
+            }
+            // A function of a module by its name: `os.path.realpath`.
+            Term::Config { label, .. } | Term::Undefined(label) => {
+                let name = self.canonical_name(&label);
+                if let Some(row) = self.fitting_row(&name, args) {
+                    return Some(self.apply(row, args, &label, at, false, state));
+                }
+                let id = self.program.free_function(file, &label)?;
+                Some(self.invoke(id, None, args, None, at, state))
+            }
+            Term::Global { of, .. } => self.apply_value(of, args, at, state),
+            _ => None,
+        }
+    }
+
+    /// `to_thread(f, x)`, `submit(f, x)`: the function is one argument, what it gets are the next.
+    pub(super) fn apply_rest(
+        &mut self,
+        function: Vid,
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) -> Option<Vid> {
+        let index = args.list.iter().position(|(_, vid)| *vid == function)?;
+        let rest = Args {
+            receiver: None,
+            list: args.list[index + 1..].to_vec(),
+            places: args.places[index + 1..].to_vec(),
+        };
+        state.age();
+        self.apply_value(function, &rest, at, state)
+    }
+
+    /// `promise.then(f)`, `promise.catch(f)`.
+    pub(super) fn chained(&mut self, what: &str, args: &Args, at: Span, state: &mut State) -> Vid {
+        let Some(value) = args.receiver else {
+            return self.terms.unknown();
+        };
+        state.age();
+        let Some(function) = args.at(0) else {
+            return value;
+        };
+        match what {
+            "then" => {
+                let given = one_argument(value);
+                let result = self.apply_value(function, &given, at, state);
+                result.unwrap_or(value)
+            }
+            // The handler runs instead of what follows, if it runs.
+            _ => {
+                let error = self.terms.unknown();
+                let mut failed = state.clone();
+                let mark = self.terms.len();
+                let result = self.apply_value(function, &one_argument(error), at, &mut failed);
+                if failed.dead {
+                    return value;
+                }
+                state.join(failed, &mut self.terms, mark);
+                match result {
+                    Some(result) => self.terms.phi(value, result),
+                    None => value,
+                }
+            }
+        }
+    }
+
+    /// Node: the last argument is called with an error or the result.
+    pub(super) fn call_back(
+        &mut self,
+        shown: &str,
+        args: &Args,
+        result: Vid,
+        at: Span,
+        state: &mut State,
+    ) {
+        if self.lang().family() != "javascript" || state.dead || !shown.contains("fs") {
+            return;
+        }
+        let Some((_, last)) = args.list.last() else {
+            return;
+        };
+        let Term::Closure { of, env } = *self.terms.get(*last) else {
+            return;
+        };
+        if self.program.function(of).params.is_empty() {
+            return;
+        }
+        let error = self.terms.unknown();
+        let given = Args {
+            receiver: None,
+            list: vec![(None, error), (None, result)],
+            places: vec![None, None],
+        };
+        state.age();
+        // What it does with the file happens later; the code after the call knows nothing of it.
+        let mut later = state.clone();
+        self.invoke(of, None, &given, Some(env), at, &mut later);
+    }
+
+    /// `list.append(x)`: the list holds what it is given, with what is known of it now.
+    pub(super) fn append(&mut self, args: &Args, at: Span, state: &mut State) -> Option<Vid> {
+        let list = args.receiver?;
+        let value = args.at(0)?;
+        let held = match self.terms.get(list).clone() {
+            Term::List(parts) => parts,
+            Term::Mapped { element, .. } => vec![element],
+            Term::Phi(parts) => {
+                let mut all = Vec::new();
+                for part in parts {
+                    match self.terms.get(part) {
+                        Term::List(inner) => all.extend(inner.iter().copied()),
+                        Term::Mapped { element, .. } => all.push(*element),
+                        _ => return None,
+                    }
+                }
+                all
+            }
+            _ => return None,
+        };
+        let value = self.deref(value, state);
+        let kept = self.keep(value, at, state);
+        let new = if self.is_in_loop() || held.len() > 16 {
+            let element = held
+                .iter()
+                .fold(kept, |all, one| self.terms.phi(all, *one));
+            self.terms.make(Term::Mapped {
+                element,
+                coll: list,
+            })
+        } else {
+            let mut parts = held;
+            parts.push(kept);
+            self.terms.make(Term::List(parts))
+        };
+        self.replace_everywhere(list, new, state);
+        Some(new)
+    }
+
+    /// The same value at this place, with what is known of it here, whatever becomes of it later.
+    pub(super) fn keep(&mut self, value: Vid, at: Span, state: &mut State) -> Vid {
+        if !matches!(self.terms.get(value), Term::Elem(_) | Term::Phi(_) | Term::Part { .. }) {
+            return value;
+        }
+        let facts = self.facts_of(value, state);
+        let place = Span {
+            file: at.file,
+            line: at.line,
+            start: at.start,
+            ..Span::default()
+        };
+        let kept = self.terms.make(Term::Part {
+            kind: PartKind::Text,
+            of: value,
+            at: place,
+        });
+        *state.edit(kept) = facts;
+        kept
+    }
+
+    /// `list.filter(f)`: those elements for which it holds.
+    pub(super) fn filtered(&mut self, args: &Args, at: Span, state: &mut State) -> Vid {
+        let Some(receiver) = args.receiver else {
+            return self.terms.unknown();
+        };
+        let function = args.at(0).map(|vid| self.terms.get(vid).clone());
+        let Some(Term::Closure { of, env }) = function else {
+            return receiver;
+        };
+        let coll = self.as_collection(receiver);
+        let element = match self.terms.get(coll) {
+            Term::Mapped { element, .. } => *element,
+            _ => self.terms.make(Term::Elem(coll)),
+        };
+        let mut inner = state.clone();
+        let given = one_argument(element);
+        let holds = self.invoke(of, None, &given, Some(env), at, &mut inner);
+        self.assume(holds, true, &mut inner, at);
+        if inner.dead {
+            return receiver;
+        }
+        let kept = self.keep(element, at, &mut inner);
+        if let Some(facts) = inner.own(kept).cloned() {
+            *state.edit(kept) = facts;
+        }
+        self.terms.make(Term::Mapped {
+            element: kept,
+            coll,
+        })
+    }
+
+    /// `[a, b].join("/")`, `"/".join([a, b])`.
+    pub(super) fn list_join(&mut self, subject: Vid, args: &Args, state: &State) -> Vid {
+        let other = args.all().into_iter().find(|vid| *vid != subject);
+        let is_list = |vid: Vid| match self.terms.get(vid) {
+            Term::List(_) | Term::Mapped { .. } | Term::Coll { .. } => true,
+            Term::Phi(parts) => parts
+                .iter()
+                .any(|part| matches!(self.terms.get(*part), Term::List(_) | Term::Mapped { .. })),
+            _ => false,
+        };
+        let (list, sep) = match other {
+            Some(other) if is_list(other) && !is_list(subject) => (other, Some(subject)),
+            _ => (subject, other),
+        };
+        let parts = match self.terms.get(list).clone() {
+            Term::List(parts) => parts,
+            // Taken apart and put together again.
+            Term::Coll { of, .. } => return of,
+            _ => vec![list],
+        };
+        if sep.is_some_and(|sep| self.is_separator(sep)) {
+            return self.join_paths(parts, false, state);
+        }
+        self.concat(parts, state)
+    }
+
+}
+
+fn one_argument(value: Vid) -> Args {
+    Args {
+        receiver: None,
+        list: vec![(None, value)],
+        places: vec![None],
+    }
+}
