@@ -131,8 +131,10 @@ impl Interp<'_> {
         let is_temp = self.is_unguessable(sink.path, 0);
         let from_temp = sink.from.is_some_and(|from| self.is_unguessable(from, 0));
         let has_clock = self.has_clock(sink.path, 0);
+        let discards = self.may_discard(sink.path, 0);
         let function = self.function_name(sink.function);
         Flow {
+            discards,
             sink: sink.clone(),
             leaves,
             labels,
@@ -142,6 +144,29 @@ impl Interp<'_> {
             from_temp,
             has_clock,
             function,
+        }
+    }
+
+    /// Somewhere a root is joined with what replaces it when it is absolute.
+    fn may_discard(&self, vid: Vid, depth: usize) -> bool {
+        if depth > 8 {
+            return false;
+        }
+        match self.terms.get(vid) {
+            Term::Join { discards, parts } => {
+                *discards
+                    || parts
+                        .first()
+                        .is_some_and(|first| self.may_discard(*first, depth + 1))
+            }
+            Term::Norm { of, .. } | Term::Part { of, .. } | Term::Payload(of) => {
+                self.may_discard(*of, depth + 1)
+            }
+            Term::Concat(parts) => parts
+                .first()
+                .is_some_and(|first| self.may_discard(*first, depth + 1)),
+            Term::Phi(parts) => parts.iter().any(|part| self.may_discard(*part, depth + 1)),
+            _ => false,
         }
     }
 

@@ -71,6 +71,78 @@ pub(crate) fn accepted(
     })
 }
 
+/// The pattern of one group, by its number or name.
+pub(crate) fn group(pattern: &str, number: Option<i64>, name: Option<&str>) -> Option<String> {
+    let mut open: Vec<(usize, Option<i64>, bool)> = Vec::new();
+    let mut count = 0_i64;
+    let mut in_class = false;
+    let mut escaped = false;
+    for (at, c) in pattern.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '[' if !in_class => in_class = true,
+            ']' if in_class => in_class = false,
+            '(' if !in_class => {
+                let rest = &pattern[at + 1..];
+                let named = ["?P<", "?<"].iter().find_map(|mark| {
+                    let inner = rest.strip_prefix(mark)?;
+                    (!inner.starts_with(['=', '!'])).then(|| inner.split('>').next())?
+                });
+                let (from, is_counted) = match named {
+                    Some(found) => (
+                        at + 1 + rest.find('>').map_or(0, |end| end + 1),
+                        Some(found),
+                    ),
+                    None if rest.starts_with('?') => (at + 1, None),
+                    None => (at + 1, Some("")),
+                };
+                let mut own = None;
+                let mut is_wanted = false;
+                if let Some(found) = is_counted {
+                    count += 1;
+                    own = Some(count);
+                    is_wanted = name.is_some_and(|name| name == found);
+                }
+                open.push((from, own, is_wanted));
+            }
+            ')' if !in_class => {
+                let (from, own, is_wanted) = open.pop()?;
+                if is_wanted || own.is_some() && own == number {
+                    return pattern.get(from..at).map(str::to_owned);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Which characters a pattern that is one class, or several of them, looks for.
+pub(crate) fn sought(pattern: &str) -> Option<u32> {
+    let hir = ParserBuilder::new()
+        .utf8(false)
+        .unicode(false)
+        .build()
+        .parse(pattern)
+        .ok()?;
+    single(&hir)
+}
+
+fn single(hir: &Hir) -> Option<u32> {
+    match hir.kind() {
+        HirKind::Class(_) => Some(alphabet(hir)),
+        HirKind::Literal(text) if text.0.len() == 1 => Some(alphabet(hir)),
+        HirKind::Alternation(parts) => {
+            let all: Option<Vec<u32>> = parts.iter().map(single).collect();
+            Some(all?.into_iter().fold(0, |all, one| all | one))
+        }
+        HirKind::Repetition(inner) if inner.min == 1 => single(&inner.sub),
+        HirKind::Capture(inner) => single(&inner.sub),
+        _ => None,
+    }
+}
+
 /// Removes `(?!…)`, `(?=…)`, `(?<!…)`, `(?<=…)`.
 fn without_lookaround(pattern: &str) -> Option<String> {
     let mut out = String::new();

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use crate::facts::{Facts, bit};
+use crate::facts::{Facts, bit, chars};
 use crate::interp::{Event, Interp, Leaf, Sink, SinkKind};
 use crate::ir::Span;
 use crate::lang::Lang;
@@ -33,6 +33,8 @@ pub(crate) struct Flow {
     pub(crate) from_temp: bool,
     /// A date is part of the path.
     pub(crate) has_clock: bool,
+    /// An absolute value in the place of a relative one replaces the root.
+    pub(crate) discards: bool,
     pub(crate) function: String,
 }
 
@@ -43,6 +45,13 @@ impl Flow {
             .iter()
             .filter(|leaf| leaf.kind != SourceKind::Archive)
             .all(|leaf| test(&leaf.facts))
+    }
+
+    /// The root stays the first part of the path, whatever the text is.
+    pub(crate) fn keeps_root(&self, facts: &Facts) -> bool {
+        !self.discards
+            || facts.any(bit::NOT_ABSOLUTE | bit::ROOTED)
+            || facts.first & chars("/") == 0
     }
 
     pub(crate) fn any(&self, bits: u64) -> bool {

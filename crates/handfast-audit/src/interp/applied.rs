@@ -40,6 +40,14 @@ impl Interp<'_> {
                 Some(self.invoke(id, None, args, None, at, state))
             }
             Term::Global { of, .. } => self.apply_value(of, args, at, state),
+            Term::Object {
+                class: Some(class), ..
+            } => {
+                let id = ["__call__", "operator()"]
+                    .iter()
+                    .find_map(|name| self.program.method(file, &class, name))?;
+                Some(self.invoke(id, Some(function), args, None, at, state))
+            }
             _ => None,
         }
     }
@@ -151,9 +159,7 @@ impl Interp<'_> {
         let value = self.deref(value, state);
         let kept = self.keep(value, at, state);
         let new = if self.is_in_loop() || held.len() > 16 {
-            let element = held
-                .iter()
-                .fold(kept, |all, one| self.terms.phi(all, *one));
+            let element = held.iter().fold(kept, |all, one| self.terms.phi(all, *one));
             self.terms.make(Term::Mapped {
                 element,
                 coll: list,
@@ -169,7 +175,10 @@ impl Interp<'_> {
 
     /// The same value at this place, with what is known of it here, whatever becomes of it later.
     pub(super) fn keep(&mut self, value: Vid, at: Span, state: &mut State) -> Vid {
-        if !matches!(self.terms.get(value), Term::Elem(_) | Term::Phi(_) | Term::Part { .. }) {
+        if !matches!(
+            self.terms.get(value),
+            Term::Elem(_) | Term::Phi(_) | Term::Part { .. }
+        ) {
             return value;
         }
         let facts = self.facts_of(value, state);
@@ -244,7 +253,6 @@ impl Interp<'_> {
         }
         self.concat(parts, state)
     }
-
 }
 
 fn one_argument(value: Vid) -> Args {

@@ -43,7 +43,7 @@ impl Interp<'_> {
                 }
             }
             ("prefix", Some(other)) => match self.terms.get(other).clone() {
-                Term::List(items) => self.any_prefix(subject, &items),
+                Term::List(items) => self.any_of_preds(&items, |item| Pred::Prefix(subject, item)),
                 _ => Pred::Prefix(subject, other),
             },
             ("suffix", Some(other)) => Pred::Suffix(subject, other),
@@ -57,10 +57,28 @@ impl Interp<'_> {
                     Pred::Member(other, subject)
                 } else if matches!(self.terms.get(subject), Term::List(_) | Term::Dict(_)) {
                     Pred::Member(other, subject)
+                } else if let Term::List(items) = self.terms.get(other).clone() {
+                    self.any_of_preds(&items, |needle| Pred::Contains(subject, needle))
+                } else if matches!(self.terms.get(other), Term::Closure { .. }) {
+                    let chars = self.part("chars", subject, at, state);
+                    return self.quantifier(true, chars, args, at, state);
                 } else {
                     Pred::Contains(subject, other)
                 }
             }
+            ("contains_any", Some(other)) => match self.terms.string(other).map(str::to_owned) {
+                Some(letters) => {
+                    let items: Vec<Vid> = letters
+                        .chars()
+                        .map(|c| {
+                            self.terms
+                                .make(Term::Str(Sym::from(c.to_string().as_str())))
+                        })
+                        .collect();
+                    self.any_of_preds(&items, |needle| Pred::Contains(subject, needle))
+                }
+                None => Pred::Unknown(self.terms.fresh()),
+            },
             ("member", Some(other)) => Pred::Member(other, subject),
             // Text, not a path: characters are compared.
             ("within", Some(other)) if self.is_rust_text(subject) => Pred::Prefix(subject, other),
@@ -130,10 +148,11 @@ impl Interp<'_> {
         self.lang() == Lang::Rust && self.terms.ty(vid) == Some("text")
     }
 
-    pub(super) fn any_prefix(&mut self, subject: Vid, items: &[Vid]) -> Pred {
+    /// One of several things holds.
+    pub(super) fn any_of_preds(&mut self, items: &[Vid], make: impl Fn(Vid) -> Pred) -> Pred {
         let mut result: Option<Vid> = None;
         for item in items {
-            let one = self.terms.make(Term::Pred(Pred::Prefix(subject, *item)));
+            let one = self.terms.make(Term::Pred(make(*item)));
             result = Some(match result {
                 Some(before) => self.terms.make(Term::Pred(Pred::Or(before, one))),
                 None => one,
@@ -239,6 +258,30 @@ impl Interp<'_> {
                 });
                 state.add(vid, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
                 state.add(subject, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
+                vid
+            }
+            // Text with separators written in another way; dots are left.
+            "encoded" => {
+                let vid = self.terms.make(Term::Part {
+                    kind: PartKind::Decode,
+                    of: subject,
+                    at: Span {
+                        line: at.line,
+                        file: at.file,
+                        ..Span::default()
+                    },
+                });
+                let facts = state.edit(vid);
+                facts.narrow_chars(!crate::facts::chars("/\\\0\n\t \u{1}|"), at);
+                facts.narrow_chars(mask(|c| c.is_ascii()), at);
+                facts.add(bit::TYPED | bit::SEGMENT, at);
+                if entry.label == "hex" {
+                    facts.narrow_chars(
+                        mask(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'),
+                        at,
+                    );
+                    facts.narrow_first(!crate::facts::chars("-+."), at);
+                }
                 vid
             }
             // A name made harmless; it may come back empty.

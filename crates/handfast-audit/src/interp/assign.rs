@@ -12,8 +12,7 @@ impl Interp<'_> {
     pub(super) fn assign(&mut self, target: &Expr, vid: Vid, state: &mut State, at: Span) {
         match &target.kind {
             ExprKind::Name(name)
-                if !state.env.contains_key(name)
-                    && self.implied_object(name, state).is_some() =>
+                if !state.env.contains_key(name) && self.implied_object(name, state).is_some() =>
             {
                 if let Some(object) = self.implied_object(name, state) {
                     state.set_field(object, name.clone(), vid);
@@ -85,6 +84,13 @@ impl Interp<'_> {
                 None => self.terms.unknown(),
             },
             Term::Outcome(_) | Term::Phi(_) => self.terms.make(Term::Proj(vid, index)),
+            // `[, name] = text.match(…)`, and the tuple of groups, which has no whole.
+            Term::Pred(Pred::Match { .. }) => {
+                let first = u32::from(self.lang() == Lang::Python);
+                let which = self.terms.make(Term::Num(i64::from(index + first)));
+                let found = self.captured(vid, Some(which), Span::default(), &mut State::default());
+                found.unwrap_or_else(|| self.terms.unknown())
+            }
             // Python: `fd, name = mkstemp()`.
             Term::Temp { .. } if self.lang() == Lang::Python => {
                 if index == 0 {
@@ -166,6 +172,12 @@ impl Interp<'_> {
                     self.throw(state);
                 }
                 inner
+            }
+            Term::Pred(Pred::Within(..)) => {
+                let mut failed = state.clone();
+                self.assume(vid, true, state, at);
+                self.throw(&mut failed);
+                vid
             }
             Term::Stat { fd: false, .. } => {
                 self.failure(super::Failure::Raw, at);

@@ -14,6 +14,31 @@ impl Interp<'_> {
         if state.dead {
             return;
         }
+        let before = state.facts.clone();
+        self.assume_value(vid, truth, state, at);
+        if !state.dead && !self.wraps.is_empty() && !Arc::ptr_eq(&before, &state.facts) {
+            self.unwrap_facts(&before, state);
+        }
+    }
+
+    /// What is known of `Path::new(x)` is known of `x`: it is the same text.
+    fn unwrap_facts(&self, before: &crate::state::Known, state: &mut State) {
+        for (outer, inner) in self.wraps.iter().rev() {
+            let Some(facts) = state.facts.get(outer) else {
+                continue;
+            };
+            if before
+                .get(outer)
+                .is_some_and(|known| Arc::ptr_eq(known, facts))
+            {
+                continue;
+            }
+            let facts = facts.clone();
+            state.edit(*inner).and(&facts);
+        }
+    }
+
+    fn assume_value(&mut self, vid: Vid, truth: bool, state: &mut State, at: Span) {
         match self.terms.get(vid).clone() {
             Term::Bool(value) => {
                 if value != truth {
@@ -211,9 +236,10 @@ impl Interp<'_> {
                     let subject = self.deref(subject, state);
                     state.add(
                         subject,
-                        bit::SEGS_CLEAN | bit::NOT_ABSOLUTE | bit::NONEMPTY,
+                        bit::SEGS_CLEAN | bit::NOT_ABSOLUTE | bit::NONEMPTY | bit::REL_NOT_UP,
                         at,
                     );
+                    self.settle_relative(subject, state, at);
                 }
             }
             Pred::Within(subject, root) => {

@@ -57,7 +57,7 @@ impl Interp<'_> {
             let vid = self.deref(vid, state);
             if matches!(
                 self.terms.get(vid),
-                Term::Closure { .. } | Term::Config { .. } | Term::Field(..)
+                Term::Closure { .. } | Term::Config { .. } | Term::Field(..) | Term::Object { .. }
             ) {
                 let args = self.eval_args(args, None, state);
                 if state.dead {
@@ -101,6 +101,14 @@ impl Interp<'_> {
                 let args = self.eval_args(args, None, state);
                 return self.invoke(id, None, &args, None, at, state);
             }
+        }
+        if let (Lang::Cpp, ExprKind::Name(name), Some(object)) =
+            (self.lang(), &callee.kind, state.env.get("this").copied())
+            && let Some(class) = self.terms.ty(object).map(str::to_owned)
+            && let Some(id) = self.program.method(file, &class, name)
+        {
+            let args = self.eval_args(args, Some(object), state);
+            return self.invoke(id, Some(object), &args, None, at, state);
         }
         if let ExprKind::Field(base, method) = &callee.kind {
             return self.method_call(callee, base, method, args, at, state);
@@ -302,6 +310,21 @@ impl Interp<'_> {
             let args = self.eval_args(args, Some(real), state);
             return self.invoke(id, Some(real), &args, None, at, state);
         }
+        if matches!(&*name, "group" | "groups" | "get" | "name")
+            && matches!(
+                self.terms.get(real),
+                Term::Pred(crate::term::Pred::Match { .. })
+            )
+        {
+            let args = self.eval_args(args, Some(real), state);
+            let first = args.at(0);
+            if &*name == "groups" {
+                return real;
+            }
+            if let Some(piece) = self.captured(real, first, at, state) {
+                return piece;
+            }
+        }
         if matches!(&*name, "get" | "at") && args.len() <= 2 && self.is_table(real) {
             let args = self.eval_args(args, Some(real), state);
             if let Some(key) = args.at(0) {
@@ -336,7 +359,13 @@ impl Interp<'_> {
         }
         let loose = format!("*.{name}");
         if self.first_row(&loose, args).is_some() {
-            let args = self.eval_args(args, Some(real), state);
+            // Whether it is an error is asked of all ways out at once.
+            let asks = [
+                "is_err", "is_ok", "is_some", "is_none", "unwrap", "expect", "ok", "map_err",
+            ];
+            let whole = self.lang() == Lang::Rust && asks.contains(&&*name);
+            let of = if whole { receiver } else { real };
+            let args = self.eval_args(args, Some(of), state);
             if state.dead {
                 return self.terms.unknown();
             }

@@ -4,7 +4,7 @@ use crate::facts::bit;
 use crate::interp::Interp;
 use crate::ir::{Op, Span};
 use crate::state::State;
-use crate::term::{ObjectKind, Pred, Term, Vid};
+use crate::term::{ObjectKind, PartKind, Pred, Term, Vid};
 
 impl Interp<'_> {
     /// Compares two values.
@@ -84,6 +84,9 @@ impl Interp<'_> {
                 } else {
                     state.add(one, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
                 }
+                if self.is_pathish(one) {
+                    break;
+                }
                 return;
             }
         }
@@ -118,6 +121,28 @@ impl Interp<'_> {
             let one = self.deref(one, state);
             let two = self.deref(two, state);
             match self.terms.get(one).clone() {
+                // `dirname(p) == root`: right below it.
+                Term::Part {
+                    kind: PartKind::Parent,
+                    of,
+                    ..
+                } if !self.leaves(of, state).is_empty() => {
+                    self.contained(of, two, true, state, at);
+                    return;
+                }
+                // `basename(x) == x`: one segment.
+                Term::Part {
+                    kind: PartKind::Base,
+                    of,
+                    ..
+                } if of == two => {
+                    state.add(two, bit::SEGMENT, at);
+                    state.edit(two).narrow_chars(!crate::facts::chars("/"), at);
+                    if self.lang() == crate::lang::Lang::Rust {
+                        state.add(two, bit::NOT_DOTDOT | bit::NONEMPTY, at);
+                    }
+                    return;
+                }
                 Term::CommonPath(parts) => {
                     for part in parts {
                         if part != two && !self.leaves(part, state).is_empty() {
@@ -213,6 +238,11 @@ impl Interp<'_> {
                     || self.terms.number(two) == Some(-1) =>
             {
                 self.assume_contains(text, needle, !truth, state, at);
+                true
+            }
+            // `s.indexOf(x) === 0`, `s.rfind(x, 0) == 0`: it begins with it.
+            Term::Pred(Pred::Contains(text, needle)) if self.terms.number(two) == Some(0) => {
+                self.assume_prefix(text, needle, truth, state, at);
                 true
             }
             Term::Call { name, args, .. } if &*name == "strspn" => {

@@ -63,6 +63,9 @@ impl Interp<'_> {
                 self.assume(cond_vid, false, &mut other, cond.span);
                 let one = self.eval(then, state);
                 let two = self.eval(otherwise, &mut other);
+                if self.is_nothing(one) != self.is_nothing(two) {
+                    return self.either((one, state.clone()), (two, other), state);
+                }
                 state.join(other, &mut self.terms, mark);
                 self.terms.phi(one, two)
             }

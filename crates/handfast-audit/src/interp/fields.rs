@@ -79,7 +79,8 @@ impl Interp<'_> {
         let mut rest = dotted;
         while let Some((prefix, _)) = rest.rsplit_once('.') {
             let known = |name: &str| self.family().field(name).is_some();
-            if prefix.contains('.') && (known(prefix) || known(&self.program.qualify(file, prefix))) {
+            if prefix.contains('.') && (known(prefix) || known(&self.program.qualify(file, prefix)))
+            {
                 return true;
             }
             rest = prefix;
@@ -118,6 +119,7 @@ impl Interp<'_> {
             },
             Role::Random => Term::Random(at),
             Role::Clock => Term::Clock(at),
+            Role::Config if entry.what == "text" => Term::Str(Sym::from(shown)),
             _ => Term::Config {
                 label: Sym::from(shown),
                 at: Span::default(),
@@ -154,6 +156,16 @@ impl Interp<'_> {
             }
             Term::Stat { .. } => return self.terms.make(Term::StatField(base, name.clone())),
             Term::StatField(..) | Term::CommonPath(_) => return base,
+            // `m.groups.name`
+            Term::Pred(crate::term::Pred::Match { .. }) => {
+                if &**name == "groups" {
+                    return base;
+                }
+                let which = self.terms.make(Term::Str(name.clone()));
+                if let Some(piece) = self.captured(base, Some(which), at, state) {
+                    return piece;
+                }
+            }
             Term::Phi(parts) => {
                 let values: Vec<Vid> = parts
                     .iter()
@@ -223,6 +235,9 @@ impl Interp<'_> {
             && matches!(self.terms.get(*of), Term::Dict(_) | Term::List(_))
         {
             base = *of;
+        }
+        if let Some(piece) = self.captured(base, Some(index), at, state) {
+            return piece;
         }
         match self.terms.get(base).clone() {
             Term::List(parts) => {

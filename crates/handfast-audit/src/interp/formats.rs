@@ -49,6 +49,12 @@ impl Interp<'_> {
     pub(super) fn token(&mut self, subject: Vid, at: Span, state: &mut State) -> Vid {
         let key = Sym::from("%token");
         let is_next = matches!(self.terms.get(subject), Term::Null);
+        let level = self.loop_level();
+        let deep = Sym::from("%token_level");
+        let begun = state.env.get(&deep).and_then(|vid| self.terms.number(*vid));
+        let begun = if is_next { begun.unwrap_or(0) } else { level };
+        let marked = self.terms.make(Term::Num(begun));
+        state.env.insert(deep, marked);
         let coll = if is_next {
             state.env.get(&key).copied()
         } else {
@@ -62,7 +68,7 @@ impl Interp<'_> {
         };
         match coll {
             // In a loop each token in turn; else the second one is another than the first.
-            Some(coll) if is_next && !self.is_in_loop() => {
+            Some(coll) if is_next && level <= begun => {
                 let which = self.terms.make(Term::Num(i64::from(at.start)));
                 self.terms.make(Term::Index(coll, which))
             }
@@ -133,7 +139,14 @@ impl Interp<'_> {
     }
 
     /// `sscanf(text, format, &a, &b)`: each gets a piece of the text.
-    pub(super) fn scanned(&mut self, text: Vid, first: usize, args: &Args, at: Span, state: &mut State) {
+    pub(super) fn scanned(
+        &mut self,
+        text: Vid,
+        first: usize,
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) {
         let places: Vec<_> = args.places.iter().enumerate().skip(first).collect();
         for (index, place) in places {
             let Some(place) = place.clone() else {

@@ -158,14 +158,18 @@ impl Interp<'_> {
         let name = name.to_ascii_lowercase();
         let is_place = PLACES.iter().any(|word| name.contains(word));
         match self.terms.get(base) {
-            Term::Param { of, name, is_ctor, .. } if !is_place && !is_ctor => {
+            Term::Param {
+                of, name, is_ctor, ..
+            } if !is_place && !is_ctor => {
                 let function = self.program.function(*of);
                 let param = function.params.iter().find(|param| param.name == *name);
                 let ty = param.and_then(|param| param.ty.as_deref()).unwrap_or("");
                 let ty = ty.to_ascii_lowercase();
                 let word = name.to_ascii_lowercase();
                 function.is_public
-                    && !HOLDERS.iter().any(|no| ty.contains(no) || word.contains(no))
+                    && !HOLDERS
+                        .iter()
+                        .any(|no| ty.contains(no) || word.contains(no))
             }
             Term::Field(base, of) if depth < 3 => {
                 !is_place && self.is_guessed_field(*base, of, depth + 1)
@@ -303,14 +307,25 @@ impl Interp<'_> {
 
 /// Fields that say where something is kept.
 const PLACES: [&str; 13] = [
-    "root", "dir", "base", "cwd", "folder", "prefix", "home", "config", "settings", "store", "conf",
-    "mount", "workspace",
+    "root",
+    "dir",
+    "base",
+    "cwd",
+    "folder",
+    "prefix",
+    "home",
+    "config",
+    "settings",
+    "store",
+    "conf",
+    "mount",
+    "workspace",
 ];
 
 /// Parameters that hold a program's own things.
 const HOLDERS: [&str; 16] = [
-    "self", "this", "ctx", "context", "config", "conf", "settings", "logger", "app", "server", "res",
-    "response", "writer", "state", "env", "module",
+    "self", "this", "ctx", "context", "config", "conf", "settings", "logger", "app", "server",
+    "res", "response", "writer", "state", "env", "module",
 ];
 
 /// Whether a parameter of this type can carry a path's text.

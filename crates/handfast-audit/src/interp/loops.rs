@@ -96,6 +96,11 @@ impl Interp<'_> {
         }
     }
 
+    pub(super) fn loop_level(&self) -> i64 {
+        let level = self.frames.last().map_or(0, |frame| frame.loops.len());
+        i64::try_from(level).unwrap_or(i64::MAX)
+    }
+
     pub(super) fn is_in_loop(&self) -> bool {
         self.frames
             .last()

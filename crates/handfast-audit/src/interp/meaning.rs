@@ -74,7 +74,8 @@ impl Interp<'_> {
                     _ => label.to_owned(),
                 };
                 // What is read is another text each time; what is asked for by a key is the same.
-                let is_read = entry.what == "read" || self.lang().family() == "c" && entry.other.is_some();
+                let is_read =
+                    entry.what == "read" || self.lang().family() == "c" && entry.other.is_some();
                 let vid = self.terms.make(Term::Source {
                     label: Sym::from(label.as_str()),
                     kind,
@@ -112,6 +113,10 @@ impl Interp<'_> {
                 for (_, vid) in &args.list {
                     match self.terms.get(*vid) {
                         Term::List(inner) => parts.extend(inner.iter().copied()),
+                        _ if self.is_in_loop() => {
+                            let real = self.deref(*vid, state);
+                            parts.push(self.keep(real, at, state));
+                        }
                         _ => parts.push(*vid),
                     }
                 }
@@ -322,11 +327,15 @@ impl Interp<'_> {
                                 state,
                             )
                         } else {
-                            self.terms.make(Term::Part {
+                            let outer = self.terms.make(Term::Part {
                                 kind: PartKind::Text,
                                 of: subject,
                                 at: Span::default(),
-                            })
+                            });
+                            if !self.wraps.contains(&(outer, subject)) {
+                                self.wraps.push((outer, subject));
+                            }
+                            outer
                         }
                     }
                     _ => self.terms.make(Term::Call {
@@ -354,6 +363,47 @@ impl Interp<'_> {
                 }
                 match entry.what.as_str() {
                     "map" => return self.map_value(args, at, state),
+                    "then_some" => {
+                        let value = args.at(0).unwrap_or(vid);
+                        let value = match self.terms.get(value) {
+                            Term::Closure { .. } => {
+                                let mut inside = state.clone();
+                                self.assume(vid, true, &mut inside, at);
+                                let none = Args::default();
+                                self.apply_value(value, &none, at, &mut inside)
+                                    .unwrap_or(value)
+                            }
+                            _ => value,
+                        };
+                        return self.some_if(vid, value, at, state);
+                    }
+                    "some_filter" => {
+                        let Some(Term::Closure { of, env }) =
+                            args.at(0).map(|vid| self.terms.get(vid).clone())
+                        else {
+                            return vid;
+                        };
+                        if matches!(
+                            self.terms.get(vid),
+                            Term::Coll { .. } | Term::Mapped { .. } | Term::List(_)
+                        ) {
+                            return self.filtered(args, at, state);
+                        }
+                        let given = Args {
+                            receiver: None,
+                            list: vec![(None, vid)],
+                            places: vec![None],
+                        };
+                        let mut inside = state.clone();
+                        let cond = self.invoke(of, None, &given, Some(env), at, &mut inside);
+                        return self.some_if(cond, vid, at, state);
+                    }
+                    "asserts" => {
+                        let mut failed = state.clone();
+                        self.assume(vid, true, state, at);
+                        self.throw(&mut failed);
+                        return vid;
+                    }
                     "made" => {
                         let none = Args::default();
                         let made = self.apply_value(vid, &none, at, state);
@@ -367,7 +417,8 @@ impl Interp<'_> {
                     }
                     "append" => {
                         let changed = self.append(args, at, state);
-                        return changed.unwrap_or_else(|| self.unknown_call(shown, args, at, state));
+                        return changed
+                            .unwrap_or_else(|| self.unknown_call(shown, args, at, state));
                     }
                     _ => {}
                 }

@@ -10,11 +10,13 @@ mod asks;
 mod assign;
 mod assume;
 mod call;
+mod captures;
 mod compare;
 mod entry;
 mod expr;
 mod fields;
 mod flags;
+mod forks;
 mod formats;
 mod globals;
 mod invoke;
@@ -210,6 +212,8 @@ pub(crate) struct Interp<'p> {
     pub(crate) fd_places: Vec<(Vid, u64, Span)>,
     /// Closures that were made and never called yet.
     pending: Vec<(FnId, u32)>,
+    /// Values that are others in another type: the outer and the inner one.
+    wraps: Vec<(Vid, Vid)>,
     called: BTreeSet<FnId>,
     /// Those of them that were given values of which something is known.
     fed: BTreeSet<FnId>,
@@ -259,6 +263,7 @@ impl<'p> Interp<'p> {
             hits: BTreeSet::new(),
             fd_places: Vec::new(),
             pending: Vec::new(),
+            wraps: Vec::new(),
             called: BTreeSet::new(),
             fed: BTreeSet::new(),
             handlers: BTreeSet::new(),

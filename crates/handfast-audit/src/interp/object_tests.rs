@@ -21,6 +21,19 @@ impl Interp<'_> {
             Term::Global { of, .. } => *of,
             _ => coll,
         };
+        // `rel.split(sep)[0] === ".."`
+        if let (false, Term::Index(parts, first)) = (truth, self.terms.get(a).clone())
+            && let Term::Coll { of, .. } = *self.terms.get(parts)
+            && matches!(self.terms.get(of), Term::Relative { .. })
+            && self.terms.number(first) == Some(0)
+            && let Term::List(items) = self.terms.get(real).clone()
+            && items
+                .iter()
+                .any(|item| self.terms.string(*item) == Some(".."))
+        {
+            state.add(of, bit::REL_NOT_UP, at);
+            self.settle_relative(of, state, at);
+        }
         match self.terms.get(real).clone() {
             Term::List(items) => {
                 if truth {
@@ -41,6 +54,10 @@ impl Interp<'_> {
                                 .narrow_chars(crate::facts::stands_for(&text), at);
                         } else {
                             state.add(a, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
+                            let dots = |item: &Vid| self.terms.string(*item) == Some("..");
+                            if !items.iter().any(dots) {
+                                state.add(a, bit::NOT_DOTDOT, at);
+                            }
                         }
                     }
                 } else {

@@ -219,6 +219,7 @@ impl Interp<'_> {
             Term::Global { of, .. } => self.norm_of(*of),
             Term::Phi(parts) => parts
                 .iter()
+                .filter(|part| !matches!(self.terms.get(**part), Term::Null))
                 .map(|part| self.norm_of(*part))
                 .min()
                 .unwrap_or(Norm::Raw),

@@ -5,7 +5,7 @@ use crate::interp::Interp;
 use crate::interp::query::Norm;
 use crate::ir::Span;
 use crate::lang::Lang;
-use crate::regex::{Dialect, accepted};
+use crate::regex::{Accepted, Dialect, accepted, sought};
 use crate::state::State;
 use crate::term::{CollKind, MatchMode, PartKind, Term, Vid};
 
@@ -46,6 +46,15 @@ impl Interp<'_> {
         if !truth {
             // Something bad was searched for and not found.
             state.add(subject, bit::BLOCKLIST, at);
+            if let (MatchMode::Search, Some(bad)) = (mode, sought(&pattern)) {
+                state.edit(subject).narrow_chars(!bad, at);
+                return;
+            }
+            // `(^|/)..(/|$)`: no segment is that.
+            if mode == MatchMode::Search && refuses_segments(&pattern) {
+                state.add(subject, bit::SEGS_CLEAN, at);
+                return;
+            }
             if pattern.contains("\\.\\.") && mode == MatchMode::Search && !pattern.contains('^') {
                 let plain = pattern.replace("\\.", ".");
                 if plain == ".."
@@ -62,7 +71,24 @@ impl Interp<'_> {
             state.add(subject, bit::WEAK_PATTERN, at);
             return;
         }
+        self.learn(subject, &found, at, state);
         let facts = state.edit(subject);
+        if found.newline {
+            facts.add(bit::WEAK_NEWLINE, at);
+        }
+        let too_wide = found.chars & (FOREIGN | chars("/\\")) != 0;
+        if too_wide {
+            facts.add(bit::WEAK_PATTERN, at);
+        }
+        // Node's `.test` takes anything; elsewhere a match needs a string.
+        if self.lang().family() != "javascript" {
+            state.add(subject, bit::TYPED, at);
+        }
+    }
+
+    /// A text is one that a pattern accepts.
+    pub(super) fn learn(&self, text: Vid, found: &Accepted, at: Span, state: &mut State) {
+        let facts = state.edit(text);
         facts.narrow_chars(found.chars, at);
         facts.narrow_first(found.first, at);
         facts.bound(found.max_len, at);
@@ -74,17 +100,6 @@ impl Interp<'_> {
         }
         if found.not_dot {
             facts.add(bit::NOT_DOT, at);
-        }
-        if found.newline {
-            facts.add(bit::WEAK_NEWLINE, at);
-        }
-        let too_wide = found.chars & (FOREIGN | chars("/\\")) != 0;
-        if too_wide {
-            facts.add(bit::WEAK_PATTERN, at);
-        }
-        // Node's `.test` takes anything; elsewhere a match needs a string.
-        if self.lang().family() != "javascript" {
-            state.add(subject, bit::TYPED, at);
         }
     }
 
@@ -229,11 +244,9 @@ impl Interp<'_> {
                 of,
                 ..
             } => self.begins_with(*of, root),
-            Term::Join { parts, .. } | Term::Concat(parts) => {
-                parts.first().is_some_and(|first| {
-                    *first == root || self.begins_with(*first, root)
-                })
-            }
+            Term::Join { parts, .. } | Term::Concat(parts) => parts
+                .first()
+                .is_some_and(|first| *first == root || self.begins_with(*first, root)),
             Term::Phi(parts) => parts.iter().all(|part| self.begins_with(*part, root)),
             _ => false,
         }
@@ -281,8 +294,10 @@ impl Interp<'_> {
         at: Span,
     ) {
         let text = self.deref(text, state);
-        let Some(needle) = self.terms.string(needle).map(str::to_owned) else {
-            return;
+        let needle = match self.terms.string(needle) {
+            Some(needle) => needle.to_owned(),
+            None if self.is_separator(needle) => "/".to_owned(),
+            None => return,
         };
         if truth {
             return;
@@ -310,6 +325,42 @@ impl Interp<'_> {
     }
 }
 
+/// A pattern that finds `..` as a whole segment, wherever it stands.
+fn refuses_segments(pattern: &str) -> bool {
+    let plain: String = pattern
+        .replace("(?:", "(")
+        .replace("\\/", "/")
+        .replace("\\\\", "\\");
+    let starts = [
+        "(^|[\\/])",
+        "(^|[/\\])",
+        "(^|/)",
+        "(/|^)",
+        "(/|\\|^)",
+        "(^|/|\\)",
+    ];
+    let ends = [
+        "([\\/]|$)",
+        "([/\\]|$)",
+        "(/|$)",
+        "($|/)",
+        "($|[\\/])",
+        "($|[/\\])",
+        "(/|\\|$)",
+    ];
+    let dots = [
+        "\\.\\.", "\\.{2}", "[.]{2}", "[.][.]", "\\.\\.?", "\\.{1,2}",
+    ];
+    starts.iter().any(|start| {
+        plain.strip_prefix(start).is_some_and(|rest| {
+            dots.iter().any(|dot| {
+                rest.strip_prefix(dot)
+                    .is_some_and(|rest| ends.contains(&rest))
+            })
+        })
+    })
+}
+
 /// What a containment test proves of a path in this form, against a root in that form.
 ///
 /// A table and not a `match`: optimised builds of some compilers (seen with 1.95) took the raw form for the
@@ -325,6 +376,11 @@ pub(super) fn proves(of: Norm, root: Norm, has_sep: bool, clean: bool) -> u64 {
         return WEAK_PREFIX;
     }
     let bits = BY_FORM[of as usize][root as usize];
+    if bits == WEAK_MIXED && of == Norm::Canonical {
+        // A resolved path that begins like this has no way up left in it; a root that is a link
+        // makes the test fail, not pass.
+        return WEAK_MIXED | IN_LEXICAL;
+    }
     if bits == WEAK_RAW && clean {
         return IN_LEXICAL;
     }

@@ -1,7 +1,7 @@
 //! B3: containment is decided on canonical paths, component by component.
 
 use super::{Answer, Gap, anchored, every_flow, gap, weak};
-use crate::facts::bit;
+use crate::facts::{Facts, bit};
 use crate::interp::SinkKind;
 use crate::scope::{Flow, Scope};
 
@@ -17,13 +17,8 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
             let canonical = flow.all(|facts| facts.any(bit::IN_CANONICAL | bit::CHOSEN));
             // Without links on the way the lexical form is the canonical one.
             let closed = flow.all(|facts| {
-                facts.any(
-                    bit::IN_LEXICAL
-                        | bit::CHOSEN
-                        | bit::IN_CANONICAL
-                        | bit::SEGS_CLEAN
-                        | bit::ROOTED,
-                ) || facts.is_one_segment() && facts.has_no_dots()
+                facts.any(bit::IN_LEXICAL | bit::CHOSEN | bit::IN_CANONICAL | bit::ROOTED)
+                    || facts.has_no_dots() && (facts.is_one_segment() || flow.keeps_root(facts))
             });
             if canonical {
                 return Ok(flow
@@ -41,7 +36,7 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
 }
 
 fn missing(index: usize, flow: &Flow, closed: bool) -> Gap {
-    if closed {
+    if closed && flow.at(bit::WEAK_MIXED).is_none() {
         let keys = bit::IN_LEXICAL | bit::SEGS_CLEAN | bit::ROOTED | bit::NOT_DOTDOT;
         let at = flow.at(keys).unwrap_or(flow.sink.at);
         let mut gap = weak(
@@ -52,6 +47,11 @@ fn missing(index: usize, flow: &Flow, closed: bool) -> Gap {
         );
         gap.milder = true;
         return gap;
+    }
+    if flow.all(Facts::has_no_dots) && !flow.any(bit::WEAK_PREFIX | bit::WEAK_MIXED | bit::WEAK_RAW)
+    {
+        let detail = "an absolute value takes the place of the root when it is joined";
+        return weak(index, "containment", detail, Some(flow.sink.at));
     }
     let details = [
         (

@@ -32,11 +32,11 @@ pub(super) fn construct(cx: &mut Cx<'_>, ty: &str, arguments: Node<'_>, node: No
     let mut args = Vec::new();
     for child in children(arguments) {
         // A parameter declaration here is a name that looks like a type.
-        let child = if child.kind() == "parameter_declaration" {
-            field(child, "type").unwrap_or(child)
-        } else {
-            child
-        };
+        if child.kind() == "parameter_declaration" {
+            let value = misread(cx, child);
+            args.push(Arg { name: None, value });
+            continue;
+        }
         if child.kind() == "initializer_pair" {
             let name = field(child, "designator").map(|n| cx.s(n).trim_start_matches('.'));
             args.push(Arg {
@@ -58,6 +58,32 @@ pub(super) fn construct(cx: &mut Cx<'_>, ty: &str, arguments: Node<'_>, node: No
         },
         node,
     )
+}
+
+/// `in(make(name))` reads like the declaration of a function: its parameter is a call, or a name.
+fn misread(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    let Some(ty) = field(node, "type") else {
+        return cx.opaque(node);
+    };
+    let Some(declarator) = field(node, "declarator") else {
+        return expr(cx, ty);
+    };
+    let callee = Box::new(expr(cx, ty));
+    let mut args = Vec::new();
+    let list = field(declarator, "parameters").map(children);
+    for part in list.unwrap_or_else(|| children(declarator)) {
+        let value = match part.kind() {
+            "parameter_declaration" => misread(cx, part),
+            _ => expr(cx, part),
+        };
+        args.push(Arg { name: None, value });
+    }
+    let kind = ExprKind::Call {
+        callee,
+        args,
+        is_new: false,
+    };
+    cx.expr(kind, node)
 }
 
 fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {

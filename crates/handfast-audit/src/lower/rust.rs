@@ -63,8 +63,16 @@ fn item(cx: &mut Cx<'_>, node: Node<'_>, is_test: bool, out: &mut Vec<Stmt>) {
             let ty = field(node, "type").or_else(|| field(node, "name"));
             let ty = ty.map(|n| Arc::from(cx.s(n).split('<').next().unwrap_or("")));
             let saved = std::mem::replace(&mut cx.class, ty);
+            let first = cx.module.functions.len();
             if let Some(inner) = field(node, "body") {
                 out.extend(items(cx, inner));
+            }
+            // What a trait asks for is called by whoever has the trait.
+            if field(node, "trait").is_some() {
+                let top = cx.open.last().copied();
+                for function in &mut cx.module.functions[first..] {
+                    function.is_public |= function.parent == top && !function.is_test;
+                }
             }
             cx.class = saved;
         }
