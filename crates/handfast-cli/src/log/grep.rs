@@ -29,7 +29,7 @@ impl GrepArgs {
         }
         let logs = LogReader::open_all(&self.dir)
             .map_err(|error| trouble("log grep", &self.dir, &error))?;
-        let found = find("log grep", &self.dir, &logs, &self.filter.filter(), &[])?;
+        let found = find("log grep", &self.dir, &logs, &self.filter.wanted(), &[])?;
         print(out, &logs, &found);
         Ok(if found.is_empty() {
             Exit::No

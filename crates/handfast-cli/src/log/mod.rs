@@ -7,6 +7,7 @@ mod export;
 mod filter;
 mod grep;
 mod init;
+mod outcome;
 mod prove;
 mod prune;
 mod record;

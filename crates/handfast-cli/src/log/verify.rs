@@ -11,6 +11,7 @@ use super::trouble::{read_given, trouble, usage};
 use crate::exit::Exit;
 use crate::json::{Json, Object};
 use crate::output::{Output, list};
+use crate::width::counted;
 
 /// Say whether everything in the log fits together and is signed
 ///
@@ -134,18 +135,18 @@ fn object(report: &Report) -> Object {
 
 fn words(report: &Report, out: &mut Output) {
     out.line(&format!(
-        "{}: {} events, {} checkpoints",
+        "{}: {}, {}",
         handfast::escape(report.origin.as_bytes()),
-        report.events,
-        report.checkpoints
+        counted(report.events, "event"),
+        counted(report.checkpoints, "checkpoint")
     ));
     for problem in &report.problems {
         match problem.index {
-            Some(index) => out.line(&format!("  bad at event {index}: {}", problem.what)),
-            None => out.line(&format!("  bad: {}", problem.what)),
+            Some(index) => out.folded(&format!("  bad at event {index}: {}", problem.what), 4),
+            None => out.folded(&format!("  bad: {}", problem.what), 4),
         }
     }
     for what in &report.not_checked {
-        out.line(&format!("  not checked: {what}"));
+        out.folded(&format!("  not checked: {what}"), 15);
     }
 }

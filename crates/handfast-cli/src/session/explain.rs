@@ -31,7 +31,7 @@ impl ExplainArgs {
     pub(super) fn run(&self, state: &StateArgs) -> Answered {
         let Some(wanted) = Wanted::parse(&self.verb) else {
             let why = format!(
-                "there is no verb `{}`",
+                "there is no verb `{}`; say `read`, `write`, `ls`, `mv`, `rm`, or a verb as the log names it",
                 handfast::escape(self.verb.as_bytes())
             );
             return Err(told::misused("explain", "explain that", &why));

@@ -62,8 +62,13 @@ impl NewArgs {
         let catalogue = state.catalogue("new")?;
         catalogue.create(&self.name, &spec).map_err(|error| {
             let mut failure = told::failed("new", "make the session", &self.name, &error);
-            if error.kind() == handfast::ErrorKind::Invalid {
-                failure.exit = crate::exit::Exit::Usage;
+            match error.kind() {
+                handfast::ErrorKind::Invalid => failure.exit = crate::exit::Exit::Usage,
+                handfast::ErrorKind::NotFound => {
+                    let hint = "a base is a directory that exists: DIR[:/MOUNT][:MODE]";
+                    failure.hints.push(hint.to_owned());
+                }
+                _ => {}
             }
             failure
         })?;
