@@ -15,6 +15,10 @@ use crate::width::duration;
 ///
 /// Whoever presents the id of a lease that is bound to the user may use it. It is printed once.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast lease acquire --paths 'src/**' --verbs read --ttl 10m
+  handfast lease acquire --paths notes.txt --verbs read,write --max-opens 1"
+))]
 pub(super) struct AcquireArgs {
     #[command(flatten)]
     pub(super) wanted: WantedArgs,

@@ -16,7 +16,7 @@ pub(super) struct RenewArgs {
     lease: String,
 
     /// Last so long from now; capped by what the policy allows
-    #[arg(long, value_name = "TIME", value_parser = told::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = told::seconds, visible_alias = "ttl")]
     increment: Option<u64>,
 }
 

@@ -6,7 +6,8 @@ use clap::Args;
 use handfast_ledger::LogReader;
 
 use super::Answered;
-use super::filter::{Wanted, find, print};
+use super::filter::{Wanted, find};
+use super::lines::print;
 use super::trouble::{trouble, usage};
 use crate::exit::Exit;
 use crate::output::Output;

@@ -7,7 +7,8 @@ use clap::Args;
 use handfast_ledger::LogReader;
 
 use super::Answered;
-use super::filter::{FilterArgs, Widths, find, line, object, print};
+use super::filter::{FilterArgs, find};
+use super::lines::{Widths, line, object, print};
 use super::trouble::trouble;
 use crate::exit::Exit;
 use crate::output::Output;

@@ -19,6 +19,10 @@ use crate::width::counted;
 /// one; without a key from elsewhere anybody may have signed it. What was not checked is always
 /// listed.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log verify log --key \"$(cat log.key)\"
+  handfast log verify log --key \"$(cat log.key)\" --since-checkpoint yesterday"
+))]
 pub(super) struct VerifyArgs {
     /// The log
     dir: OsString,

@@ -16,6 +16,9 @@ use crate::output::Output;
 
 /// Say which rule decides about a path; exit 1 if it is refused
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session explain review /.env read"
+))]
 pub(super) struct ExplainArgs {
     /// The session
     name: String,
