@@ -81,7 +81,7 @@ pub(crate) struct McpArgs {
     tools: Vec<MoreTools>,
 
     /// Listen on this loopback address instead, such as 127.0.0.1:8321
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = loopback)]
     http: Option<SocketAddr>,
 
     #[command(flatten)]
@@ -123,6 +123,19 @@ enum LinkRule {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum MoreTools {
     Audit,
+}
+
+/// An address that nobody outside of this machine reaches. The server refuses others, too.
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr = text
+        .parse()
+        .map_err(|_| "an address and a port are needed, such as 127.0.0.1:8321".to_owned())?;
+    match address.ip().is_loopback() {
+        true => Ok(address),
+        false => {
+            Err("only a loopback address is served; put a proxy in front for others".to_owned())
+        }
+    }
 }
 
 impl McpArgs {
