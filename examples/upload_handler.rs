@@ -1,6 +1,7 @@
 //! An upload handler: names come from clients, files land in one directory and nowhere else.
 //!
 //! ```console
+//! $ mkdir uploads
 //! $ cargo run -p handfast-examples --bin upload-handler -- ./uploads
 //! $ curl --data-binary @report.pdf http://127.0.0.1:3000/files/report.pdf
 //! ```

@@ -36,11 +36,11 @@ const HELP: &str = exit::help!(
 #[command(propagate_version = false, after_help = HELP)]
 pub(crate) struct Cli {
     /// Print one JSON object on standard output, in success and in failure
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 900)]
     json: bool,
 
     /// Print data and errors only: no notes and no hints
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = 901)]
     quiet: bool,
 
     #[command(subcommand)]

@@ -40,12 +40,14 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The end of `--help`: examples, where there are any, and the codes.
+/// The end of `--help`: examples and the codes.
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 macro_rules! help {
-    ($($example:literal),*) => {
+    ($example:literal) => {
         concat!(
-            $("Examples:\n", $example, "\n\n",)*
+            "Examples:\n",
+            $example,
+            "\n\n",
             "Exit codes:\n",
             "  0  yes: it was done, or every guarantee is given\n",
             "  1  no: refused or failed, or something escapes\n",
@@ -58,6 +60,13 @@ macro_rules! help {
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
 pub(crate) use help;
 
-/// For commands that need no examples.
+/// The end of `--help` of a command below another, which tells the codes.
 #[cfg(all(target_os = "linux", not(handfast_unsupported)))]
-pub(crate) const HELP: &str = help!();
+macro_rules! examples {
+    ($example:literal) => {
+        concat!("Examples:\n", $example)
+    };
+}
+
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+pub(crate) use examples;

@@ -46,6 +46,8 @@ mod top;
 mod tour;
 #[cfg(not(all(target_os = "linux", not(handfast_unsupported))))]
 mod unsupported;
+#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+mod width;
 
 use std::process::ExitCode;
 

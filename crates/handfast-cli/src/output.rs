@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::json::{Json, Object};
+use crate::width;
 
 /// For whom is printed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -73,6 +74,14 @@ impl Output {
     /// Prints a line of data.
     pub(crate) fn line(&mut self, text: &str) {
         self.send(|sink| writeln!(sink, "{text}"));
+    }
+
+    /// Prints a line of data; on a terminal that is narrower, below `indent` from its second row on.
+    pub(crate) fn folded(&mut self, text: &str, indent: usize) {
+        match width::of_terminal() {
+            Some(columns) => self.line(&width::fold(text, indent, columns)),
+            None => self.line(text),
+        }
     }
 
     /// Sends what was printed so far, for somebody who waits for it.

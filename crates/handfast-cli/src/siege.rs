@@ -54,8 +54,8 @@ pub(crate) struct SiegeArgs {
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     only: Vec<String>,
 
-    /// Make the private directory here, to attack on this filesystem; default: the system's
-    /// temporary directory
+    /// Make the private directory here, to attack on this filesystem [default: the system's
+    /// temporary directory]
     #[arg(long, value_name = "DIR")]
     root: Option<OsString>,
 
@@ -157,10 +157,10 @@ impl SiegeArgs {
             out.data(faults::render::markdown(&report).as_bytes());
         } else {
             if !out.is_quiet() {
-                out.data(faults::render::table(&report).as_bytes());
+                print_table(&faults::render::table(&report), out);
                 out.line("");
             }
-            out.line(&format!("verdict: {}", report.sentence()));
+            out.folded(&format!("verdict: {}", report.sentence()), 9);
         }
         exit_of(report.verdict())
     }
@@ -175,10 +175,16 @@ impl SiegeArgs {
             return;
         }
         if !out.is_quiet() {
-            out.data(render::table(report, !self.only.is_empty()).as_bytes());
+            print_table(&render::table(report, !self.only.is_empty()), out);
             out.line("");
         }
-        out.line(&format!("verdict: {}", report.sentence()));
+        out.folded(&format!("verdict: {}", report.sentence()), 9);
+    }
+}
+
+fn print_table(table: &str, out: &mut Output) {
+    for line in table.lines() {
+        out.folded(line, 11);
     }
 }
 

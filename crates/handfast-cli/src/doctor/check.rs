@@ -1,6 +1,10 @@
 //! One line of the diagnosis.
 
 use crate::json::Object;
+use crate::output::Output;
+
+/// Where the third column begins.
+const INDENT: usize = 48;
 
 /// How far something is given.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -59,12 +63,9 @@ impl Check {
     }
 
     /// `yes      nothing leaves the root    all 24 attempts were refused`
-    pub(super) fn to_line(&self) -> String {
-        format!(
-            "  {:<8} {:<36} {}",
-            self.state.name(),
-            self.title,
-            self.detail
-        )
+    pub(super) fn print(&self, out: &mut Output) {
+        let (state, title) = (self.state.name(), self.title);
+        let line = format!("  {state:<8} {title:<36} {}", self.detail);
+        out.folded(&line, INDENT);
     }
 }

@@ -96,7 +96,7 @@ impl Report {
         if !out.is_quiet() {
             self.print_details(out);
         }
-        out.line(&format!("verdict: {}", self.sentence()));
+        out.folded(&format!("verdict: {}", self.sentence()), 9);
     }
 
     fn print_details(&self, out: &mut Output) {
@@ -114,12 +114,12 @@ impl Report {
         out.line("");
         out.line("guarantees");
         for check in &self.guarantees {
-            out.line(&check.to_line());
+            check.print(out);
         }
         out.line("");
         out.line("offered by this kernel and filesystem");
         for check in &self.offers {
-            out.line(&check.to_line());
+            check.print(out);
         }
         out.line("");
         self.print_attempts(out);
@@ -132,6 +132,7 @@ impl Report {
             return;
         }
         out.line("tried: answers where links are refused / followed beneath the root");
+        out.line(&format!("{:46}{:<16} walk", "", "kernel"));
         for (way, title) in probe::ways() {
             let tries: Vec<_> = self.attempts.iter().filter(|one| one.way == way).collect();
             let word = word(&tries);
@@ -142,12 +143,13 @@ impl Report {
                     .map(|attempt| attempt.outcome())
                     .collect();
                 match said.is_empty() {
-                    true => format!("{backend} is not there"),
-                    false => format!("{backend} {}", said.join(" / ")),
+                    true => "not there".to_owned(),
+                    false => said.join(" / "),
                 }
             };
             let (kernel, walk) = (answers("kernel"), answers("walk"));
-            out.line(&format!("  {word:<8} {title:<36} {kernel:<24} {walk}"));
+            let line = format!("  {word:<8} {title:<34} {kernel:<16} {walk}");
+            out.folded(&line, 46);
         }
         out.line("");
     }

@@ -18,6 +18,11 @@ use crate::output::Output;
 /// The new content becomes visible all at once when standard input ends, or not at all. The old
 /// file's mode is kept; other hard-linked names of it keep the old content.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  echo hello | handfast fs --root uploads write notes.txt
+  handfast fs --root uploads write --new report.pdf < report.pdf
+  handfast fs --root uploads write a --if-version \"$SEEN\" < new"
+))]
 pub(crate) struct WriteArgs {
     /// Refuse if anything is there already
     #[arg(long, conflicts_with = "if_version")]

@@ -3,17 +3,22 @@
 use std::os::fd::AsFd;
 
 use clap::Args;
-use handfast_broker::{Acquire, Client};
+use handfast_broker::{Acquire, Client, VerbSet};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::{Answered, told};
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::width::duration;
 
 /// Ask for a lease and print its id
 ///
 /// Whoever presents the id of a lease that is bound to the user may use it. It is printed once.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast lease acquire --paths 'src/**' --verbs read --ttl 10m
+  handfast lease acquire --paths notes.txt --verbs read,write --max-opens 1"
+))]
 pub(super) struct AcquireArgs {
     #[command(flatten)]
     pub(super) wanted: WantedArgs,
@@ -38,7 +43,7 @@ pub(super) struct WantedArgs {
     paths: Vec<String>,
 
     /// Grant these verbs: read, write, list, stat, append, mkdir, rename, remove, commit
-    #[arg(long, value_name = "VERB", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "VERB", value_delimiter = ',', required = true, value_parser = verb)]
     verbs: Vec<String>,
 
     /// Last so long: 30s, 10m, 1h [default: what the policy says]
@@ -56,6 +61,11 @@ pub(super) struct WantedArgs {
     /// Allow so many opens in all
     #[arg(long, value_name = "N")]
     max_opens: Option<u64>,
+}
+
+/// A word that the broker will understand.
+fn verb(text: &str) -> Result<String, String> {
+    VerbSet::parse(&[text]).map(|_| text.to_owned())
 }
 
 impl WantedArgs {
@@ -104,8 +114,9 @@ impl AcquireArgs {
         } else {
             out.line(&acquired.lease_id);
             out.note(&format!(
-                "note: for {} s; in lists and in the log it is {}",
-                acquired.lease_duration, acquired.lease.handle
+                "note: for {}; in lists and in the log it is {}",
+                duration(acquired.lease_duration),
+                acquired.lease.handle
             ));
         }
         Ok(Exit::Yes)

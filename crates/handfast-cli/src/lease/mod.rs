@@ -20,19 +20,27 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 
+const HELP: &str = crate::exit::help!(
+    "  ID=$(handfast lease acquire --paths 'src/**' --verbs read --ttl 10m)
+  handfast lease open $ID src/main.rs
+  handfast lease renew $ID --increment 10m
+  handfast lease revoke $ID
+  handfast lease run --paths 'src/**' --verbs read -- ./agent"
+);
+
 /// Ask a broker for leases, and use them
 ///
 /// A lease says which paths may be used how, for how long and what for. It is decided anew at
 /// every use, and ends by itself.
 #[derive(Debug, Args)]
-#[command(after_help = crate::exit::HELP)]
+#[command(after_help = HELP)]
 pub(crate) struct LeaseArgs {
     /// Talk to this broker [default: $HANDFAST_SOCKET, or below the user's runtime directory]
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, value_name = "PATH", display_order = 800)]
     socket: Option<OsString>,
 
     /// Prove a SPIFFE id first, by the JWT-SVID in this file
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", display_order = 801)]
     svid: Option<OsString>,
 
     #[command(subcommand)]

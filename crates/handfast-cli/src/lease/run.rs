@@ -18,6 +18,10 @@ use crate::output::Output;
 /// The program finds the lease's id in HANDFAST_LEASE and the socket in HANDFAST_SOCKET; what it
 /// starts may use them too. Its exit code is passed on.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast lease run --paths 'src/**' --verbs read -- ./agent
+  handfast lease run --confine --paths '**' --verbs read,write -- ./agent"
+))]
 pub(super) struct RunArgs {
     #[command(flatten)]
     wanted: WantedArgs,

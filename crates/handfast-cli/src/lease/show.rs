@@ -7,6 +7,7 @@ use super::{Answered, told};
 use crate::exit::Exit;
 use crate::json::{Json, Object};
 use crate::output::Output;
+use crate::width::{aligned, duration};
 
 /// Make a lease longer, counted from now
 #[derive(Debug, Args)]
@@ -15,7 +16,7 @@ pub(super) struct RenewArgs {
     lease: String,
 
     /// Last so long from now; capped by what the policy allows
-    #[arg(long, value_name = "TIME", value_parser = told::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = told::seconds, visible_alias = "ttl")]
     increment: Option<u64>,
 }
 
@@ -73,16 +74,24 @@ impl ListArgs {
             out.object(true, Object::new().with("leases", list));
             return Ok(Exit::Yes);
         }
+        if leases.is_empty() {
+            out.note("note: there are no leases; `handfast lease acquire` asks for one");
+        }
         let safe = |text: &str| handfast::escape(text.as_bytes());
-        for lease in &leases {
-            out.line(&format!(
-                "{}  {}  {} s  {}  {}",
-                safe(&lease.handle),
-                told::bound(lease),
-                lease.ttl,
-                safe(&lease.verbs.join(",")),
-                safe(&lease.paths.join(" "))
-            ));
+        let rows: Vec<[String; 5]> = leases
+            .iter()
+            .map(|lease| {
+                [
+                    safe(&lease.handle),
+                    told::bound(lease),
+                    duration(lease.ttl),
+                    safe(&lease.verbs.join(",")),
+                    safe(&lease.paths.join(" ")),
+                ]
+            })
+            .collect();
+        for line in aligned(&rows) {
+            out.line(&line);
         }
         Ok(Exit::Yes)
     }

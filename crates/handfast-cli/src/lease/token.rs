@@ -69,8 +69,8 @@ impl ExportArgs {
         out.line(&exported.token);
         let handle = handfast::escape(exported.lease.handle.as_bytes());
         out.note(&format!(
-            "note: for {} s; it ends with {handle}",
-            exported.lease.ttl
+            "note: for {}; it ends with {handle}",
+            crate::width::duration(exported.lease.ttl)
         ));
         Ok(Exit::Yes)
     }

@@ -6,6 +6,7 @@ use handfast_broker::{ClientError, Code, LeaseInfo};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::json::{Json, Object};
+use crate::width::duration;
 
 /// The broker said no, or could not be asked: ``cannot <deed> `path`: …``.
 pub(crate) fn failed(deed: &str, path: &[u8], error: &ClientError) -> Box<Failure> {
@@ -31,6 +32,10 @@ pub(crate) fn failed(deed: &str, path: &[u8], error: &ClientError) -> Box<Failur
             Some("`handfast lease acquire` gives another")
         }
         Code::Stale => Some("look at the file again, and begin anew"),
+        // Chooses words only; whoever holds a token cannot look.
+        Code::Denied if fault.why().starts_with("the lease does not") => {
+            Some("`handfast lease lookup` shows what it covers")
+        }
         _ => None,
     };
     let shown = escape(path);
@@ -45,12 +50,20 @@ pub(crate) fn failed(deed: &str, path: &[u8], error: &ClientError) -> Box<Failur
         sentence,
         path: shown,
         destination: None,
-        detail: escape(fault.why().as_bytes()),
+        detail: escape(reason(fault.code(), fault.why()).as_bytes()),
         effect: fault.effect(),
         exit,
         hints: Vec::new(),
     };
     Box::new(failure.with_hints(hint.map(str::to_owned)))
+}
+
+/// Why, without the sentence that says what could not be done: that one stands before it already.
+fn reason(code: Code, why: &str) -> &str {
+    match why.split_once("`: ") {
+        Some((start, reason)) if code == Code::Failed && start.starts_with("cannot ") => reason,
+        _ => why,
+    }
 }
 
 /// The broker could not be asked, or something here failed.
@@ -101,16 +114,16 @@ pub(super) fn lines(lease: &LeaseInfo) -> Vec<String> {
         format!("verbs        {}", safe(&lease.verbs.join(","))),
         format!("paths        {}", safe(&lease.paths.join(" "))),
         format!("bind         {}", bound(lease)),
-        format!("issued       {}", safe(&lease.issue_time)),
+        format!("issued       {}", safe(&second(&lease.issue_time))),
         format!(
-            "expires      {} (in {} s)",
-            safe(&lease.expire_time),
-            lease.ttl
+            "expires      {} (in {})",
+            safe(&second(&lease.expire_time)),
+            duration(lease.ttl)
         ),
         format!("renewable    {}", lease.renewable),
     ];
     if let Some(time) = &lease.last_renewal {
-        lines.push(format!("renewed      {}", safe(time)));
+        lines.push(format!("renewed      {}", safe(&second(time))));
     }
     if let Some(purpose) = &lease.purpose {
         lines.push(format!("purpose      {}", safe(purpose)));
@@ -124,6 +137,14 @@ pub(super) fn lines(lease: &LeaseInfo) -> Vec<String> {
     lines.push(format!("opens        {}{most}", lease.opens()));
     lines.push(format!("outstanding  {}", lease.outstanding()));
     lines
+}
+
+/// A time to the second; programs get it whole.
+fn second(time: &str) -> String {
+    match time.split_once('.') {
+        Some((second, _)) => format!("{second}Z"),
+        None => time.to_owned(),
+    }
 }
 
 pub(crate) fn bound(lease: &LeaseInfo) -> String {
@@ -157,7 +178,20 @@ pub(super) fn seconds(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::seconds;
+    use handfast_broker::Code;
+
+    use super::{reason, second, seconds};
+
+    #[test]
+    fn nothing_is_said_twice() {
+        let why = "cannot open `/a`: nothing is there";
+        assert_eq!(reason(Code::Failed, why), "nothing is there");
+        assert_eq!(reason(Code::Denied, why), why);
+        assert_eq!(
+            second("2026-11-16T10:26:28.978614058Z"),
+            "2026-11-16T10:26:28Z"
+        );
+    }
 
     #[test]
     fn times_have_units() {

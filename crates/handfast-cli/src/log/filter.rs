@@ -1,17 +1,16 @@
-//! Which events are asked for, and how they are shown.
+//! Which events are asked for.
 
 use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
-use handfast::escape;
 use handfast_ledger::event::Record;
-use handfast_ledger::{Filter, LogReader, describe};
+use handfast_ledger::{Filter, LogReader};
 
+use super::outcome::Outcome;
 use super::trouble::trouble;
 use crate::failure::Failure;
-use crate::output::Output;
 
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct FilterArgs {
@@ -39,17 +38,67 @@ pub(super) struct FilterArgs {
     #[arg(long, value_name = "TYPE")]
     verb: Option<String>,
 
-    /// Show refusals and failures only
+    /// Show only what a rule, a guard or a permission said no to
     #[arg(long)]
     denied: bool,
 
-    /// Show nothing before this time: RFC 3339, or the beginning of it
-    #[arg(long, value_name = "TIME")]
+    /// Show only what was not forbidden and failed: nothing was there, the disk was full
+    #[arg(long)]
+    failed: bool,
+
+    /// Show nothing before this time, in UTC: `2026-11-16T10:25`, or the beginning of it
+    #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<String>,
 }
 
+/// The beginning of a time as the log writes it: compared as text.
+fn since(text: &str) -> Result<String, String> {
+    let cut = text.strip_suffix('Z').unwrap_or(text);
+    let form = b"0000-00-00T00:00:00.000000000";
+    let fits = !cut.is_empty()
+        && cut.len() <= form.len()
+        && cut.bytes().zip(form).all(|(given, wanted)| match wanted {
+            b'0' => given.is_ascii_digit(),
+            other => given == *other,
+        });
+    match fits {
+        true => Ok(cut.to_owned()),
+        false => Err(
+            "a time is written like 2026-11-16T10:25:00, in UTC; the end may be left out"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Which events are asked for.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    filter: Filter,
+    denied: bool,
+    failed: bool,
+}
+
+impl Wanted {
+    fn matches(&self, record: &Record<'_>) -> bool {
+        let outcome = match Outcome::of(record) {
+            Outcome::Denied => self.denied,
+            Outcome::Failed => self.failed,
+            _ => false,
+        };
+        self.filter.matches(record) && (outcome || !(self.denied || self.failed))
+    }
+}
+
 impl FilterArgs {
-    pub(super) fn filter(&self) -> Filter {
+    pub(super) fn wanted(&self) -> Wanted {
+        Wanted {
+            filter: self.filter(),
+            denied: self.denied,
+            failed: self.failed,
+        }
+    }
+
+    fn filter(&self) -> Filter {
         Filter {
             path: self.path.as_ref().map(|path| path.as_bytes().to_vec()),
             handle: self.handle.clone(),
@@ -61,7 +110,8 @@ impl FilterArgs {
                     .map_or_else(|| text.clone(), |handle| handle.as_str().to_owned())
             }),
             verb: self.verb.clone(),
-            denied: self.denied,
+            // What came of it is asked more closely.
+            denied: false,
             since: self.since.clone(),
         }
     }
@@ -74,6 +124,7 @@ impl FilterArgs {
             && self.lease.is_none()
             && self.verb.is_none()
             && !self.denied
+            && !self.failed
             && self.since.is_none()
     }
 }
@@ -93,7 +144,7 @@ pub(super) fn find(
     verb: &'static str,
     dir: &OsStr,
     logs: &[LogReader],
-    filter: &Filter,
+    wanted: &Wanted,
     from: &[u64],
 ) -> Result<Vec<Found>, Box<Failure>> {
     let mut found = Vec::new();
@@ -104,7 +155,7 @@ pub(super) fn find(
             let record = Record::parse(leaf);
             if record
                 .as_ref()
-                .map_or(true, |record| filter.matches(record))
+                .map_or(true, |record| wanted.matches(record))
             {
                 found.push(Found {
                     log: number,
@@ -123,81 +174,29 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// Prints events: an object for programs, a line each for people.
-pub(super) fn print(out: &mut Output, logs: &[LogReader], found: &[Found]) {
-    if out.is_json() {
-        let mut text = String::from("{\"ok\":true,\"version\":1,\"events\":[");
-        for (number, event) in found.iter().enumerate() {
-            if number > 0 {
-                text.push(',');
-            }
-            text.push_str(&object(&logs[event.log].origin(), event));
+#[cfg(test)]
+mod tests {
+    use super::since;
+
+    #[test]
+    fn times_are_compared_as_text_and_must_be_such() {
+        for (given, kept) in [
+            ("2026", "2026"),
+            ("2026-11-16", "2026-11-16"),
+            ("2026-11-16T10:25:18Z", "2026-11-16T10:25:18"),
+            ("2026-11-16T10:25:18.123", "2026-11-16T10:25:18.123"),
+        ] {
+            assert_eq!(since(given).as_deref(), Ok(kept));
         }
-        text.push_str("]}");
-        out.line(&text);
-        return;
+        for bad in [
+            "",
+            "Z",
+            "yesterday",
+            "2026-11-16 10:25",
+            "10m",
+            "2026-11-16T10:25:18+01:00",
+        ] {
+            assert!(since(bad).is_err(), "{bad}");
+        }
     }
-    for event in found {
-        line(out, logs, event);
-    }
-}
-
-/// `{"log":…,"index":"…","event":…}`, the event byte for byte.
-pub(super) fn object(origin: &str, event: &Found) -> String {
-    let leaf = String::from_utf8_lossy(&event.leaf);
-    let is_json = serde_json::from_slice::<serde_json::Value>(&event.leaf).is_ok();
-    let body = if is_json {
-        leaf.into_owned()
-    } else {
-        serde_json::Value::String(escape(&event.leaf)).to_string()
-    };
-    let origin = serde_json::Value::String(origin.to_owned());
-    format!(
-        "{{\"log\":{origin},\"index\":\"{}\",\"event\":{body}}}",
-        event.index
-    )
-}
-
-pub(super) fn line(out: &mut Output, logs: &[LogReader], event: &Found) {
-    let label = if logs.len() > 1 {
-        let path = logs[event.log].path();
-        let name = path.file_name().unwrap_or_default();
-        format!("{:<10} ", escape(name.as_bytes()))
-    } else {
-        String::new()
-    };
-    let Ok(record) = Record::parse(&event.leaf) else {
-        out.line(&format!(
-            "{label}{:>6}  {}",
-            event.index,
-            escape(&event.leaf)
-        ));
-        return;
-    };
-    let who = record.wl.as_ref().map_or_else(
-        || "-".to_owned(),
-        |wl| match (&wl.agent_id, wl.pid) {
-            (Some(agent), _) => escape(agent.as_bytes()),
-            (None, Some(pid)) => format!("pid {pid}"),
-            (None, None) => "-".to_owned(),
-        },
-    );
-    let state = match (
-        record.is_denied(),
-        record.result.is_some(),
-        record.decision.is_some(),
-    ) {
-        (true, true, _) => "failed",
-        (true, false, _) => "DENIED",
-        (false, true, _) => "done",
-        (false, false, true) => "allowed",
-        (false, false, false) => "",
-    };
-    let time = escape(record.t_wall.get(..23).unwrap_or_default().as_bytes());
-    out.line(&format!(
-        "{label}{:>6}  {time}  {who:<12}  {state:<7}  {:<14} {}",
-        event.index,
-        record.kind.name(),
-        describe(&record)
-    ));
 }

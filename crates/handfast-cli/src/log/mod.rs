@@ -7,6 +7,8 @@ mod export;
 mod filter;
 mod grep;
 mod init;
+mod lines;
+mod outcome;
 mod prove;
 mod prune;
 mod record;

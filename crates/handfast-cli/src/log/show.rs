@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast_ledger::{Filter, LogReader};
+use handfast_ledger::LogReader;
 
 use super::Answered;
-use super::filter::{find, print};
+use super::filter::{Wanted, find};
+use super::lines::print;
 use super::trouble::{trouble, usage};
 use crate::exit::Exit;
 use crate::output::Output;
@@ -25,7 +26,7 @@ impl ShowArgs {
     pub(super) fn run(&self, out: &mut Output) -> Answered {
         let logs = LogReader::open_all(&self.dir)
             .map_err(|error| trouble("log show", &self.dir, &error))?;
-        let mut found = find("log show", &self.dir, &logs, &Filter::default(), &[])?;
+        let mut found = find("log show", &self.dir, &logs, &Wanted::default(), &[])?;
         if let Some(index) = self.index {
             found.retain(|event| event.index == index);
             if found.is_empty() {

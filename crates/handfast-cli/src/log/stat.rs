@@ -7,13 +7,15 @@ use std::ops::ControlFlow;
 use clap::Args;
 use handfast::escape;
 use handfast_ledger::LogReader;
-use handfast_ledger::event::{PhaseField, Record};
+use handfast_ledger::event::Record;
 
 use super::Answered;
+use super::outcome::Outcome;
 use super::trouble::trouble;
 use crate::exit::Exit;
 use crate::json::{Json, Object};
 use crate::output::{Output, list};
+use crate::width::{self, counted};
 
 /// Count events by type, decision and agent
 #[derive(Debug, Args)]
@@ -59,12 +61,15 @@ impl Counts {
         // A folded event stands for as many refusals as it counts.
         let weight = record.fold.as_ref().map_or(1, |fold| fold.count.0);
         *self.verbs.entry(record.kind.name().to_owned()).or_default() += 1;
-        if let Some(decision) = &record.decision {
-            let name = if decision.allow { "allowed" } else { "denied" };
-            *self.decisions.entry(name).or_default() += weight;
-        }
-        if record.phase == PhaseField::Result && record.is_denied() {
-            *self.decisions.entry("failed").or_default() += 1;
+        let decision = match Outcome::of(&record) {
+            Outcome::Allowed => Some("allowed"),
+            Outcome::Denied => Some("denied"),
+            Outcome::Failed => Some("failed"),
+            // Counted when it was allowed.
+            Outcome::Done | Outcome::None => None,
+        };
+        if let Some(decision) = decision {
+            *self.decisions.entry(decision).or_default() += weight;
         }
         let agent = record.wl.and_then(|wl| wl.agent_id);
         let agent = agent.map_or_else(|| "-".to_owned(), |name| escape(name.as_bytes()));
@@ -100,8 +105,10 @@ impl Counts {
             return;
         }
         out.line(&format!(
-            "{} events in {logs} logs, {} bytes",
-            self.events, self.bytes
+            "{} in {}, {}",
+            counted(self.events, "event"),
+            counted(logs, "log"),
+            width::size(self.bytes)
         ));
         for (title, rows) in [
             (

@@ -7,7 +7,8 @@ use clap::Args;
 use handfast_ledger::LogReader;
 
 use super::Answered;
-use super::filter::{FilterArgs, find, line, object, print};
+use super::filter::{FilterArgs, find};
+use super::lines::{Widths, line, object, print};
 use super::trouble::trouble;
 use crate::exit::Exit;
 use crate::output::Output;
@@ -36,12 +37,12 @@ pub(super) struct TailArgs {
 
 impl TailArgs {
     pub(super) fn run(&self, out: &mut Output) -> Answered {
-        let filter = self.filter.filter();
+        let wanted = self.filter.wanted();
         let open = || {
             LogReader::open_all(&self.dir).map_err(|error| trouble("log tail", &self.dir, &error))
         };
         let mut logs = open()?;
-        let mut found = find("log tail", &self.dir, &logs, &filter, &[])?;
+        let mut found = find("log tail", &self.dir, &logs, &wanted, &[])?;
         let mut next = vec![0; logs.len()];
         for event in &found {
             next[event.log] = next[event.log].max(event.index + 1);
@@ -51,14 +52,16 @@ impl TailArgs {
             print(out, &logs, &found);
             return Ok(Exit::Yes);
         }
+        let mut widths = Widths::default();
         loop {
+            widths.take(&logs, &found);
             for event in &found {
                 next[event.log] = next[event.log].max(event.index + 1);
                 if out.is_json() {
                     let text = object(&logs[event.log].origin(), event);
                     out.line(&text);
                 } else {
-                    line(out, &logs, event);
+                    line(out, &logs, event, &widths);
                 }
             }
             out.flush();
@@ -68,7 +71,7 @@ impl TailArgs {
             std::thread::sleep(PAUSE);
             logs = open()?;
             next.resize(logs.len(), 0);
-            found = find("log tail", &self.dir, &logs, &filter, &next)?;
+            found = find("log tail", &self.dir, &logs, &wanted, &next)?;
         }
     }
 }

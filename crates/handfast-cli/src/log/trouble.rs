@@ -22,7 +22,11 @@ pub(crate) fn trouble(verb: &'static str, dir: &OsStr, error: &Error) -> Box<Fai
             Exit::Usage,
             "`handfast log init DIR` makes a log",
         ),
-        ErrorKind::Exists => (PathError::Exists, Exit::No, ""),
+        ErrorKind::Exists => (
+            PathError::Exists,
+            Exit::No,
+            "`handfast log stat DIR` says what is in it; a new log needs a directory of its own",
+        ),
         ErrorKind::Full => (
             PathError::Quota,
             Exit::No,

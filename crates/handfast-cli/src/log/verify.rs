@@ -11,6 +11,7 @@ use super::trouble::{read_given, trouble, usage};
 use crate::exit::Exit;
 use crate::json::{Json, Object};
 use crate::output::{Output, list};
+use crate::width::counted;
 
 /// Say whether everything in the log fits together and is signed
 ///
@@ -18,6 +19,10 @@ use crate::output::{Output, list};
 /// one; without a key from elsewhere anybody may have signed it. What was not checked is always
 /// listed.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log verify log --key \"$(cat log.key)\"
+  handfast log verify log --key \"$(cat log.key)\" --since-checkpoint yesterday"
+))]
 pub(super) struct VerifyArgs {
     /// The log
     dir: OsString,
@@ -134,18 +139,18 @@ fn object(report: &Report) -> Object {
 
 fn words(report: &Report, out: &mut Output) {
     out.line(&format!(
-        "{}: {} events, {} checkpoints",
+        "{}: {}, {}",
         handfast::escape(report.origin.as_bytes()),
-        report.events,
-        report.checkpoints
+        counted(report.events, "event"),
+        counted(report.checkpoints, "checkpoint")
     ));
     for problem in &report.problems {
         match problem.index {
-            Some(index) => out.line(&format!("  bad at event {index}: {}", problem.what)),
-            None => out.line(&format!("  bad: {}", problem.what)),
+            Some(index) => out.folded(&format!("  bad at event {index}: {}", problem.what), 4),
+            None => out.folded(&format!("  bad: {}", problem.what), 4),
         }
     }
     for what in &report.not_checked {
-        out.line(&format!("  not checked: {what}"));
+        out.folded(&format!("  not checked: {what}"), 15);
     }
 }

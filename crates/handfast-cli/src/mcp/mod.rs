@@ -21,7 +21,12 @@ use crate::session::StateArgs;
 /// Speaks on standard input and output until the input ends, or with `--http` on a loopback
 /// address. Once the directories are pinned, the kernel is told to refuse everything else.
 #[derive(Debug, Args)]
-#[command(after_help = crate::exit::HELP)]
+#[command(after_help = crate::exit::help!(
+    "  handfast mcp ~/project
+  handfast mcp --read-only ~/docs ~/project
+  handfast mcp --session review --protect workspace ~/project
+  claude mcp add filesystem -- handfast mcp ~/project"
+))]
 pub(crate) struct McpArgs {
     /// The directories that clients may reach
     #[arg(value_name = "DIR", required_unless_present_any = ["policy", "session"])]
@@ -36,7 +41,7 @@ pub(crate) struct McpArgs {
     deny: Vec<String>,
 
     /// Protect what a preset names: `workspace`
-    #[arg(long, value_name = "PRESET")]
+    #[arg(long, value_name = "PRESET", visible_alias = "preset")]
     protect: Option<String>,
 
     /// What happens at symbolic links: followed while they stay inside, or refused
@@ -76,7 +81,7 @@ pub(crate) struct McpArgs {
     tools: Vec<MoreTools>,
 
     /// Listen on this loopback address instead, such as 127.0.0.1:8321
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = loopback)]
     http: Option<SocketAddr>,
 
     #[command(flatten)]
@@ -118,6 +123,19 @@ enum LinkRule {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum MoreTools {
     Audit,
+}
+
+/// An address that nobody outside of this machine reaches. The server refuses others, too.
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr = text
+        .parse()
+        .map_err(|_| "an address and a port are needed, such as 127.0.0.1:8321".to_owned())?;
+    match address.ip().is_loopback() {
+        true => Ok(address),
+        false => {
+            Err("only a loopback address is served; put a proxy in front for others".to_owned())
+        }
+    }
 }
 
 impl McpArgs {

@@ -25,7 +25,10 @@ use crate::output::Output;
 /// its roots and its own state and nothing else. Leases and the log survive it, so it may be ended
 /// at any time.
 #[derive(Debug, Args)]
-#[command(after_help = crate::exit::HELP)]
+#[command(after_help = crate::exit::help!(
+    "  handfast serve project
+  handfast serve --policy policy.toml --metrics 127.0.0.1:9464"
+))]
 pub(crate) struct ServeArgs {
     /// The directory [default: the current one, without a policy]
     dir: Option<OsString>,

@@ -16,6 +16,9 @@ use crate::output::Output;
 
 /// Say which rule decides about a path; exit 1 if it is refused
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session explain review /.env read"
+))]
 pub(super) struct ExplainArgs {
     /// The session
     name: String,
@@ -31,7 +34,7 @@ impl ExplainArgs {
     pub(super) fn run(&self, state: &StateArgs) -> Answered {
         let Some(wanted) = Wanted::parse(&self.verb) else {
             let why = format!(
-                "there is no verb `{}`",
+                "there is no verb `{}`; say `read`, `write`, `ls`, `mv`, `rm`, or a verb as the log names it",
                 handfast::escape(self.verb.as_bytes())
             );
             return Err(told::misused("explain", "explain that", &why));

@@ -43,7 +43,8 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn failed(&self, error: &Error) -> Box<Failure> {
-        let mut failure = told::failed(self.verb, self.deed, "", error);
+        let shown = self.path.to_string_lossy();
+        let mut failure = told::failed(self.verb, self.deed, &shown, error);
         failure.path = escape(self.path.as_bytes());
         failure.sentence = match self.to {
             Some(to) => format!(

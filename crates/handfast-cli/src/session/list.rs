@@ -35,6 +35,11 @@ impl Answer for Names {
     }
 
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        if self.0.is_empty() {
+            out.note(
+                "note: there are no sessions; `handfast session new NAME --base DIR` makes one",
+            );
+        }
         for name in &self.0 {
             out.line(name);
         }

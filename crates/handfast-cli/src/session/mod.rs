@@ -5,6 +5,7 @@ mod diff;
 mod discard;
 mod explain;
 mod fork;
+mod hints;
 mod inside;
 mod list;
 mod new;

@@ -20,6 +20,11 @@ use crate::json::Object;
 /// mount it is `/`, or with several bases `/` and the directory's name. Modes are `overlay` (the
 /// default), `read-only` and `read-write`.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session new review --base project --preset workspace
+  handfast session new two --base code:/code:read-only --base data:/data
+  handfast session new strict --policy policy.toml"
+))]
 pub(super) struct NewArgs {
     /// The session's name
     name: String,
@@ -29,8 +34,9 @@ pub(super) struct NewArgs {
     #[arg(required_unless_present = "policy", conflicts_with = "policy")]
     bases: Vec<OsString>,
 
-    /// Protect what a preset names in every base
-    #[arg(long, value_name = "PRESET", conflicts_with = "policy")]
+    /// Protect what a preset names in every base: `workspace`
+    #[arg(long, value_name = "PRESET", visible_alias = "protect")]
+    #[arg(conflicts_with = "policy")]
     preset: Option<String>,
 
     /// Deny what a pattern matches in every base, as in gitignore without `!`
@@ -62,8 +68,13 @@ impl NewArgs {
         let catalogue = state.catalogue("new")?;
         catalogue.create(&self.name, &spec).map_err(|error| {
             let mut failure = told::failed("new", "make the session", &self.name, &error);
-            if error.kind() == handfast::ErrorKind::Invalid {
-                failure.exit = crate::exit::Exit::Usage;
+            match error.kind() {
+                handfast::ErrorKind::Invalid => failure.exit = crate::exit::Exit::Usage,
+                handfast::ErrorKind::NotFound => {
+                    let hint = "a base is a directory that exists: DIR[:/MOUNT][:MODE]";
+                    failure.hints.push(hint.to_owned());
+                }
+                _ => {}
             }
             failure
         })?;

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 pub(crate) struct StateArgs {
     /// Keep sessions in this directory [default: $XDG_STATE_HOME/handfast]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", display_order = 800)]
     pub(super) state: Option<OsString>,
 }
 
@@ -56,6 +56,14 @@ impl StateArgs {
     ) -> Result<Session, Box<Failure>> {
         self.catalogue(verb)?
             .open_with(name, options)
-            .map_err(|error| told::failed(verb, "open the session", name, &error))
+            .map_err(|error| {
+                let mut failure = told::failed("show", "open the session", name, &error);
+                failure.verb = verb;
+                if error.kind() == handfast::ErrorKind::NotFound {
+                    let hint = "`handfast session list` shows which there are";
+                    failure.hints.push(hint.to_owned());
+                }
+                failure
+            })
     }
 }

@@ -1,5 +1,7 @@
 //! `session show NAME`: what a session consists of.
 
+use std::os::unix::ffi::OsStrExt;
+
 use clap::Args;
 use handfast_session::{Mode, VirtualPath};
 
@@ -21,8 +23,18 @@ impl ShowArgs {
     pub(super) fn run(&self, state: &StateArgs) -> Answered {
         let session = state.open("show", &self.name)?;
         let failed = |error| told::failed("show", "look at the session", &self.name, &error);
-        let mut mounts = session.mount_points();
-        mounts.sort_by(|one, other| one.0.cmp(&other.0));
+        let spec = state.catalogue("show")?.spec(&self.name).map_err(failed)?;
+        let base = |at: &VirtualPath| {
+            let mut mounts = spec.mounts().iter();
+            let found = mounts.find(|mount| mount.at() == at);
+            found.map(|mount| mount.host().as_os_str().as_bytes().to_vec())
+        };
+        let mut mounts: Vec<_> = session
+            .mount_points()
+            .into_iter()
+            .map(|(at, mode)| (base(&at).unwrap_or_default(), at, mode))
+            .collect();
+        mounts.sort_by(|one, other| one.1.cmp(&other.1));
         Ok(Box::new(Shown {
             name: self.name.clone(),
             mounts,
@@ -34,15 +46,17 @@ impl ShowArgs {
 
 struct Shown {
     name: String,
-    mounts: Vec<(VirtualPath, Mode)>,
+    /// The directory, where it is mounted, and how.
+    mounts: Vec<(Vec<u8>, VirtualPath, Mode)>,
     changes: usize,
     snapshots: Vec<String>,
 }
 
 impl Answer for Shown {
     fn fields(&self) -> Object {
-        let mounts = self.mounts.iter().map(|(at, mode)| {
+        let mounts = self.mounts.iter().map(|(base, at, mode)| {
             Object::new()
+                .with_bytes("base", base)
                 .with_bytes("path", &told::bytes(at))
                 .with("mode", mode.name())
         });
@@ -56,8 +70,9 @@ impl Answer for Shown {
 
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
         out.line(&format!("session    {}", self.name));
-        for (at, mode) in &self.mounts {
-            out.line(&format!("mount      {at}  ({mode})"));
+        for (base, at, mode) in &self.mounts {
+            let base = handfast::escape(base);
+            out.line(&format!("mount      {at}  ({mode})  {base}"));
         }
         out.line(&format!("changes    {}", self.changes));
         for label in &self.snapshots {

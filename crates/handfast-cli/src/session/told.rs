@@ -1,8 +1,9 @@
 //! Failures of sessions, as the command tells them.
 
 use handfast::{Effect, ErrorKind, escape};
-use handfast_session::{Error, Reason};
+use handfast_session::Error;
 
+use super::hints::hint;
 use crate::exit::Exit;
 use crate::failure::{Failure, exit_of};
 
@@ -24,20 +25,7 @@ pub(super) fn failed(verb: &'static str, deed: &str, what: &str, error: &Error) 
         exit: exit_of(error.kind()),
         hints: Vec::new(),
     };
-    Box::new(failure.with_hints(hint(error).map(str::to_owned)))
-}
-
-fn hint(error: &Error) -> Option<&'static str> {
-    match (error.reason(), error.kind()) {
-        (Some(Reason::Protected), _) => Some("`handfast session explain` says which rule decides"),
-        (Some(Reason::ReadOnlyMount), _) => {
-            Some("make the session with `:overlay` or `:read-write`")
-        }
-        (Some(Reason::NotMounted), _) => Some("`handfast session show` lists what is mounted"),
-        (Some(Reason::Quota), _) => Some("`handfast session usage` shows what is used"),
-        (None, ErrorKind::Busy | ErrorKind::Raced) => Some("try again"),
-        _ => None,
-    }
+    Box::new(failure.with_hints(hint(verb, what, error)))
 }
 
 /// What was typed makes no sense.

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::fs::answer::{Answer, Answered};
 use crate::json::Object;
 use crate::output::{self, Output};
+use crate::width::{aligned, size};
 
 /// Show what the session uses and may use
 #[derive(Debug, Args)]
@@ -60,37 +61,38 @@ impl Answer for Usage {
     }
 
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
-        let row = |cells: [&str; 6]| {
-            let [at, mode, bytes, of_bytes, inodes, of_inodes] = cells;
-            format!("{at:<20} {mode:<10} {bytes:>12} {of_bytes:>12} {inodes:>8} {of_inodes:>8}")
-        };
         let limit = |limit: Option<u64>| limit.map_or("-".to_owned(), |limit| limit.to_string());
-        out.line(&row(["mount", "mode", "bytes", "limit", "inodes", "limit"]));
+        let most = |limit: Option<u64>| limit.map_or("-".to_owned(), size);
+        let head = ["mount", "mode", "used", "limit", "files", "limit"];
+        let mut rows = vec![head.map(str::to_owned)];
         for mount in &self.mounts {
-            let counted = |used: u64| match mount.counted {
-                true => used.to_string(),
+            let counted = |used: String| match mount.counted {
+                true => used,
                 false => "-".to_owned(),
             };
-            out.line(&row([
-                &mount.at.to_string(),
-                mount.mode.name(),
-                &counted(mount.used.bytes),
-                &limit(mount.quota.bytes),
-                &counted(mount.used.inodes),
-                &limit(mount.quota.inodes),
-            ]));
+            rows.push([
+                mount.at.to_string(),
+                mount.mode.name().to_owned(),
+                counted(size(mount.used.bytes)),
+                most(mount.quota.bytes),
+                counted(mount.used.inodes.to_string()),
+                limit(mount.quota.inodes),
+            ]);
         }
         if !self.quota.is_unlimited() {
             let bytes: u64 = self.mounts.iter().map(|mount| mount.used.bytes).sum();
             let inodes: u64 = self.mounts.iter().map(|mount| mount.used.inodes).sum();
-            out.line(&row([
-                "in all",
-                "",
-                &bytes.to_string(),
-                &limit(self.quota.bytes),
-                &inodes.to_string(),
-                &limit(self.quota.inodes),
-            ]));
+            rows.push([
+                "in all".to_owned(),
+                String::new(),
+                size(bytes),
+                most(self.quota.bytes),
+                inodes.to_string(),
+                limit(self.quota.inodes),
+            ]);
+        }
+        for line in aligned(&rows) {
+            out.line(&line);
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use snapshot::Snapshot;
 /// What belongs to other users is shown to the broker's own user and to root. On a terminal the
 /// picture is drawn anew until it is interrupted; elsewhere it is printed once.
 #[derive(Debug, Args)]
-#[command(after_help = crate::exit::HELP)]
+#[command(after_help = crate::exit::help!("  handfast top\n  handfast top --once --json"))]
 pub(crate) struct TopArgs {
     /// Talk to this broker [default: $HANDFAST_SOCKET, or below the user's runtime directory]
     #[arg(long, value_name = "PATH")]

@@ -8,6 +8,7 @@ use handfast_broker::{Denial, LeaseInfo};
 use super::snapshot::{Counts, Snapshot};
 use crate::json::{Json, Object};
 use crate::lease::told;
+use crate::width::{aligned, duration};
 
 /// How much fits.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +84,15 @@ pub(super) fn lines(now: &Snapshot, before: Option<&Snapshot>, size: Size) -> Ve
             .take(room)
             .map(|(lease, rate)| row(lease, *rate)),
     );
-    lines.extend(aligned(&table));
+    let mut drawn = aligned(&table);
+    if drawn.iter().any(|line| line.chars().count() > size.columns) {
+        // `lease list` has the whole handle; here what it covers matters more.
+        for row in &mut table {
+            row[0] = shortened(&row[0]);
+        }
+        drawn = aligned(&table);
+    }
+    lines.extend(drawn);
     if busy.len() > room {
         lines.push(format!("… and {} more", busy.len() - room));
     }
@@ -142,7 +151,7 @@ fn row(lease: &LeaseInfo, rate: Option<f64>) -> [String; 8] {
     [
         safe(&lease.handle),
         told::bound(lease),
-        format!("{} s", lease.ttl),
+        duration(lease.ttl),
         lease.opens().to_string(),
         rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}")),
         lease.outstanding().to_string(),
@@ -151,23 +160,14 @@ fn row(lease: &LeaseInfo, rate: Option<f64>) -> [String; 8] {
     ]
 }
 
-/// Columns as wide as their widest cell; the last is not filled up.
-fn aligned(table: &[[String; 8]]) -> Vec<String> {
-    let width = |column: usize| {
-        let cells = table.iter().map(|row| row[column].chars().count());
-        cells.max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..8).map(width).collect();
-    table
-        .iter()
-        .map(|row| {
-            let mut line = String::new();
-            for (cell, width) in row.iter().zip(&widths) {
-                line.push_str(&format!("{cell:<width$}  "));
-            }
-            line.trim_end().to_owned()
-        })
-        .collect()
+/// The first of the digits that end a handle.
+fn shortened(handle: &str) -> String {
+    match handle.rsplit_once('~') {
+        Some((start, digits)) if digits.len() > 8 && digits.is_ascii() => {
+            format!("{start}~{}…", &digits[..8])
+        }
+        _ => handle.to_owned(),
+    }
 }
 
 fn denial(denial: &Denial) -> String {
@@ -313,6 +313,7 @@ mod tests {
             columns: 40,
             rows: 20,
         };
+        assert_eq!(shortened("u1/t/~0123456789abcdef"), "u1/t/~01234567…");
         let drawn = lines(&now, None, size);
         assert!(drawn.len() < 20, "{}", drawn.len());
         assert!(drawn.iter().all(|line| line.chars().count() <= 40));

@@ -56,8 +56,8 @@ pub(super) fn show(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surpris
     teller.gap();
     teller.say(
         "Handfast opens the directory once, asks its questions of what it opened, and writes \
-         through the same descriptor. There is no second moment. `handfast siege` does this with \
-         every verb and eleven attacks.",
+         through the same descriptor. There is no second moment. `handfast siege` does this to \
+         every verb, and in other ways.",
     );
     Ok(())
 }

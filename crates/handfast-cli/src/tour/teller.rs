@@ -60,7 +60,9 @@ impl<'out> Teller<'out> {
 
     /// Something that was counted.
     pub(super) fn figure(&mut self, who: &str, what: &str) {
-        self.print(&format!("  {who:<22} {what}"));
+        if !self.out.is_json() {
+            self.out.folded(&format!("  {who:<22} {what}"), 25);
+        }
         self.out.flush();
     }
 
@@ -96,7 +98,9 @@ impl<'out> Teller<'out> {
     /// Shows what a command printed.
     pub(super) fn show(&mut self, said: &Said) {
         for line in said.stdout.lines().chain(said.stderr.lines()) {
-            self.print(&format!("  {line}"));
+            if !self.out.is_json() {
+                self.out.folded(&format!("  {line}"), 6);
+            }
         }
         self.out.flush();
     }

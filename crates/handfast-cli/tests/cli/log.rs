@@ -98,6 +98,42 @@ fn every_verb_of_fs_is_in_the_log_and_the_log_is_good() {
 }
 
 #[test]
+fn what_was_forbidden_and_what_failed_are_told_apart() {
+    let (scratch, _) = made("ordered");
+    scratch.link("/etc", "etc");
+    scratch
+        .logged(&[], &["read", "etc/passwd"], b"")
+        .refused("Link");
+    scratch
+        .logged(&[], &["read", "gone"], b"")
+        .refused("NotFound");
+    let paths = |more: &[&str]| -> Vec<String> {
+        let found = events(&scratch.log("grep", more));
+        let path = |event: &Value| event["event"]["req"]["path"].as_str().unwrap().to_owned();
+        found.iter().map(path).collect()
+    };
+    assert_eq!(paths(&["--denied"]), ["etc/passwd"]);
+    assert_eq!(paths(&["--failed"]), ["gone"]);
+    assert_eq!(paths(&["--denied", "--failed"]), ["etc/passwd", "gone"]);
+    let shown = scratch.log_words("show", &[]);
+    let line = |word: &str| {
+        let text = shown.text();
+        let found = text.lines().find(|line| line.contains(word));
+        found.unwrap_or_else(|| panic!("{word}: {text}")).to_owned()
+    };
+    assert!(line("etc/passwd").contains("  DENIED   "));
+    assert!(line("gone").contains("  failed   "));
+    let counts = scratch.log("stat", &[]).ok();
+    let decisions = counts["decisions"].as_array().unwrap();
+    assert!(
+        decisions.iter().all(|row| row["count"] == 1),
+        "{decisions:?}"
+    );
+    // A time that is none is not compared as if it were one.
+    assert_eq!(scratch.log_words("grep", &["--since", "yesterday"]).code, 2);
+}
+
+#[test]
 fn without_its_log_a_command_does_nothing() {
     let scratch = Scratch::new();
     let file = scratch.file("a", "one");
@@ -192,7 +228,8 @@ fn filters_find_what_they_name_and_one_object_under_all_its_names() {
     let count = |args: &[&str]| events(&scratch.log("grep", args)).len();
     assert_eq!(count(&["--agent", "two"]), 2);
     assert_eq!(count(&["--path", "other"]), 3);
-    assert_eq!(count(&["--denied"]), 1);
+    assert_eq!(count(&["--denied"]), 0);
+    assert_eq!(count(&["--failed"]), 1);
     assert_eq!(count(&["--verb", "rename"]), 2);
     assert_eq!(count(&["--since", "2020"]), 11);
     let read = events(&scratch.log("grep", &["--verb", "read", "--path", "other"]));

@@ -14,6 +14,7 @@ mod arrows;
 mod commands;
 mod licences;
 mod links;
+mod named;
 
 use std::path::{Path, PathBuf};
 
