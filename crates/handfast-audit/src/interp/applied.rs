@@ -4,7 +4,7 @@ use crate::interp::Interp;
 use crate::interp::call::Args;
 use crate::ir::{Span, Sym};
 use crate::state::State;
-use crate::term::{PartKind, Term, Vid};
+use crate::term::{CollKind, PartKind, Term, Vid};
 
 impl Interp<'_> {
     /// Calls a value with arguments, if it is known what it stands for.
@@ -228,8 +228,37 @@ impl Interp<'_> {
         })
     }
 
+    fn is_characters(&self, coll: Vid) -> bool {
+        matches!(
+            self.terms.get(coll),
+            Term::Coll {
+                kind: CollKind::Chars,
+                ..
+            }
+        )
+    }
+
+    /// `append(list, more…)`: a new list.
+    pub(super) fn appended(&mut self, args: &Args, at: Span, state: &mut State) -> Vid {
+        let mut parts = Vec::new();
+        for (index, (_, vid)) in args.list.iter().enumerate() {
+            match self.terms.get(*vid).clone() {
+                Term::List(inner) => parts.extend(inner),
+                Term::Coll { .. } => parts.push(self.terms.make(Term::Elem(*vid))),
+                Term::Mapped { element, .. } => parts.push(element),
+                _ if index == 0 => {}
+                _ => {
+                    let real = self.deref(*vid, state);
+                    parts.push(self.keep(real, at, state));
+                }
+            }
+        }
+        parts.truncate(16);
+        self.terms.make(Term::List(parts))
+    }
+
     /// `[a, b].join("/")`, `"/".join([a, b])`.
-    pub(super) fn list_join(&mut self, subject: Vid, args: &Args, state: &State) -> Vid {
+    pub(super) fn list_join(&mut self, subject: Vid, args: &Args, state: &mut State) -> Vid {
         let other = args.all().into_iter().find(|vid| *vid != subject);
         let is_list = |vid: Vid| match self.terms.get(vid) {
             Term::List(_) | Term::Mapped { .. } | Term::Coll { .. } => true,
@@ -246,6 +275,20 @@ impl Interp<'_> {
             Term::List(parts) => parts,
             // Taken apart and put together again.
             Term::Coll { of, .. } => return of,
+            // Character by character: what is left of the alphabet.
+            Term::Mapped { element, coll } if self.is_characters(coll) => {
+                let facts = self.facts_of(element, state);
+                let made = self.terms.make(Term::Part {
+                    kind: PartKind::Replace,
+                    of: coll,
+                    at: Span::default(),
+                });
+                if facts.chars != crate::facts::ANY {
+                    let at = facts.at(crate::facts::AT_CHARS).unwrap_or_default();
+                    state.edit(made).narrow_chars(facts.chars, at);
+                }
+                return made;
+            }
             _ => vec![list],
         };
         if sep.is_some_and(|sep| self.is_separator(sep)) {

@@ -66,6 +66,14 @@ impl Interp<'_> {
                     Pred::Contains(subject, other)
                 }
             }
+            ("other_than", Some(other)) => match self.terms.string(other).map(str::to_owned) {
+                Some(letters) => {
+                    let allowed = crate::facts::stands_for(&letters);
+                    let class = self.terms.make(Term::Pred(Pred::Class(subject, allowed)));
+                    Pred::Not(class)
+                }
+                None => Pred::Unknown(self.terms.fresh()),
+            },
             ("contains_any", Some(other)) => match self.terms.string(other).map(str::to_owned) {
                 Some(letters) => {
                     let items: Vec<Vid> = letters
@@ -232,6 +240,11 @@ impl Interp<'_> {
             "within" => {
                 if let Some(root) = other {
                     // Rust's strip_prefix gives a Result: it is asked later.
+                    if self.lang() == Lang::Rust
+                        && self.terms.string(root).is_some_and(|text| text.len() <= 2)
+                    {
+                        return self.part("strip", subject, at, state);
+                    }
                     if self.lang() == Lang::Rust {
                         return self.terms.make(Term::Pred(Pred::Within(subject, root)));
                     }

@@ -128,8 +128,12 @@ impl Interp<'_> {
                     && self
                         .terms
                         .ty(vid)
-                        .is_none_or(|ty| matches!(ty, "str" | "string" | "String"));
-                let kind = if is_text {
+                        .is_none_or(|ty| ty == "str" || ty == "text" || ty.ends_with("tring"));
+                let is_path = self.lang() == Lang::Cpp
+                    && self.terms.ty(vid).is_some_and(|ty| ty.ends_with("path"));
+                let kind = if is_path {
+                    CollKind::Components
+                } else if is_text {
                     CollKind::Chars
                 } else {
                     CollKind::Other

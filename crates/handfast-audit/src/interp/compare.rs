@@ -108,6 +108,13 @@ impl Interp<'_> {
     }
 
     pub(super) fn not_equal_text(&mut self, a: Vid, b: Vid, state: &mut State, at: Span) {
+        if self.lang() == crate::lang::Lang::Rust
+            && matches!(self.terms.get(a), Term::Elem(_))
+            && self.name_of(b).is_some_and(|name| name == "ParentDir")
+        {
+            state.add(a, bit::NOT_DOTDOT, at);
+            return;
+        }
         if self.terms.string(b).is_some() {
             let member = self.terms.make(Term::List(vec![b]));
             let pred = self.terms.make(Term::Pred(Pred::Member(a, member)));
@@ -293,6 +300,10 @@ impl Interp<'_> {
                     Term::Num(n) => self.filter_number(one, Op::Eq, n, truth, state),
                     _ => return false,
                 }
+                true
+            }
+            Term::Pred(_) if self.name_of(two).is_some_and(|n| n == "npos") => {
+                self.assume(one, !truth, state, at);
                 true
             }
             Term::Pred(_) => match self.terms.get(two).clone() {

@@ -100,6 +100,10 @@ impl Interp<'_> {
                     self.assume(vid, true, &mut inner, filter.span);
                 }
                 let element = self.eval(element, &mut inner);
+                let element = self.keep(element, at, &mut inner);
+                if let Some(facts) = inner.own(element).cloned() {
+                    *state.edit(element) = facts;
+                }
                 self.terms.make(Term::Mapped { element, coll })
             }
             ExprKind::Lambda(index) => self.closure(*index, state),

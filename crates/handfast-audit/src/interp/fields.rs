@@ -136,6 +136,9 @@ impl Interp<'_> {
         if let Some(vid) = state.get_field(base, name) {
             return vid;
         }
+        if let Some(vid) = self.property(base, name, at, state) {
+            return vid;
+        }
         if let Some(ty) = self.terms.ty(base).map(str::to_owned) {
             let qualified = format!("{ty}.{name}");
             if let Some(row) = self.family().field(&qualified) {
@@ -214,6 +217,28 @@ impl Interp<'_> {
             self.type_field(vid, &class, name);
         }
         vid
+    }
+
+    /// Python: a method that is read like a field.
+    fn property(&mut self, base: Vid, name: &str, at: Span, state: &mut State) -> Option<Vid> {
+        let Term::Object {
+            class: Some(class), ..
+        } = self.terms.get(base)
+        else {
+            return None;
+        };
+        if self.lang() != Lang::Python {
+            return None;
+        }
+        let id = self.program.method(self.here().0, class, name)?;
+        let is_property = self.program.function(id).decorators.iter().any(|decorator| {
+            let last = decorator.dotted().unwrap_or_default();
+            last.ends_with("property")
+        });
+        is_property.then(|| {
+            let args = crate::interp::call::Args::default();
+            self.invoke(id, Some(base), &args, None, at, state)
+        })
     }
 
     /// Gives a field the type that its class declares for it.

@@ -205,6 +205,20 @@ impl Interp<'_> {
         let Term::Closure { of, env } = *self.terms.get(closure) else {
             return receiver;
         };
+        let is_one = self.lang() == crate::lang::Lang::Rust
+            && !matches!(
+                self.terms.get(receiver),
+                Term::Coll { .. } | Term::Mapped { .. } | Term::List(_)
+            );
+        if is_one {
+            let real = self.deref(receiver, state);
+            let given = Args {
+                receiver: None,
+                list: vec![(None, real)],
+                places: vec![None],
+            };
+            return self.invoke(of, None, &given, Some(env), at, state);
+        }
         let coll = self.as_collection(receiver);
         let elem = self.terms.make(Term::Elem(coll));
         let inner = Args {

@@ -2,7 +2,7 @@
 
 use crate::facts::{FOREIGN, bit, chars};
 use crate::interp::{Interp, Loop};
-use crate::ir::{Expr, ExprKind, Span, Stmt};
+use crate::ir::{Expr, ExprKind, Op, Span, Stmt};
 use crate::state::State;
 use crate::term::{CollKind, Term, Vid};
 
@@ -86,11 +86,25 @@ impl Interp<'_> {
     }
 
     /// `*p` as a condition, where `p` runs over a string.
-    pub(super) fn walked_over(&self, vid: Vid) -> Option<Vid> {
+    pub(super) fn walked_over(&mut self, vid: Vid) -> Option<Vid> {
         match self.terms.get(vid) {
             Term::Elem(coll) => Some(*coll),
+            // `i < strlen(name)`
+            Term::Pred(crate::term::Pred::Compare(Op::Lt | Op::Ne, _, length))
+                if matches!(self.terms.get(*length), Term::Length(..)) =>
+            {
+                let Term::Length(of, _) = *self.terms.get(*length) else {
+                    return None;
+                };
+                Some(self.terms.make(Term::Coll {
+                    kind: CollKind::Chars,
+                    of,
+                    seps: 0,
+                }))
+            }
             Term::Pred(crate::term::Pred::Compare(_, a, b)) => {
-                self.walked_over(*a).or_else(|| self.walked_over(*b))
+                let (a, b) = (*a, *b);
+                self.walked_over(a).or_else(|| self.walked_over(b))
             }
             _ => None,
         }

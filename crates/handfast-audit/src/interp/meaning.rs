@@ -121,6 +121,15 @@ impl Interp<'_> {
                     }
                 }
                 let joined = self.join_paths(parts, entry.what == "discards", state);
+                if self.lang_joins_clean() && self.is_rooted(joined) {
+                    let clean = self.terms.make(Term::Norm {
+                        canonical: false,
+                        of: joined,
+                        at: Span::default(),
+                    });
+                    state.add(clean, bit::ROOTED, at);
+                    return clean;
+                }
                 if entry.what == "resolve" {
                     return self.terms.make(Term::Norm {
                         canonical: false,
@@ -363,6 +372,47 @@ impl Interp<'_> {
                 }
                 match entry.what.as_str() {
                     "map" => return self.map_value(args, at, state),
+                    "appended" => return self.appended(args, at, state),
+                    // `text.push_str(more)` changes its receiver.
+                    "grow" => {
+                        let Some(old) = args.receiver else {
+                            return vid;
+                        };
+                        let mut parts = vec![old];
+                        parts.extend(args.list.iter().map(|(_, vid)| *vid));
+                        let new = self.concat(parts, state);
+                        self.replace_everywhere(old, new, state);
+                        return new;
+                    }
+                    "grown" => {
+                        if matches!(self.terms.get(vid), Term::List(_) | Term::Mapped { .. }) {
+                            return self.appended(
+                                &Args {
+                                    receiver: None,
+                                    list: args.all().into_iter().map(|vid| (None, vid)).collect(),
+                                    places: Vec::new(),
+                                },
+                                at,
+                                state,
+                            );
+                        }
+                        return self.concat(args.all(), state);
+                    }
+                    "list" => {
+                        let mut parts = Vec::new();
+                        for (_, vid) in &args.list {
+                            match self.terms.get(*vid) {
+                                Term::List(inner) => parts.extend(inner.iter().copied()),
+                                _ => parts.push(*vid),
+                            }
+                        }
+                        return self.terms.make(Term::List(parts));
+                    }
+                    "sibling" => {
+                        let parent = self.part("parent", vid, at, state);
+                        let name = args.at(0).unwrap_or(vid);
+                        return self.join_paths(vec![parent, name], false, state);
+                    }
                     "then_some" => {
                         let value = args.at(0).unwrap_or(vid);
                         let value = match self.terms.get(value) {
