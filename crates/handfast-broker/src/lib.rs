@@ -48,6 +48,7 @@ mod refusals;
 mod restore;
 mod rulebook;
 mod server;
+mod site;
 #[cfg_attr(not(feature = "spiffe"), path = "spiffe_off.rs")]
 mod spiffe;
 mod start;
