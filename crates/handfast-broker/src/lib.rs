@@ -40,6 +40,7 @@ mod limits;
 mod log;
 #[doc(hidden)]
 pub mod measure;
+mod narrowing;
 mod ops;
 mod path;
 mod reaper;
@@ -47,6 +48,7 @@ mod refusals;
 mod restore;
 mod rulebook;
 mod server;
+mod site;
 #[cfg_attr(not(feature = "spiffe"), path = "spiffe_off.rs")]
 mod spiffe;
 mod start;
@@ -64,6 +66,7 @@ pub use fault::{Code, Fault};
 pub use identity::{ExeReader, ProcessRef, serve_witness, witness_socket_from_stdin};
 pub use lease::{Bound, Ended, LeaseHandle, LeaseId, LeaseRecord, VerbSet};
 pub use limits::Limits;
+pub use narrowing::Narrowing;
 pub use rulebook::Rulebook;
 pub use server::{
     INTERFACE, MetricsListener, Running, bind_socket, default_socket, listener_from_environment,
@@ -72,7 +75,7 @@ pub use server::{
 pub use spiffe::TrustBundle;
 pub use start::{Fence, ServeOptions, StartError};
 pub use store::{LeaseStore, MemoryStore, Revision, SqliteStore, StoreError};
-pub use token::{Narrowing, narrow_token};
+pub use token::narrow_token;
 pub use wire::{MAX_DESCRIPTORS, MAX_MESSAGE};
 
 /// Tells whoever runs the broker what clients must not hear.

@@ -9,14 +9,15 @@ use std::sync::Arc;
 
 use handfast::{Backend, Decision, Event, Identity, Phase, RecordError, Recorder, RelPath, Verb};
 use handfast_ledger::event::{
-    DecisionField, Entry, EventKind, Lease as LeaseField, Record, Request, U64, Workload, rfc3339,
+    DecisionField, Entry, EventKind, Lease as LeaseField, MAX_EVENT, Record, Request, U64,
+    Workload, rfc3339,
 };
 use handfast_ledger::{Context, Ledger, LedgerRecorder};
 
 use crate::clock;
 use crate::fault::{Code, Fault};
 use crate::identity::Peer;
-use crate::lease::{Lease, LeaseHandle};
+use crate::lease::{Given, Lease, LeaseHandle};
 
 thread_local! {
     static CURRENT: RefCell<Option<Arc<LedgerRecorder>>> = const { RefCell::new(None) };
@@ -210,13 +211,29 @@ impl Scribe {
         self.append(&record)
     }
 
-    /// Notes what is still out when a lease ends.
+    /// Notes what is still out when a lease ends; in several events, where the paths are too long
+    /// for one.
     pub(crate) fn outstanding(&self, lease: &Lease) -> Result<(), Fault> {
         let out = lease.outstanding.lock();
         let out = out.unwrap_or_else(std::sync::PoisonError::into_inner);
         if out.count() == 0 {
             return Ok(());
         }
+        let (mut part, mut length) = (Vec::new(), 0);
+        for given in out.iter() {
+            // A byte takes six in JSON at most; what stands around it is short.
+            let longest = 6 * given.path.len() + 64;
+            if length + longest > MAX_EVENT * 3 / 4 {
+                self.outstanding_part(lease, out.count(), &std::mem::take(&mut part))?;
+                length = 0;
+            }
+            length += longest;
+            part.push(given);
+        }
+        self.outstanding_part(lease, out.count(), &part)
+    }
+
+    fn outstanding_part(&self, lease: &Lease, count: u64, part: &[&Given]) -> Result<(), Fault> {
         let mut record = Record::about_log(EventKind::FdOutstanding);
         record.lease = Some(LeaseField {
             id: lease.record.handle.as_str().into(),
@@ -228,10 +245,10 @@ impl Scribe {
         });
         record.decision = Some(DecisionField {
             allow: true,
-            why: Some(format!("{} descriptors may still be open", out.count()).into()),
+            why: Some(format!("{count} descriptors may still be open").into()),
             ..DecisionField::default()
         });
-        record.entries = out
+        record.entries = part
             .iter()
             .map(|given| {
                 let request = Request::of(&given.path);

@@ -4,8 +4,7 @@
 //! safety: an expired lease is refused by the clock whether or not it was cleared away, and a
 //! process that is gone presents nothing. It makes ends prompt, and tells the log.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,10 +31,46 @@ pub(crate) struct Reaper {
 struct Inner {
     /// By inode: the process, and what ends with it.
     holders: HashMap<u64, (Arc<Process>, HashSet<LeaseHandle>)>,
-    ends: BinaryHeap<Reverse<(u64, LeaseHandle)>>,
-    /// Ended, and still in the heap.
-    forgotten: HashSet<LeaseHandle>,
+    /// When each lease is looked at, the next first; one place for each, however often it is
+    /// renewed.
+    ends: BTreeSet<(u64, LeaseHandle)>,
+    /// Where each stands there.
+    places: HashMap<LeaseHandle, u64>,
     stop: bool,
+}
+
+impl Inner {
+    /// Whether it is the next to come. Who is waited for already and ends later is looked at when
+    /// that was due, and waited for again.
+    fn expect(&mut self, handle: &LeaseHandle, expires_ns: u64) -> bool {
+        let place = self.places.get(handle).copied();
+        if place.is_some_and(|place| place <= expires_ns) {
+            return false;
+        }
+        self.forget(handle);
+        self.ends.insert((expires_ns, handle.clone()));
+        self.places.insert(handle.clone(), expires_ns);
+        self.ends.first().is_some_and(|(_, first)| first == handle)
+    }
+
+    fn forget(&mut self, handle: &LeaseHandle) {
+        if let Some(place) = self.places.remove(handle) {
+            self.ends.remove(&(place, handle.clone()));
+        }
+    }
+
+    /// The leases whose moment has come; they are not waited for any more.
+    fn take_due(&mut self, now_ns: u64) -> Vec<LeaseHandle> {
+        let mut due = Vec::new();
+        while let Some((at, _)) = self.ends.first()
+            && *at <= now_ns
+            && let Some((_, handle)) = self.ends.pop_first()
+        {
+            self.places.remove(&handle);
+            due.push(handle);
+        }
+        due
+    }
 }
 
 /// What is due.
@@ -117,12 +152,7 @@ impl Reaper {
     }
 
     fn push(&self, inner: &mut Inner, handle: &LeaseHandle, expires_ns: u64) {
-        let first = inner
-            .ends
-            .peek()
-            .is_none_or(|Reverse((at, _))| expires_ns < *at);
-        inner.ends.push(Reverse((expires_ns, handle.clone())));
-        if first {
+        if inner.expect(handle, expires_ns) {
             self.ring();
         }
     }
@@ -141,19 +171,12 @@ impl Reaper {
                 let _gone = epoll::delete(&self.epoll, &process);
             }
         }
-        // Its place in the heap goes when its time comes, or when half of the heap is like it.
-        inner.forgotten.insert(handle.clone());
-        if inner.forgotten.len() > 1024 && inner.forgotten.len() > inner.ends.len() / 2 {
-            let forgotten = std::mem::take(&mut inner.forgotten);
-            inner
-                .ends
-                .retain(|Reverse((_, other))| !forgotten.contains(other));
-        }
+        inner.forget(handle);
     }
 
     /// Waits until something is due, but not longer than asked.
     pub(crate) fn wait(&self, at_most: Option<Duration>) -> io::Result<Due> {
-        let next = self.hold().ends.peek().map(|Reverse((at, _))| *at);
+        let next = self.hold().ends.first().map(|(at, _)| *at);
         let next = next.map(|at| Duration::from_nanos(at.saturating_sub(clock::now_ns())));
         let timeout = next.into_iter().chain(at_most).min().map(|left| Timespec {
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
@@ -183,21 +206,41 @@ impl Reaper {
                 due.orphaned.extend(leases);
             }
         }
-        let now = clock::now_ns();
-        while let Some(Reverse((at, _))) = inner.ends.peek()
-            && *at <= now
-        {
-            if let Some(Reverse((_, handle))) = inner.ends.pop()
-                && !inner.forgotten.remove(&handle)
-            {
-                due.expired.push(handle);
-            }
-        }
+        due.expired = inner.take_due(clock::now_ns());
         Ok(due)
     }
 
     pub(crate) fn stop(&self) {
         self.hold().stop = true;
         self.ring();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lease::LeaseId;
+
+    #[test]
+    fn a_lease_has_one_place_however_often_it_is_renewed() {
+        let handle = |task: &str| LeaseId::new(7, task).unwrap().handle();
+        let (one, other) = (handle("one"), handle("other"));
+        let mut inner = Inner::default();
+        assert!(inner.expect(&one, 50));
+        assert!(!inner.expect(&other, 60));
+        for round in 0..1000 {
+            // Longer, and shorter again.
+            assert!(!inner.expect(&one, 100 + round));
+            inner.expect(&other, 59 - round % 2);
+        }
+        assert_eq!((inner.ends.len(), inner.places.len()), (2, 2));
+        assert!(inner.expect(&other, 40), "it is the next now");
+        assert!(inner.take_due(39).is_empty());
+        assert_eq!(inner.take_due(50), [other.clone(), one.clone()]);
+        assert!(inner.ends.is_empty() && inner.places.is_empty());
+        inner.expect(&one, 70);
+        inner.forget(&one);
+        inner.forget(&other);
+        assert!(inner.take_due(u64::MAX).is_empty() && inner.places.is_empty());
     }
 }

@@ -6,18 +6,14 @@
 //!    accepted.
 
 use std::fmt;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use handfast::harden::Hardening;
-use handfast::{Identity, RelPath, Root};
-use handfast_ledger::{CreateOptions, Ledger, Level, OpenOptions as LogOptions};
-use handfast_session::policy::LogLevel;
+use handfast_ledger::{Ledger, OpenOptions as LogOptions};
 use handfast_session::{Session, SessionOptions};
 
-use crate::boundary::{Boundary, RootDoor};
+use crate::boundary::Boundary;
 use crate::broker::{Broker, Tally};
 use crate::drafts::Drafts;
 use crate::identity::{ExeReader, boot_id};
@@ -27,6 +23,7 @@ use crate::log::{Scribe, Switch};
 use crate::reaper::Reaper;
 use crate::rulebook::Rulebook;
 use crate::server::{MetricsListener, Probe, Running};
+use crate::site::Site;
 use crate::spiffe::TrustBundle;
 use crate::store::{LeaseStore, SqliteStore};
 
@@ -170,57 +167,15 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     let log_dir = options.log_dir();
     let rulebook = options.rulebook;
     rulebook.check_spiffe(options.bundle.as_ref())?;
-    let state = open_or_create(&options.state)?;
     let boot_id = boot_id().map_err(|error| StartError::failed("the boot id", error))?;
-    let mut hardening = Hardening::new().root(&state);
-    // The ledger asks which start of the machine this is.
-    let random = Root::open_ambient("/proc/sys/kernel/random").map_err(StartError::config)?;
-    hardening = hardening.read_only(&random);
-    let mut doors = Vec::new();
-    let mut above = Vec::new();
-    let mut first = None;
-    for root in &rulebook.roots {
-        let opened = Root::open_ambient(root.spec.host_dir()).map_err(|error| {
-            StartError::Config(format!("the directory for root `{}`: {error}", root.name))
-        })?;
-        let status = opened
-            .metadata(&RelPath::root())
-            .map_err(StartError::config)?;
-        doors.push(RootDoor::of(&root.name, &status));
-        above
-            .push(directories_above(&opened).map_err(|error| StartError::failed("a root", error))?);
-        first.get_or_insert((opened.identity(), opened.enforcement().backend));
-        hardening = hardening.root(&opened);
-    }
-    let (root_identity, backend) =
-        first.ok_or_else(|| StartError::Config("nothing is served".to_owned()))?;
-    make_log(&log_dir, rulebook.log_level)?;
-    let keys_dir = keys_of(&log_dir);
-    let mut private = vec![state.clone()];
-    for dir in [&log_dir, &keys_dir] {
-        let dir = Root::open_ambient(dir).map_err(StartError::config)?;
-        hardening = hardening.root(&dir);
-        private.push(dir);
-    }
-
-    // The socket's directory is ours too, unless roots lie in it.
-    let socket_dir = listener.local_addr().ok();
-    let socket_dir =
-        socket_dir.and_then(|address| Some(address.as_pathname()?.parent()?.to_owned()));
-    if let Some(dir) = socket_dir.and_then(|dir| Root::open_ambient(dir).ok()) {
-        let own = dir.identity();
-        let same = |id: &Identity| (id.device, id.inode) == (own.device, own.inode);
-        if !above.iter().flatten().any(same) {
-            private.push(dir);
-        }
-    }
-
+    let mut site = Site::open(&rulebook, &options.state, &log_dir)?;
+    site.keep_socket_private(&listener);
     if options.fence == Fence::Process {
         raise_descriptor_limit();
     }
     let wall = match options.fence {
-        Fence::Process => hardening.harden_process(),
-        Fence::Thread => hardening.harden_thread(),
+        Fence::Process => site.hardening.harden_process(),
+        Fence::Thread => site.hardening.harden_thread(),
     };
     let wall = wall.map_err(|error| StartError::Wall(error.to_string()))?;
 
@@ -234,10 +189,10 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     let _receipt = ledger
         .policy_loaded(None, &rulebook.sha256)
         .map_err(|error| StartError::Log(error.to_string()))?;
-    let tokens = crate::token::TokenKey::open(&state)?;
+    let tokens = crate::token::TokenKey::open(&site.state)?;
     let spec = rulebook.session();
     let open = |options: SessionOptions| {
-        let options = private.iter().fold(options, SessionOptions::private);
+        let options = site.private.iter().fold(options, SessionOptions::private);
         Session::with_options(&spec, options).map_err(StartError::config)
     };
     let session = open(SessionOptions::new().recorder(Arc::new(Switch)))?;
@@ -245,9 +200,10 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     let boundary = Boundary {
         wall,
         own_uid: rustix::process::geteuid().as_raw(),
-        roots: doors,
+        roots: site.doors,
     };
     let reaper = Reaper::new().map_err(|error| StartError::failed("epoll", error))?;
+    let (root_identity, backend) = site.first;
     let broker = Arc::new(Broker {
         scribe: Scribe::new(ledger, rulebook.sha256.clone(), root_identity, backend),
         session,
@@ -268,7 +224,7 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         bundle: options.bundle,
         refusals: crate::refusals::Refusals::default(),
         boundary,
-        above,
+        above: site.above,
         check_sender: options.check_sender,
         rulebook,
     });
@@ -289,73 +245,6 @@ fn raise_descriptor_limit() {
     if let Err(errno) = setrlimit(Resource::Nofile, raised) {
         crate::complain(&format!("the limit of descriptors stays: {errno}"));
     }
-}
-
-/// A directory of ours, closed to others.
-fn open_or_create(dir: &Path) -> Result<Root, StartError> {
-    use std::os::unix::fs::DirBuilderExt;
-    let made = std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir);
-    made.map_err(|error| StartError::failed("the state directory", error))?;
-    let root = Root::open_ambient(dir).map_err(StartError::config)?;
-    let status = root
-        .metadata(&RelPath::root())
-        .map_err(StartError::config)?;
-    if status.uid != rustix::process::geteuid().as_raw() || status.mode & 0o022 != 0 {
-        return Err(StartError::Config(
-            "the state directory belongs to somebody else, or others may write to it".to_owned(),
-        ));
-    }
-    Ok(root)
-}
-
-fn make_log(dir: &Path, level: LogLevel) -> Result<(), StartError> {
-    let level = match level {
-        LogLevel::Ordered => Level::Ordered,
-        LogLevel::Strict => Level::Strict,
-    };
-    match CreateOptions::new()
-        .name("handfast")
-        .level(level)
-        .create(dir)
-    {
-        Ok(_) => Ok(()),
-        // It is there: opening it says whether it is good.
-        Err(_) if Root::open_ambient(dir).is_ok() => Ok(()),
-        Err(error) => Err(StartError::Log(error.to_string())),
-    }
-}
-
-fn keys_of(log: &Path) -> PathBuf {
-    let mut name = log.file_name().unwrap_or_default().to_owned();
-    name.push(".keys");
-    log.with_file_name(name)
-}
-
-/// The directories above a root, up to the top.
-fn directories_above(root: &Root) -> std::io::Result<Vec<Identity>> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let mut found = vec![root.identity()];
-    let mut at: OwnedFd = rustix::fs::openat(root, c".", flags, Mode::empty())?;
-    for _ in 0..256 {
-        at = rustix::fs::openat(&at, c"..", flags, Mode::empty())?;
-        let status = rustix::fs::fstat(&at)?;
-        let identity = Identity {
-            device: status.st_dev,
-            inode: status.st_ino,
-            mount: None,
-            born: None,
-        };
-        let last = found.last();
-        if last.is_some_and(|last| (last.device, last.inode) == (identity.device, identity.inode)) {
-            break;
-        }
-        found.push(identity);
-    }
-    Ok(found)
 }
 
 /// Why a broker did not start.

@@ -18,6 +18,7 @@ use handfast::{RelPath, Root, Verb, WriteOptions};
 use crate::fault::{Code, Fault};
 use crate::identity::Peer;
 use crate::lease::{LeaseHandle, hex};
+use crate::narrowing::Narrowing;
 use crate::start::StartError;
 
 /// How a token begins where a lease is presented.
@@ -168,22 +169,6 @@ impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Token({} {})", self.handle, self.id)
     }
-}
-
-/// What a token shall not be good for any more.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Narrowing {
-    /// Only what lies at or below one of these paths; all if there are none.
-    pub paths: Vec<String>,
-    /// Only reading.
-    pub read_only: bool,
-    /// Only for so many seconds from now, by the wall clock.
-    pub seconds: Option<u64>,
-    /// Only for processes of this user.
-    pub uid: Option<u32>,
-    /// A caveat in the token's own language: `check if operation("open")`.
-    pub check: Option<String>,
 }
 
 /// Narrows a token, without asking anybody.

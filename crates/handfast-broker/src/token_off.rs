@@ -7,6 +7,7 @@ use handfast::{ErrorKind, RelPath, Root, Verb};
 use crate::fault::{Code, Fault};
 use crate::identity::Peer;
 use crate::lease::LeaseHandle;
+use crate::narrowing::Narrowing;
 use crate::start::StartError;
 
 #[derive(Debug)]
@@ -46,22 +47,6 @@ impl Token {
     pub(crate) fn allows(&self, _peer: &Peer, _verb: Verb, _path: &RelPath) -> Result<(), Fault> {
         match self.0 {}
     }
-}
-
-/// What a token shall not be good for any more.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Narrowing {
-    /// Only what lies at or below one of these paths; all if there are none.
-    pub paths: Vec<String>,
-    /// Only reading.
-    pub read_only: bool,
-    /// Only for so many seconds from now, by the wall clock.
-    pub seconds: Option<u64>,
-    /// Only for processes of this user.
-    pub uid: Option<u32>,
-    /// A caveat in the token's own language.
-    pub check: Option<String>,
 }
 
 /// Narrows a token: this build has none.

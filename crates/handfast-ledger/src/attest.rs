@@ -180,4 +180,17 @@ mod tests {
         }
         assert!(attester.attest(b"{}", "you").is_err());
     }
+
+    #[test]
+    fn the_longest_event_comes_back_too() {
+        let (signer, _) = Ed25519Signer::generate("example.org/a").unwrap();
+        let mut event = br#"{"v":1,"type":"open","phase":"single","t_wall":"2026-01-01T00:00:00.000000000Z","t_mono_ns":"1","req":{"path":""#.to_vec();
+        let end = br#""}}"#;
+        event.resize(crate::event::MAX_EVENT - end.len(), b'x');
+        event.extend_from_slice(end);
+        let text = Attester::new(&signer, 0).attest(&event, "you").unwrap();
+        let keys = [signer.public().clone()];
+        let found = Attestation::verify(text.as_bytes(), &keys, "you").unwrap();
+        assert_eq!(found.event, event);
+    }
 }

@@ -1,7 +1,7 @@
 //! The files by which others know a log: its checkpoint and its keys.
 
 use crate::error::{Error, ErrorKind};
-use crate::note::{Checkpoint, SignedNote, VerifierKey};
+use crate::note::{Checkpoint, MOST_BYTES, SignedNote, VerifierKey};
 use crate::store::Store;
 
 pub(crate) const CHECKPOINT: &str = "checkpoint";
@@ -11,7 +11,7 @@ pub(crate) const EPOCHS: &str = "epochs";
 
 /// The checkpoint that was published last, if there is one.
 pub(crate) fn checkpoint(store: &Store) -> Result<Option<(Checkpoint, SignedNote)>, Error> {
-    match store.read(CHECKPOINT)? {
+    match store.read_at_most(CHECKPOINT, MOST_BYTES)? {
         Some(bytes) => Checkpoint::of_note(&bytes).map(Some),
         None => Ok(None),
     }

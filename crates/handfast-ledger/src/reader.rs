@@ -13,7 +13,7 @@ use crate::published;
 use crate::receipt::Proof;
 use crate::segment::{self, Item, Stop};
 use crate::store::Store;
-use crate::tiles::{Bundle, TileReader, WIDTH, bundle_path};
+use crate::tiles::{Bundle, MOST_BUNDLE, TileReader, WIDTH, bundle_path, bundles_present};
 
 /// A log that is read.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl LogReader {
         let path = path.as_ref();
         let store = Store::open(path)?;
         let config = Config::read(&store)?;
-        if config.is_none() && store.read(published::CHECKPOINT)?.is_none() {
+        if config.is_none() && store.open_read(published::CHECKPOINT)?.is_none() {
             return Err(Error::new(
                 ErrorKind::NotALog,
                 "there is no log here: neither log.json nor checkpoint",
@@ -147,21 +147,30 @@ impl LogReader {
             (None, None) => 0,
         };
         let mut next = from;
+        let mut present = None;
         while next < in_bundles {
-            let Some(entries) = self.bundle(next / WIDTH, in_bundles)? else {
+            let index = next / WIDTH;
+            let Some(entries) = self.bundle(index, in_bundles)? else {
                 // Pruned: the next bundle may be there.
-                next = (next / WIDTH + 1) * WIDTH;
+                let present = match &mut present {
+                    Some(present) => present,
+                    none => none.insert(bundles_present(&self.store)?),
+                };
+                let later = present.range(index + 1..).next();
+                let begin = later.and_then(|index| index.checked_mul(WIDTH));
+                next = begin.unwrap_or(in_bundles).min(in_bundles);
                 continue;
             };
-            for entry in entries
-                .iter()
-                .skip(usize::try_from(next % WIDTH).unwrap_or(0))
-            {
-                if next < in_bundles && visit(next, entry)?.is_break() {
+            let end = (index * WIDTH).saturating_add(WIDTH).min(in_bundles);
+            for at in next..end {
+                let entry = entries.get(usize::try_from(at % WIDTH).unwrap_or(0));
+                let entry =
+                    entry.ok_or_else(|| Error::corrupt(at, "a bundle holds too few entries"))?;
+                if visit(at, entry)?.is_break() {
                     return Ok(());
                 }
-                next += 1;
             }
+            next = end;
         }
         let skip = segments.partition_point(|first| *first <= next).max(1) - 1;
         for (at, first) in segments.iter().enumerate().skip(skip) {
@@ -198,9 +207,13 @@ impl LogReader {
     /// The entries of a bundle, as wide as a tree of this size has it.
     pub(crate) fn bundle(&self, index: u64, size: u64) -> Result<Option<Bundle>, Error> {
         let width = (size - index * WIDTH).min(WIDTH);
-        let bytes = match self.store.read(&bundle_path(index, width))? {
+        let read = |width| {
+            let path = bundle_path(index, width);
+            self.store.read_at_most(&path, MOST_BUNDLE)
+        };
+        let bytes = match read(width)? {
             Some(bytes) => Some(bytes),
-            None => self.store.read(&bundle_path(index, WIDTH))?,
+            None => read(WIDTH)?,
         };
         let Some(bytes) = bytes else { return Ok(None) };
         Bundle::parse(bytes)

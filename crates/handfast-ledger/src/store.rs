@@ -13,6 +13,9 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::error::{Error, ErrorKind};
 
+/// Longer than any segment.
+const READ_LIMIT: usize = 4 << 30;
+
 /// A directory of a log, and how its files are reached.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
@@ -21,7 +24,7 @@ pub(crate) struct Store {
 
 impl Store {
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let options = RootOptions::new().mounts(Mounts::Allow).read_limit(4 << 30);
+        let options = RootOptions::new().mounts(Mounts::Allow);
         let root = Root::open_ambient_with(path, options).map_err(|error| match error.kind() {
             PathError::NotFound | PathError::NotADirectory => Error::new(
                 ErrorKind::NotALog,
@@ -38,7 +41,13 @@ impl Store {
 
     /// The content of a file, or nothing if there is none.
     pub(crate) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        match self.root.read(&RelPath::parse(name)?) {
+        self.read_at_most(name, READ_LIMIT)
+    }
+
+    /// As [`Store::read`], of a file that cannot be longer: whoever gave us a copy of a log may
+    /// have made it as long as they please.
+    pub(crate) fn read_at_most(&self, name: &str, most: usize) -> Result<Option<Vec<u8>>, Error> {
+        match self.root.read_to_limit(&RelPath::parse(name)?, most as u64) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error)
                 if matches!(error.kind(), PathError::NotFound | PathError::NotADirectory) =>

@@ -19,6 +19,9 @@ const HEAD: usize = 4 + 16;
 
 /// The largest record; a length beyond it is not one of ours.
 const MAX_RECORD: usize = 64 << 20;
+/// The largest that is added. Written anew it may be a little longer: what it speaks of may have got
+/// another path.
+pub(crate) const MOST: usize = MAX_RECORD - (64 << 10);
 
 /// How often what does not fit is read again without the lock.
 const TRIES: u32 = 3;
@@ -38,7 +41,7 @@ impl Log {
     pub(crate) fn create(root: &Root, name: &str, records: &[Vec<u8>]) -> Result<(), Error> {
         root.write_new_with(
             &RelPath::parse(name)?,
-            bytes_of(records),
+            bytes_of(records)?,
             handfast::WriteOptions::new().mode(0o600),
         )?;
         Ok(())
@@ -48,7 +51,7 @@ impl Log {
     pub(crate) fn replace(root: &Root, name: &str, records: &[Vec<u8>]) -> Result<(), Error> {
         root.write_with(
             &RelPath::parse(name)?,
-            bytes_of(records),
+            bytes_of(records)?,
             handfast::WriteOptions::new().mode(0o600),
         )?;
         Ok(())
@@ -153,7 +156,13 @@ impl Log {
     }
 
     /// Adds a record. The caller holds the lock and has caught up.
+    ///
+    /// # Errors
+    /// `Limit` for one that readers would take for damage; nothing is written then.
     pub(crate) fn append(&mut self, record: &[u8]) -> Result<(), Error> {
+        if record.len() > MOST {
+            return Err(too_large());
+        }
         let (bytes, tag) = framed(&self.tag, record);
         match self.file.write_all_at(&bytes, self.end) {
             Ok(()) => {
@@ -187,20 +196,30 @@ pub(crate) enum News {
     Replaced,
 }
 
-fn bytes_of(records: &[Vec<u8>]) -> Vec<u8> {
+fn bytes_of(records: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
     let mut bytes = MAGIC.to_vec();
     let mut tag = [0; 16];
     for record in records {
+        if record.len() > MAX_RECORD {
+            return Err(too_large());
+        }
         let (framed, next) = framed(&tag, record);
         bytes.extend_from_slice(&framed);
         tag = next;
     }
-    bytes
+    Ok(bytes)
+}
+
+fn too_large() -> Error {
+    Error::new(
+        ErrorKind::Limit,
+        "this touches more names at once than one record of a session holds; do it in parts",
+    )
 }
 
 fn framed(before: &Tag, record: &[u8]) -> (Vec<u8>, Tag) {
     let tag = tag_of(before, record);
-    let len = u32::try_from(record.len()).expect("records are small");
+    let len = u32::try_from(record.len()).expect("the limit of a record was asked before");
     let mut bytes = Vec::with_capacity(HEAD + record.len());
     bytes.extend_from_slice(&len.to_le_bytes());
     bytes.extend_from_slice(&tag);
@@ -233,5 +252,40 @@ fn damaged(error: handfast::Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound => tampered("it is gone"),
         _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The records of a log, read anew.
+    fn records(root: &Root) -> Result<Vec<Vec<u8>>, Error> {
+        let mut found = Vec::new();
+        Log::open(root, "log")?.catch_up(true, |record| {
+            found.push(record.to_vec());
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn a_record_that_nobody_could_read_is_not_written() {
+        let memory = Root::open_ambient(std::env::temp_dir()).unwrap();
+        let dir = memory.temp_dir(&RelPath::root()).unwrap();
+        let root = dir.root();
+        Log::create(root, "log", &[b"first".to_vec()]).unwrap();
+        let mut log = Log::open(root, "log").unwrap();
+        log.catch_up(true, |_| Ok(())).unwrap();
+        let huge = vec![0; MAX_RECORD + 1];
+        assert_eq!(log.append(&huge).unwrap_err().kind(), ErrorKind::Limit);
+        log.append(b"second").unwrap();
+        assert_eq!(
+            records(root).unwrap(),
+            [b"first".to_vec(), b"second".to_vec()]
+        );
+        let replaced = Log::replace(root, "log", &[huge]);
+        assert_eq!(replaced.unwrap_err().kind(), ErrorKind::Limit);
+        assert_eq!(records(root).unwrap().len(), 2);
     }
 }

@@ -4,6 +4,8 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
 use crate::arena::Arena;
 use crate::attacker::{Attacker, Way};
 use crate::attacks::Attack;
@@ -104,4 +106,31 @@ pub(crate) fn naive_check(root: &Path, path: &Path) -> bool {
         (Some(parent), Ok(root)) => parent.starts_with(root),
         _ => false,
     }
+}
+
+/// Goes by descriptors and follows no link, but lets the kernel say where `..` is. It works before
+/// every step of that name; whether it came to a file outside.
+pub(crate) fn naive_descent<'a>(
+    arena: &Arena,
+    way: impl Iterator<Item = &'a str>,
+    works_before: &str,
+    work: &mut dyn FnMut(),
+) -> bool {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(mut here) = openat(CWD, arena.path("root"), flags, Mode::empty()) else {
+        return false;
+    };
+    for step in way {
+        if step == works_before {
+            work();
+        }
+        match openat(&here, step, flags, Mode::empty()) {
+            Ok(fd) => here = fd,
+            Err(_) => return false,
+        }
+    }
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let mut text = [0; 7];
+    openat(&here, "data", flags, Mode::empty())
+        .is_ok_and(|fd| rustix::io::read(fd, &mut text).is_ok() && &text == b"outside")
 }

@@ -96,7 +96,7 @@ pub use {
         RenameMode, Staged, SymlinkTarget, TempDir, TempFile, TreeLimits, Walk, WalkEntry,
         WriteOptions, Written,
     },
-    version::Version,
+    version::{Difference, Version},
 };
 
 #[cfg(not(supported))]

@@ -35,6 +35,39 @@ pub struct Version {
     pub(crate) digest: Option<[u8; 32]>,
 }
 
+/// In what a file is not as it was seen.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Hash)]
+pub enum Difference {
+    /// Another object stands there.
+    Object,
+    /// Its content was changed.
+    Content,
+    /// Its mode, owner, names or attributes were changed.
+    Metadata,
+}
+
+impl Difference {
+    /// The difference in one word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Content => "content",
+            Self::Metadata => "metadata",
+        }
+    }
+
+    /// The difference as a sentence.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Object => "another file stands under the name",
+            Self::Content => "the content was changed",
+            Self::Metadata => "the file's metadata was changed",
+        }
+    }
+}
+
 impl Version {
     /// What a file's metadata alone tells.
     pub(crate) fn of_status(status: &Metadata, digest: Option<[u8; 32]>) -> Self {
@@ -83,18 +116,32 @@ impl Version {
         now: &Metadata,
         digest: impl FnOnce() -> Result<[u8; 32], Fault>,
     ) -> Result<Option<&'static str>, Fault> {
-        if (self.device, self.inode, self.born)
-            != (now.identity.device, now.identity.inode, now.identity.born)
+        match self.differs_from(&Self::of_status(now, None)) {
+            Some(difference) => Ok(Some(difference.sentence())),
+            None => self.digest_difference(digest),
+        }
+    }
+
+    /// In what a later version of what stands under the name differs from this one; `None` if both
+    /// are the same state of the same object. Digests are compared where both have one.
+    #[must_use]
+    pub fn differs_from(&self, now: &Self) -> Option<Difference> {
+        if (self.device, self.inode, self.born) != (now.device, now.inode, now.born) {
+            return Some(Difference::Object);
+        }
+        let digests = self.digest.zip(now.digest);
+        if (self.len, self.modified) != (now.len, now.modified)
+            || digests.is_some_and(|(one, other)| one != other)
         {
-            return Ok(Some("another file stands under the name"));
+            return Some(Difference::Content);
         }
-        if self.len != now.len || self.modified != now.modified {
-            return Ok(Some("the content was changed"));
-        }
-        if self.changed != now.changed {
-            return Ok(Some("the file's metadata was changed"));
-        }
-        self.digest_difference(digest)
+        (self.changed != now.changed).then_some(Difference::Metadata)
+    }
+
+    /// Whether this is the version of an object in exactly this state. The digest is not compared.
+    #[must_use]
+    pub fn is_of(&self, now: &Metadata) -> bool {
+        Self::of_status(now, self.digest) == *self
     }
 
     /// As [`Version::difference`], for an object that we renamed ourselves: renaming changes the
@@ -127,7 +174,7 @@ impl Version {
         digest: impl FnOnce() -> Result<[u8; 32], Fault>,
     ) -> Result<Option<&'static str>, Fault> {
         match self.digest {
-            Some(seen) if seen != digest()? => Ok(Some("the content was changed")),
+            Some(seen) if seen != digest()? => Ok(Some(Difference::Content.sentence())),
             _ => Ok(None),
         }
     }
@@ -324,6 +371,42 @@ mod tests {
         ] {
             let error = bad.parse::<Version>().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_differs_is_named_by_its_weight() {
+        let seen = sample(Some([1; 32]));
+        let later = Timestamp {
+            seconds: 3,
+            ..seen.changed
+        };
+        let is = |now: Version| seen.differs_from(&now);
+        assert_eq!(is(seen), None);
+        // An old file needs no digest any more: its times tell.
+        assert_eq!(is(sample(None)), None);
+        let metadata = Version {
+            changed: later,
+            ..seen
+        };
+        assert_eq!(is(metadata), Some(Difference::Metadata));
+        for content in [
+            Version { len: 8, ..metadata },
+            Version {
+                modified: later,
+                ..metadata
+            },
+            Version {
+                digest: Some([2; 32]),
+                ..metadata
+            },
+        ] {
+            assert_eq!(is(content), Some(Difference::Content));
+            let object = Version {
+                inode: 1,
+                ..content
+            };
+            assert_eq!(is(object), Some(Difference::Object));
         }
     }
 }

@@ -11,20 +11,28 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::process::{Process, is_alive};
 use crate::sys;
 use crate::wire::Channel;
 
-/// How long the witness may take.
+/// How long the witness may take. Connections are accepted one after the other, and wait for it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Reads the program of a process.
 #[derive(Debug, Default)]
 pub struct ExeReader {
-    witness: Option<Mutex<Channel>>,
+    witness: Option<Mutex<Witness>>,
+}
+
+/// The way to the witness. Questions have numbers and answers repeat them: one that came too late
+/// is about another process.
+#[derive(Debug)]
+struct Witness {
+    channel: Channel,
+    asked: u64,
 }
 
 impl ExeReader {
@@ -39,9 +47,13 @@ impl ExeReader {
     /// # Errors
     /// What the system says.
     pub fn witness(socket: UnixStream) -> io::Result<Self> {
-        socket.set_read_timeout(Some(PATIENCE))?;
+        Self::patient(socket, PATIENCE)
+    }
+
+    fn patient(socket: UnixStream, patience: Duration) -> io::Result<Self> {
+        let channel = Channel::new(socket, patience)?.waits_at_most(patience);
         Ok(Self {
-            witness: Some(Mutex::new(Channel::new(socket, PATIENCE)?)),
+            witness: Some(Mutex::new(Witness { channel, asked: 0 })),
         })
     }
 
@@ -51,13 +63,28 @@ impl ExeReader {
         self.witness.is_some()
     }
 
+    /// The program of a process, if the witness says so in time.
     pub(crate) fn read(&self, process: &Process) -> Option<String> {
-        let channel = self.witness.as_ref()?;
-        // A witness that failed once is out of step and is not asked again for this answer.
-        let mut channel = channel.lock().ok()?;
-        channel.send(&mut b"?".to_vec(), &[process.as_fd()]).ok()?;
-        let answer = channel.receive().ok()?.json;
-        (!answer.is_empty()).then(|| handfast::escape(&answer))
+        let witness = self.witness.as_ref()?;
+        let mut witness = witness.lock().unwrap_or_else(PoisonError::into_inner);
+        witness.ask(process.as_fd())
+    }
+}
+
+impl Witness {
+    fn ask(&mut self, pidfd: BorrowedFd<'_>) -> Option<String> {
+        self.asked += 1;
+        let number = self.asked.to_string();
+        let mut question = number.clone().into_bytes();
+        self.channel.send(&mut question, &[pidfd]).ok()?;
+        loop {
+            let answer = self.channel.receive().ok()?.json;
+            let space = answer.iter().position(|byte| *byte == b' ')?;
+            let (of, path) = (&answer[..space], &answer[space + 1..]);
+            if of == number.as_bytes() {
+                return (!path.is_empty()).then(|| handfast::escape(path));
+            }
+        }
     }
 }
 
@@ -73,11 +100,11 @@ pub fn serve_witness(socket: UnixStream) -> io::Result<()> {
             Err(crate::wire::Trouble::Closed) => return Ok(()),
             Err(trouble) => return Err(trouble.into()),
         };
-        let mut answer = match frame.fds.first() {
-            Some(pidfd) => program(pidfd.as_fd()).unwrap_or_default(),
-            None => Vec::new(),
-        };
-        answer.retain(|byte| *byte != 0);
+        let mut answer = frame.json;
+        answer.push(b' ');
+        if let Some(pidfd) = frame.fds.first() {
+            answer.extend(program(pidfd.as_fd()).unwrap_or_default());
+        }
         channel.send(&mut answer, &[]).map_err(io::Error::from)?;
     }
 }
@@ -100,4 +127,43 @@ pub fn witness_socket_from_stdin() -> io::Result<UnixStream> {
     // Whatever is not a socket fails here and not later.
     socket.peer_addr()?;
     Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{PidfdFlags, getpid, pidfd_open};
+
+    fn own_pidfd() -> std::os::fd::OwnedFd {
+        pidfd_open(getpid(), PidfdFlags::empty()).unwrap()
+    }
+
+    fn ask(reader: &ExeReader) -> Option<String> {
+        let mut witness = reader.witness.as_ref().unwrap().lock().unwrap();
+        witness.ask(own_pidfd().as_fd())
+    }
+
+    #[test]
+    fn a_witness_that_says_nothing_is_not_waited_for() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let reader = ExeReader::patient(ours, Duration::from_millis(20)).unwrap();
+        assert_eq!(ask(&reader), None);
+    }
+
+    #[test]
+    fn an_answer_that_comes_late_is_not_taken_for_the_next_one() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let late = Channel::new(theirs.try_clone().unwrap(), PATIENCE).unwrap();
+        late.send(&mut b"0 /usr/bin/another".to_vec(), &[]).unwrap();
+        let witness = std::thread::spawn(move || serve_witness(theirs));
+        let reader = ExeReader::patient(ours, Duration::from_secs(60)).unwrap();
+        // Where the kernel tells nothing about a pidfd, nothing is said.
+        let own = std::env::current_exe().unwrap();
+        let known = sys::pidfd_info(own_pidfd().as_fd()).is_ok();
+        let expected = known.then(|| handfast::escape(own.as_os_str().as_encoded_bytes()));
+        assert_eq!(ask(&reader), expected);
+        assert_eq!(ask(&reader), expected);
+        drop((reader, late));
+        witness.join().unwrap().unwrap();
+    }
 }

@@ -64,16 +64,9 @@ impl Peer {
 
     /// Whether a pidfd that came with a message is this process.
     pub(crate) fn is_sender(&self, sender: BorrowedFd<'_>) -> bool {
-        let Some(process) = &self.process else {
-            return false;
-        };
-        match (
-            rustix::fs::fstat(sender),
-            rustix::fs::fstat(process.as_fd()),
-        ) {
-            (Ok(a), Ok(b)) => (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino),
-            _ => false,
-        }
+        self.process
+            .as_ref()
+            .is_some_and(|process| sys::is_same_process(process.as_fd(), sender))
     }
 
     /// The control group it is in now, which may be another than when it connected.

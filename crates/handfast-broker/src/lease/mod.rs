@@ -10,7 +10,7 @@ mod verbs;
 pub(crate) use id::hex;
 pub use id::{LeaseHandle, LeaseId};
 pub(crate) use live::{Held, Lease, over};
-pub(crate) use outstanding::GivenMode;
+pub(crate) use outstanding::{Given, GivenMode};
 pub use record::{Bound, Ended, LeaseRecord};
 pub(crate) use table::{LeaseTable, Room};
 pub use verbs::VerbSet;

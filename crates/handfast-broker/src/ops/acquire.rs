@@ -14,8 +14,8 @@ use crate::broker::{Broker, Tally};
 use crate::caller::Caller;
 use crate::clock;
 use crate::fault::{Code, Fault};
-use crate::identity::Process;
-use crate::lease::{Bound, Lease, LeaseId, LeaseRecord};
+use crate::identity::{Peer, Process};
+use crate::lease::{Bound, Ended, Lease, LeaseId, LeaseRecord};
 use crate::path::Asked;
 
 const MAX_PATTERNS: usize = 64;
@@ -128,56 +128,18 @@ impl Broker {
         &self,
         caller: &mut Caller,
         asked: Acquire,
-        mut fds: Vec<OwnedFd>,
+        fds: Vec<OwnedFd>,
     ) -> Result<(LeaseId, Arc<Lease>), Fault> {
         let peer = Arc::clone(&caller.peer);
         check_words(&asked)?;
         self.table.has_room(peer.uid)?;
-        // A process that was named by its pidfd, or the one that asks.
-        let process = match asked.holder {
-            None => peer.process.clone(),
-            Some(index) if index < fds.len() => {
-                let process = Process::of(fds.swap_remove(index))
-                    .map_err(|_| Fault::parameter("holder", "not a pidfd of a running process"))?;
-                let user = process.info().map(|info| info.uid).ok();
-                if user != Some(peer.uid) || !process.is_alive() {
-                    return Err(Fault::denied(
-                        "the holder is not a running process of this user",
-                    ));
-                }
-                Some(Arc::new(process))
-            }
-            Some(_) => return Err(Fault::parameter("holder", "no such descriptor")),
-        };
-        let process = process.map(|process| self.reaper.known(process));
-        let bind = match asked.bind.as_deref() {
-            None if asked.holder.is_some() => Bind::Process,
-            None => self.rulebook.terms.bind,
-            Some("process") => Bind::Process,
-            Some("cgroup") => Bind::Cgroup,
-            Some("user") => Bind::User,
-            Some(_) => return Err(Fault::parameter("bind", "process, cgroup or user")),
-        };
-        let need_process = || {
-            let why = "this kernel does not identify processes; ask for `bind` = `user`";
-            process.clone().ok_or_else(|| {
-                Fault::new(Code::Failed, why).of_kind(handfast::ErrorKind::Unsupported)
-            })
-        };
-        let bound = match bind {
-            Bind::User => Bound::User,
-            Bind::Process => Bound::Process(need_process()?.id()),
-            Bind::Cgroup => {
-                let group = need_process()?.info().ok().and_then(|info| info.cgroup);
-                Bound::Cgroup(group.ok_or_else(|| Fault::denied("its control group is not known"))?)
-            }
-        };
+        let process = self.named_process(&peer, asked.holder, fds)?;
+        let bound = self.bound_to(&asked, process.as_ref())?;
         let holder = match bound {
-            Bound::Process(_) => Some(need_process()?),
-            _ if asked.tether == Some(true) => Some(need_process()?),
+            Bound::Process(_) => Some(known(process.as_ref())?),
+            _ if asked.tether == Some(true) => Some(known(process.as_ref())?),
             _ => None,
         };
-
         let terms = &self.rulebook.terms;
         let now = clock::now_ns();
         let seconds = |time: std::time::Duration| time.as_secs().saturating_mul(NANO);
@@ -185,11 +147,11 @@ impl Broker {
         let wanted = asked
             .ttl
             .map_or(seconds(terms.ttl), |ttl| ttl.saturating_mul(NANO));
-        // Kept from ending until the child stands in the table, so that none is forgotten.
         let parent = match &asked.parent {
             Some(id) => Some(caller.present_own(self, id)?.lease),
             None => None,
         };
+        // Kept from ending until the child stands in the table, so that none is forgotten.
         let _held = match &parent {
             Some(parent) => Some(parent.hold(now)?),
             None => None,
@@ -222,15 +184,73 @@ impl Broker {
         // The whole lease is put together, and may be refused, before anything is kept.
         let draft = Lease::new(record.clone(), parent.clone(), holder.clone(), 0)?;
         self.may_have(&peer, &draft)?;
+        let lease = self.put_in_force(&peer, record, parent.clone(), holder)?;
+        Ok((id, lease))
+    }
+
+    /// The process that a lease is asked for: the one whose pidfd was sent, or the one that asks.
+    fn named_process(
+        &self,
+        peer: &Peer,
+        holder: Option<usize>,
+        mut fds: Vec<OwnedFd>,
+    ) -> Result<Option<Arc<Process>>, Fault> {
+        let process = match holder {
+            None => peer.process.clone(),
+            Some(index) if index < fds.len() => {
+                let process = Process::of(fds.swap_remove(index))
+                    .map_err(|_| Fault::parameter("holder", "not a pidfd of a running process"))?;
+                let user = process.info().map(|info| info.uid).ok();
+                if user != Some(peer.uid) || !process.is_alive() {
+                    return Err(Fault::denied(
+                        "the holder is not a running process of this user",
+                    ));
+                }
+                Some(Arc::new(process))
+            }
+            Some(_) => return Err(Fault::parameter("holder", "no such descriptor")),
+        };
+        Ok(process.map(|process| self.reaper.known(process)))
+    }
+
+    /// Who may use the lease that is asked for.
+    fn bound_to(&self, asked: &Acquire, process: Option<&Arc<Process>>) -> Result<Bound, Fault> {
+        let bind = match asked.bind.as_deref() {
+            None if asked.holder.is_some() => Bind::Process,
+            None => self.rulebook.terms.bind,
+            Some("process") => Bind::Process,
+            Some("cgroup") => Bind::Cgroup,
+            Some("user") => Bind::User,
+            Some(_) => return Err(Fault::parameter("bind", "process, cgroup or user")),
+        };
+        Ok(match bind {
+            Bind::User => Bound::User,
+            Bind::Process => Bound::Process(known(process)?.id()),
+            Bind::Cgroup => {
+                let group = known(process)?.info().ok().and_then(|info| info.cgroup);
+                Bound::Cgroup(group.ok_or_else(|| Fault::denied("its control group is not known"))?)
+            }
+        })
+    }
+
+    /// Keeps a lease, notes it, waits for its end, and lets it be used; in that order, so that
+    /// what fails has given nothing.
+    fn put_in_force(
+        &self,
+        peer: &Peer,
+        record: LeaseRecord,
+        parent: Option<Arc<Lease>>,
+        holder: Option<Arc<Process>>,
+    ) -> Result<Arc<Lease>, Fault> {
         let fence = self
             .store
             .insert(&record)
             .map_err(|error| Fault::new(Code::Unavailable, error.to_string()))?;
-        let lease = Arc::new(Lease::new(record, parent.clone(), holder.clone(), fence)?);
+        let lease = Arc::new(Lease::new(record, parent, holder.clone(), fence)?);
         let handle = &lease.record.handle;
         let noted = self
             .scribe
-            .lease(EventKind::LeaseAcquire, &lease, Some(&peer), None);
+            .lease(EventKind::LeaseAcquire, &lease, Some(peer), None);
         let watched = noted.and_then(|()| {
             self.reaper
                 .watch(handle, lease.own_expiry_ns(), holder.as_ref())
@@ -238,27 +258,24 @@ impl Broker {
         });
         if let Err(fault) = watched {
             // Not given out: its id was told to nobody.
-            drop(
-                self.store
-                    .end(std::slice::from_ref(handle), crate::lease::Ended::Revoked),
-            );
+            drop(self.store.end(std::slice::from_ref(handle), Ended::Revoked));
             return Err(fault);
         }
         self.table.insert(&lease);
         // A holder that ended before the lease stood in the table was reaped in vain, and nobody
         // will tell of its end again.
         if holder.is_some_and(|process| !process.is_alive()) {
-            self.end(&lease, crate::lease::Ended::HolderGone, None)?;
+            self.end(&lease, Ended::HolderGone, None)?;
             return Err(Fault::denied(
                 "the process that it would end with has ended",
             ));
         }
-        Ok((id, lease))
+        Ok(lease)
     }
 
     /// Whether the policy lets a peer have such a lease. Paths are judged again at every use; here
     /// only what could never be used is refused.
-    fn may_have(&self, peer: &crate::identity::Peer, lease: &Lease) -> Result<(), Fault> {
+    fn may_have(&self, peer: &Peer, lease: &Lease) -> Result<(), Fault> {
         let allowed = self.rulebook.verbs_of(peer);
         if allowed.is_empty() {
             return Err(Fault::denied("the policy gives this user nothing"));
@@ -303,6 +320,14 @@ impl Broker {
         }
         Ok(())
     }
+}
+
+/// A process, where the kernel tells processes apart.
+fn known(process: Option<&Arc<Process>>) -> Result<Arc<Process>, Fault> {
+    let why = "this kernel does not identify processes; ask for `bind` = `user`";
+    process
+        .cloned()
+        .ok_or_else(|| Fault::new(Code::Failed, why).of_kind(handfast::ErrorKind::Unsupported))
 }
 
 fn check_words(asked: &Acquire) -> Result<(), Fault> {

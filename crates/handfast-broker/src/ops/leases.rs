@@ -6,6 +6,7 @@ use handfast_ledger::event::EventKind;
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
+use super::page::Page;
 use super::view::{LeaseView, OutstandingView, outstanding_of};
 use crate::broker::Broker;
 use crate::caller::Caller;
@@ -13,9 +14,9 @@ use crate::clock;
 use crate::fault::{Code, Fault};
 use crate::lease::{Ended, Lease, LeaseHandle, LeaseId, over};
 
-/// As many leases stand in one answer.
+/// As many leases stand in one answer, if a message holds them.
 const PAGE: usize = 200;
-/// As many outstanding descriptors stand in one answer.
+/// As many outstanding descriptors stand in one answer, if a message holds them. The log has all.
 const MOST_OUT: usize = 500;
 
 /// A lease, by id or by handle.
@@ -53,7 +54,7 @@ struct One<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Page<'a> {
+struct Leases<'a> {
     leases: Vec<LeaseView<'a>>,
     end: bool,
 }
@@ -127,11 +128,12 @@ impl Broker {
         if let Some(after) = &asked.after {
             found.retain(|lease| lease.record.handle.as_str() > after.as_str());
         }
-        let end = found.len() <= PAGE;
-        found.truncate(PAGE);
-        Answer::of(&Page {
-            leases: found.iter().map(|lease| LeaseView::of(lease)).collect(),
-            end,
+        let mut rest = found.iter().map(|lease| LeaseView::of(lease)).peekable();
+        let mut page = Page::of_at_most(PAGE);
+        page.fill(&mut rest)?;
+        Answer::of(&Leases {
+            leases: page.take(),
+            end: rest.peek().is_none(),
         })
     }
 
@@ -174,10 +176,11 @@ impl Broker {
     }
 
     fn answer_end(&self, ended: Vec<Arc<Lease>>) -> Result<Answer, Fault> {
-        let outstanding = ended.iter().flat_map(|lease| outstanding_of(lease));
+        let mut page = Page::of_at_most(MOST_OUT);
+        page.fill(&mut ended.iter().flat_map(|lease| outstanding_of(lease)))?;
         Answer::of(&Revoked {
             ended: ended.len(),
-            outstanding: outstanding.take(MOST_OUT).collect(),
+            outstanding: page.take(),
         })
     }
 

@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use super::open::handle_of;
+use super::page::Page;
 use crate::broker::Broker;
 use crate::caller::{Caller, Claim};
 use crate::fault::Fault;
 use crate::path::{Asked, Last, absolute};
 use crate::wire::{Big, PathField, path_field};
 
-/// As many entries stand in one answer.
+/// As many entries stand in one answer, if a message holds them.
 const PAGE: usize = 500;
 
 #[derive(Debug, Deserialize)]
@@ -131,14 +132,12 @@ impl Broker {
                     .as_deref()
                     .is_none_or(|after| entry.name.as_bytes() > after)
             })
-            .peekable();
-        let page: Vec<EntryView> = rest
-            .by_ref()
-            .take(PAGE)
             .map(|entry| view(entry.name.as_bytes(), entry.kind))
-            .collect();
+            .peekable();
+        let mut page = Page::of_at_most(PAGE);
+        page.fill(&mut rest)?;
         Answer::of(&Entries {
-            entries: page,
+            entries: page.take(),
             end: rest.peek().is_none(),
         })
     }
@@ -154,7 +153,7 @@ impl Broker {
             self.look(caller, asked.lease, asked.path, asked.path_b64, Verb::Walk)?;
         // Checked anew for every page, and not held: a walk may take long, a revocation may not.
         drop(claim.hold(self, Verb::Walk, path.rel())?);
-        let mut page = Vec::new();
+        let mut page = Page::of_at_most(PAGE);
         let top = self.act_on(
             &claim,
             &caller.peer,
@@ -180,12 +179,11 @@ impl Broker {
             if !shows(&claim, Verb::Walk, entry.path.as_rel(), entry.kind) {
                 continue;
             }
-            page.push(view(below(&top, &entry.path), entry.kind));
-            if page.len() == PAGE {
-                let entries = std::mem::take(&mut page);
+            page.push(view(below(&top, &entry.path), entry.kind))?;
+            if page.is_full() {
                 send(
                     Answer::of(&Entries {
-                        entries,
+                        entries: page.take(),
                         end: false,
                     })?,
                     true,
@@ -194,7 +192,7 @@ impl Broker {
         }
         send(
             Answer::of(&Entries {
-                entries: page,
+                entries: page.take(),
                 end: true,
             })?,
             false,

@@ -7,6 +7,7 @@ mod leases;
 mod look;
 mod names;
 mod open;
+mod page;
 mod status;
 mod view;
 mod write;

@@ -124,7 +124,8 @@ impl Broker {
                 format!("the file cannot be compared: {error}"),
             ))
         })?;
-        if let Some(what) = differs::between(&seen, &now).or(content) {
+        if let Some(what) = seen.differs_from(&now).or(content) {
+            let what = what.name();
             let fault = Fault::new(Code::Stale, format!("it was changed since: {what}"));
             return Err(stale(
                 fault.differing(what).of_kind(handfast::ErrorKind::Stale),
@@ -160,7 +161,7 @@ impl Broker {
         for _ in 0..TRIES {
             let file = self.session.open(&whole)?;
             let version = self.looking.version(&whole)?;
-            if differs::is_of(&version, file.metadata()) {
+            if version.is_of(file.metadata()) {
                 return Ok((file, version));
             }
             last = Some((file, version));

@@ -44,9 +44,14 @@ fn spoken(trouble: &Trouble) -> Option<Fault> {
             Some(Fault::new(Code::Limit, why))
         }
         Trouble::Descriptors => Some(Fault::new(Code::Limit, "too many descriptors")),
+        Trouble::Senders => Some(foreign_sender()),
         Trouble::Slow => Some(Fault::new(Code::Limit, "the message did not end in time")),
         Trouble::Closed | Trouble::Io(_) => None,
     }
+}
+
+fn foreign_sender() -> Fault {
+    Fault::denied("this message was not sent by the process that connected")
 }
 
 /// Answers one message. An error closes the connection.
@@ -64,8 +69,7 @@ fn answer(
             .as_ref()
             .is_some_and(|sender| caller.peer.is_sender(sender.as_fd()));
         if !same {
-            let why = "this message was not sent by the process that connected";
-            send_fault(channel, &Fault::denied(why))?;
+            send_fault(channel, &foreign_sender())?;
             return Err(Trouble::Closed);
         }
     }

@@ -5,6 +5,7 @@
 //! with that anyway. The write-ahead log keeps the database whole either way.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +21,10 @@ const KEEP_ENDED: u32 = 10_000;
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Mutex<Connection>,
+    /// As many ended leases are kept.
+    keep: u32,
+    /// As many were ended since the last time that older ones were taken out.
+    ended: AtomicU32,
 }
 
 impl SqliteStore {
@@ -28,6 +33,10 @@ impl SqliteStore {
     /// # Errors
     /// `Locked`, `Corrupt` or `Failed`.
     pub fn open_ambient(path: &Path) -> Result<Self, StoreError> {
+        Self::open_keeping(path, KEEP_ENDED)
+    }
+
+    fn open_keeping(path: &Path, keep: u32) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -71,13 +80,11 @@ impl SqliteStore {
         }
         // Takes the lock now, so that a second broker learns of the first at once.
         connection.execute("UPDATE revision SET number = number + 1", [])?;
-        connection.execute(
-            "DELETE FROM lease WHERE ended IS NOT NULL AND number NOT IN
-             (SELECT number FROM lease WHERE ended IS NOT NULL ORDER BY number DESC LIMIT ?1)",
-            params![KEEP_ENDED],
-        )?;
+        take_out_old(&connection, keep)?;
         Ok(Self {
             connection: Mutex::new(connection),
+            keep,
+            ended: AtomicU32::new(0),
         })
     }
 
@@ -185,9 +192,29 @@ impl LeaseStore for SqliteStore {
             for handle in handles {
                 update.execute(params![handle.as_str(), how.name()])?;
             }
+            // From time to time: a broker may run for years.
+            let more = u32::try_from(handles.len()).unwrap_or(u32::MAX);
+            let ended = self.ended.load(Ordering::Relaxed).saturating_add(more);
+            let due = ended > self.keep / 10;
+            self.ended
+                .store(if due { 0 } else { ended }, Ordering::Relaxed);
+            if due {
+                take_out_old(connection, self.keep)?;
+            }
             Ok(())
         })
     }
+}
+
+/// Takes out ended leases, but for the last that were given.
+fn take_out_old(connection: &Connection, keep: u32) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "DELETE FROM lease WHERE ended IS NOT NULL AND number NOT IN
+             (SELECT number FROM lease WHERE ended IS NOT NULL ORDER BY number DESC LIMIT ?1)",
+        )?
+        .execute(params![keep])?;
+    Ok(())
 }
 
 fn expect_one(changed: usize) -> Result<(), StoreError> {
@@ -236,6 +263,27 @@ mod tests {
         }
     }
 
+    /// A directory of its own, gone with the test.
+    struct Dir(std::path::PathBuf);
+
+    impl Dir {
+        fn new(name: &str) -> Self {
+            let name = format!("hf-store-{name}-{}", std::process::id());
+            let dir = std::env::temp_dir().join(name);
+            std::fs::create_dir(&dir).unwrap();
+            Self(dir)
+        }
+    }
+
+    impl Drop for Dir {
+        fn drop(&mut self) {
+            let below = handfast::Root::open_ambient(&self.0)
+                .and_then(|root| root.remove_file(&handfast::RelPath::parse("leases.db")?));
+            drop(below);
+            drop(std::fs::remove_dir(&self.0));
+        }
+    }
+
     /// What every store must do.
     fn keeps(store: &dyn LeaseStore) -> Vec<LeaseRecord> {
         let parent = record(None);
@@ -266,9 +314,8 @@ mod tests {
     #[test]
     fn both_stores_keep_what_they_answered() {
         keeps(&MemoryStore::new());
-        let dir = std::env::temp_dir().join(format!("hf-store-{}", std::process::id()));
-        std::fs::create_dir(&dir).unwrap();
-        let path = dir.join("leases.db");
+        let dir = Dir::new("both");
+        let path = dir.0.join("leases.db");
         let store = SqliteStore::open_ambient(&path).unwrap();
         let live = keeps(&store);
         assert!(matches!(
@@ -289,9 +336,26 @@ mod tests {
             SqliteStore::open_ambient(&path).unwrap().live(),
             Err(StoreError::Corrupt(_))
         ));
-        handfast::Root::open_ambient(&dir)
-            .and_then(|root| root.remove_file(&handfast::RelPath::parse("leases.db")?))
-            .unwrap();
-        std::fs::remove_dir(&dir).unwrap();
+    }
+
+    #[test]
+    fn leases_that_ended_long_ago_are_taken_out_while_the_store_is_used() {
+        let dir = Dir::new("old");
+        let store = SqliteStore::open_keeping(&dir.0.join("leases.db"), 20).unwrap();
+        let lasting = record(None);
+        store.insert(&lasting).unwrap();
+        for _ in 0..100 {
+            let short = record(None);
+            store.insert(&short).unwrap();
+            store.end(&[short.handle], Ended::Expired).unwrap();
+        }
+        let count = |of: &str| -> u32 {
+            let text = format!("SELECT count(*) FROM lease WHERE {of}");
+            store.hold().query_row(&text, [], |row| row.get(0)).unwrap()
+        };
+        let kept = count("ended IS NOT NULL");
+        assert!((20..=23).contains(&kept), "{kept}");
+        assert_eq!(count("ended IS NULL"), 1);
+        assert_eq!(store.live().unwrap(), [lasting]);
     }
 }

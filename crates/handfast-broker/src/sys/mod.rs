@@ -12,4 +12,6 @@ mod peer;
 
 pub(crate) use inherited::passed_descriptor;
 pub(crate) use message::receive;
-pub(crate) use peer::{PidfdInfo, pass_sender, peer_groups, peer_pidfd, pidfd_info};
+pub(crate) use peer::{
+    PidfdInfo, is_same_process, pass_sender, peer_groups, peer_pidfd, pidfd_info,
+};

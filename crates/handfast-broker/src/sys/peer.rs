@@ -147,3 +147,11 @@ pub(crate) fn pass_sender(socket: BorrowedFd<'_>) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Whether two pidfds are of one process, where the kernel gives each an inode of its own.
+pub(crate) fn is_same_process(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
+    match (rustix::fs::fstat(one), rustix::fs::fstat(other)) {
+        (Ok(one), Ok(other)) => (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino),
+        _ => false,
+    }
+}

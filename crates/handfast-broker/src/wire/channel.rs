@@ -39,6 +39,8 @@ pub(crate) enum Trouble {
     TooLong,
     /// Descriptors that belong to no message, or too many.
     Descriptors,
+    /// One message, and parts of it from several processes.
+    Senders,
     /// A message was begun and not finished in time, or not taken.
     Slow,
     /// What the system says.
@@ -193,8 +195,15 @@ impl Channel {
             };
             self.fds.extend(got.fds.into_iter().map(|fd| (begins, fd)));
         }
-        if got.sender.is_some() {
-            self.sender = got.sender;
+        if let Some(sender) = got.sender {
+            // What was begun is not another's to go on with: whoever shares the connection would
+            // put descriptors, or half a call, before what the right process says next.
+            let begun = self.end > self.begin;
+            let is_last = |last: &OwnedFd| sys::is_same_process(last.as_fd(), sender.as_fd());
+            if begun && !self.sender.as_ref().is_some_and(is_last) {
+                return Err(Trouble::Senders);
+            }
+            self.sender = Some(sender);
         }
         self.end += got.bytes;
         Ok(())
@@ -255,6 +264,7 @@ impl From<Trouble> for io::Error {
             Trouble::Closed => (io::ErrorKind::UnexpectedEof, "the other side has closed"),
             Trouble::TooLong => (io::ErrorKind::InvalidData, "the message is too long"),
             Trouble::Descriptors => (io::ErrorKind::InvalidData, "unexpected descriptors"),
+            Trouble::Senders => (io::ErrorKind::InvalidData, "a message of several senders"),
             Trouble::Slow => (io::ErrorKind::TimedOut, "the other side is too slow"),
         };
         Self::new(kind, why)

@@ -232,6 +232,27 @@ fn large_directories_come_in_pages() {
 }
 
 #[test]
+fn long_names_and_paths_come_in_more_pages_and_not_in_longer_messages() {
+    let stage = Stage::new();
+    // In JSON such a name takes six times its length.
+    std::fs::create_dir(stage.root("odd")).unwrap();
+    for number in 0..400 {
+        let name = format!("odd/{}{number:03}", "\u{1}".repeat(252));
+        std::fs::write(stage.root(&name), "").unwrap();
+    }
+    let deep = format!("deep/{}", vec!["d".repeat(200); 10].join("/"));
+    std::fs::create_dir_all(stage.root(&deep)).unwrap();
+    for number in 0..400 {
+        std::fs::write(stage.root(&format!("{deep}/{number:03}")), "").unwrap();
+    }
+    let mut client = stage.client();
+    let id = stage.lease(&mut client).lease_id;
+    assert_eq!(client.list_dir(&id, "odd").unwrap().len(), 400);
+    assert_eq!(client.walk(&id, "odd").unwrap().len(), 400);
+    assert_eq!(client.walk(&id, "deep").unwrap().len(), 410);
+}
+
+#[test]
 fn resume_gives_the_same_object_or_says_what_differs() {
     let stage = Stage::new();
     let mut client = stage.client();

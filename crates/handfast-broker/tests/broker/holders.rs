@@ -158,6 +158,24 @@ fn a_connection_that_was_passed_on_is_of_no_use_where_senders_are_checked() {
     }
 }
 
+#[test]
+fn what_somebody_else_sent_is_no_part_of_a_message_where_senders_are_checked() {
+    for (env, expected) in [
+        (&[("HF_SENDER", "1")][..], Some(Code::Denied)),
+        (&[][..], None),
+    ] {
+        let stage = Stage::with(env);
+        let socket = std::os::unix::net::UnixStream::connect(stage.socket()).unwrap();
+        let mut client = handfast_broker::Client::over(socket.try_clone().unwrap()).unwrap();
+        client.info().unwrap();
+        let fd: std::os::fd::OwnedFd = socket.into();
+        let done = stage.role("interject").stdin(Stdio::from(fd)).output();
+        assert!(done.unwrap().status.success());
+        let answer = client.info();
+        assert_eq!(answer.err().and_then(|error| error.code()), expected);
+    }
+}
+
 /// A connection whose maker has ended.
 fn lent(stage: &Stage) -> handfast_broker::Client {
     use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};

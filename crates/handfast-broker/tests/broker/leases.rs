@@ -160,6 +160,43 @@ fn a_prefix_ends_what_lies_below_it_on_component_borders() {
 }
 
 #[test]
+fn leases_with_many_and_long_paths_are_listed_and_revoked() {
+    let mut stage = Stage::new();
+    let deep = format!("deep/{}", vec!["d".repeat(200); 15].join("/"));
+    std::fs::create_dir_all(stage.root(&deep)).unwrap();
+    let mut client = stage.client();
+    let long: Vec<String> = (0..55)
+        .map(|number| format!("/{number:03}{}", "x".repeat(1000)))
+        .chain(["**".to_owned()])
+        .collect();
+    let mut last = String::new();
+    for _ in 0..8 {
+        let wanted = Acquire::new(&long, ["read"]).bind("user").task("long");
+        last = client.acquire(&wanted).unwrap().lease_id;
+    }
+    let uid = rustix::process::geteuid().as_raw();
+    assert_eq!(client.list(&format!("u{uid}/long")).unwrap().len(), 8);
+    for number in 0..64 {
+        let path = format!("{deep}/{number:03}");
+        std::fs::write(stage.root(&path), "").unwrap();
+        client.open(&last, &path).unwrap();
+    }
+    let done = client.revoke_prefix(&format!("u{uid}/long")).unwrap();
+    assert_eq!(done.ended, 8);
+    assert!(!done.outstanding.is_empty());
+    // The log names all of them, in as many events as it takes.
+    stage.kill_broker();
+    let mut named = 0;
+    for leaf in crate::log::leaves(&stage) {
+        let record = handfast_ledger::event::Record::parse(&leaf).unwrap();
+        if record.kind == handfast_ledger::event::EventKind::FdOutstanding {
+            named += record.entries.len();
+        }
+    }
+    assert_eq!(named, 64);
+}
+
+#[test]
 fn opens_are_counted_where_they_are_limited() {
     let stage = Stage::new();
     let mut client = stage.client();

@@ -6,10 +6,9 @@ use handfast_ledger::{LogReader, VerifyOptions, verify};
 
 use crate::stage::{Stage, code};
 
-/// The events of a lease, in order: type, phase, path, allowed or refused.
-pub(crate) fn story(stage: &Stage, handle: &str) -> Vec<String> {
+/// All events, in order.
+pub(crate) fn leaves(stage: &Stage) -> Vec<Vec<u8>> {
     let reader = LogReader::open(stage.log_dir()).unwrap();
-    let mut found = Vec::new();
     let mut leaves = Vec::new();
     reader
         .for_each(0, |_, leaf| {
@@ -17,7 +16,13 @@ pub(crate) fn story(stage: &Stage, handle: &str) -> Vec<String> {
             Ok(std::ops::ControlFlow::Continue(()))
         })
         .unwrap();
-    for leaf in leaves {
+    leaves
+}
+
+/// The events of a lease, in order: type, phase, path, allowed or refused.
+pub(crate) fn story(stage: &Stage, handle: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for leaf in leaves(stage) {
         let record = Record::parse(&leaf).unwrap();
         if record.lease.as_ref().is_none_or(|lease| lease.id != handle) {
             continue;

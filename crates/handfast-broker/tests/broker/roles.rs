@@ -21,6 +21,7 @@ fn another_process() {
         "hold" => hold(&dir),
         "use" => use_lease(&dir),
         "speak" => speak(),
+        "interject" => interject(),
         "lend" => lend(&dir),
         other => panic!("no such role: {other}"),
     }
@@ -114,6 +115,20 @@ fn speak() {
         Ok(_) => tell("answered"),
         Err(error) => tell(&format!("{:?}", error.code())),
     }
+}
+
+/// Puts a space, which JSON does not mind, and a descriptor before what is sent next over a
+/// connection that it inherited as standard input.
+fn interject() {
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+    use std::os::fd::AsFd;
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let input = std::io::stdin();
+    let fds = [input.as_fd()];
+    assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
+    let part = [std::io::IoSlice::new(b" ")];
+    sendmsg(&input, &part, &mut control, SendFlags::empty()).unwrap();
 }
 
 /// One line for the test; the harness prints others.

@@ -9,6 +9,7 @@ mod vkey;
 pub use checkpoint::Checkpoint;
 pub use keydir::KeyDir;
 pub(crate) use keydir::from_credentials;
+pub(crate) use signed::MOST_BYTES;
 pub use signed::{NoteSignature, SignedNote};
 pub(crate) use signer::fill_random;
 pub use signer::{Ed25519Signer, SignError, Signer};

@@ -10,7 +10,8 @@ use crate::error::Error;
 const DASH: &str = "\u{2014} ";
 /// Witnesses add lines; nobody needs more than this.
 const MOST_SIGNATURES: usize = 64;
-const MOST_BYTES: usize = 64 * 1024;
+/// A statement about the longest event, in base64, is shorter.
+pub(crate) const MOST_BYTES: usize = 128 * 1024;
 
 /// One signature line.
 #[derive(Clone, Debug, Eq, PartialEq)]

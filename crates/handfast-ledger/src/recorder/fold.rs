@@ -25,6 +25,9 @@ const SAME: u32 = 100;
 const VARIOUS: u32 = 1000;
 const WINDOW_NS: u64 = 1_000_000_000;
 
+/// Before there are more windows than this, none is looked for that is over.
+const FEW: usize = 1024;
+
 /// What becomes of a refusal.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Verdict {
@@ -59,9 +62,52 @@ pub(super) struct Folded {
 #[derive(Debug, Default)]
 pub(super) struct Folds {
     hasher: RandomState,
-    windows: Mutex<HashMap<u64, Window>>,
+    windows: Mutex<Windows>,
     /// When the earliest window with a count ends; 0 if there is none.
     due_ns: AtomicU64,
+}
+
+/// Windows by what they are of.
+#[derive(Debug, Default)]
+struct Windows {
+    by_key: HashMap<u64, Window>,
+    /// With so many, those that are over are taken out.
+    sweep_at: usize,
+}
+
+impl Windows {
+    /// Takes out what is over and counted nothing. Twice as many as stay may come before the next
+    /// time, so that each costs little.
+    fn sweep(&mut self, now_ns: u64) {
+        if self.by_key.len() < self.sweep_at.max(FEW) {
+            return;
+        }
+        self.by_key
+            .retain(|_, window| window.folded.is_some() || !window.is_over(now_ns));
+        self.sweep_at = 2 * self.by_key.len();
+    }
+
+    /// Counts in a window; whether it is beyond its limit. A window that is over and holds a
+    /// count stays until that is written.
+    fn count(&mut self, key: u64, now_ns: u64, limit: u32) -> bool {
+        let window = self.by_key.entry(key).or_insert(Window {
+            begun_ns: now_ns,
+            seen: 0,
+            folded: None,
+        });
+        if window.is_over(now_ns) && window.folded.is_none() {
+            window.begun_ns = now_ns;
+            window.seen = 0;
+        }
+        window.seen = window.seen.saturating_add(1);
+        window.seen > limit
+    }
+}
+
+impl Window {
+    fn is_over(&self, now_ns: u64) -> bool {
+        now_ns >= self.begun_ns + WINDOW_NS
+    }
 }
 
 impl Folds {
@@ -76,7 +122,7 @@ impl Folds {
         let mut windows = hold(&self.windows);
         let mut found = Vec::new();
         let mut next = 0;
-        windows.retain(|_, window| {
+        windows.by_key.retain(|_, window| {
             let end = window.begun_ns + WINDOW_NS;
             if now_ns >= end {
                 found.extend(window.folded.take());
@@ -92,6 +138,11 @@ impl Folds {
         found
     }
 
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        hold(&self.windows).by_key.len()
+    }
+
     /// Takes one refusal.
     pub(super) fn meet(
         &self,
@@ -104,15 +155,18 @@ impl Folds {
         let same = self.hasher.hash_one((event.actor, event.verb, kind, path));
         let actor = self.hasher.hash_one((event.actor, "any"));
         let mut windows = hold(&self.windows);
-        // Both are counted, so that neither limit hides the other.
-        let by_actor = Self::count(&mut windows, actor, now.boot_ns, VARIOUS);
-        let by_path = Self::count(&mut windows, same, now.boot_ns, SAME);
+        windows.sweep(now.boot_ns);
+        // Both are counted, so that neither limit hides the other; but an actor beyond its own
+        // limit adds no more paths to those that are watched.
+        let by_actor = windows.count(actor, now.boot_ns, VARIOUS);
+        let is_watched = !by_actor || windows.by_key.contains_key(&same);
+        let by_path = is_watched && windows.count(same, now.boot_ns, SAME);
         let (key, various) = match (by_path, by_actor) {
             (true, _) => (same, false),
             (false, true) => (actor, true),
             (false, false) => return Verdict::Write,
         };
-        let Some(window) = windows.get_mut(&key) else {
+        let Some(window) = windows.by_key.get_mut(&key) else {
             return Verdict::Write;
         };
         let folded = window.folded.get_or_insert_with(|| Folded {
@@ -134,22 +188,6 @@ impl Folds {
             self.due_ns.store(end, Ordering::Relaxed);
         }
         Verdict::Count
-    }
-
-    /// Counts in a window; whether it is beyond its limit. A window that is over and holds a
-    /// count stays until that is written.
-    fn count(windows: &mut HashMap<u64, Window>, key: u64, now_ns: u64, limit: u32) -> bool {
-        let window = windows.entry(key).or_insert(Window {
-            begun_ns: now_ns,
-            seen: 0,
-            folded: None,
-        });
-        if now_ns >= window.begun_ns + WINDOW_NS && window.folded.is_none() {
-            window.begun_ns = now_ns;
-            window.seen = 0;
-        }
-        window.seen = window.seen.saturating_add(1);
-        window.seen > limit
     }
 }
 
@@ -185,5 +223,47 @@ impl Folded {
             paths: Cow::Borrowed(if self.various { "various" } else { "same" }),
         });
         record.to_leaf()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use handfast::{Backend, Identity, RelPath};
+
+    /// Refusals of ever other paths, so many a second, for so many seconds. How many are written.
+    fn refuse(folds: &Folds, each_second: u64, seconds: u64) -> u64 {
+        let root = Identity {
+            device: 1,
+            inode: 2,
+            mount: None,
+            born: None,
+        };
+        let mut written = 0;
+        for number in 0..each_second * seconds {
+            let path = RelPath::parse(format!("secret-{number}")).unwrap();
+            let mut event = Event::begin(Verb::Open, &path, root, Backend::Kernel);
+            event.actor = Some("somebody");
+            let now = Moment {
+                wall_ns: 0,
+                boot_ns: number * WINDOW_NS / each_second,
+            };
+            if folds.is_due(now.boot_ns) {
+                drop(folds.due(now.boot_ns));
+            }
+            let verdict = folds.meet(&event, PathError::Denied, "no", now);
+            written += u64::from(verdict == Verdict::Write);
+        }
+        written
+    }
+
+    #[test]
+    fn whoever_asks_for_ever_other_paths_takes_bounded_memory() {
+        // Slowly enough that nothing is folded, and fast enough that nearly everything is.
+        let (slow, fast) = (Folds::default(), Folds::default());
+        assert_eq!(refuse(&slow, 500, 60), 30_000);
+        assert!(slow.len() < 5_000, "{}", slow.len());
+        assert_eq!(refuse(&fast, 200_000, 2), 2_000);
+        assert!(fast.len() < 5_000, "{}", fast.len());
     }
 }

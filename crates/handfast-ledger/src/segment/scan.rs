@@ -83,7 +83,9 @@ pub(crate) fn scan(
             }
             FrameKind::Batch => {
                 let header = BatchHeader::parse(payload).filter(|header| header.first == next);
-                let Some(header) = header else {
+                // No log has as many events as numbers allow; what says so is damaged.
+                let after = next.checked_add(header.map_or(0, |header| header.count.into()));
+                let (Some(header), Some(after)) = (header, after) else {
                     break Stop::Bad { index: next };
                 };
                 // It counts although its batch may be torn.
@@ -94,7 +96,7 @@ pub(crate) fn scan(
                             visit(item, base + behind as u64)
                         })?;
                         offset = behind;
-                        next += u64::from(header.count);
+                        next = after;
                     }
                     Err(good) => {
                         break Stop::Bad {

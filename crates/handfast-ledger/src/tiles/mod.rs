@@ -2,13 +2,19 @@
 
 mod bundle;
 mod path;
+mod present;
 mod reader;
 mod writer;
 
 pub(crate) use bundle::{Bundle, parse as parse_bundle, push as push_entry};
 pub use path::{bundle_path, tile_path};
+pub(crate) use present::bundles as bundles_present;
 pub(crate) use reader::TileReader;
 pub(crate) use writer::TileWriter;
 
 /// How many hashes or entries a full tile holds.
 pub(crate) const WIDTH: u64 = 256;
+
+/// No bundle is longer, and no tile.
+pub(crate) const MOST_BUNDLE: usize = WIDTH as usize * (2 + crate::event::MAX_EVENT);
+const MOST_TILE: usize = WIDTH as usize * 32;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::{WIDTH, tile_path};
+use super::{MOST_TILE, WIDTH, tile_path};
 use crate::error::Error;
 use crate::merkle::{Hash, MemoryTree, Subtrees};
 use crate::store::Store;
@@ -33,12 +33,13 @@ impl<'a> TileReader<'a> {
         if width == 0 {
             return Err(missing());
         }
-        let bytes = match self.store.read(&tile_path(level, index, width))? {
+        let read = |width| {
+            let path = tile_path(level, index, width);
+            self.store.read_at_most(&path, MOST_TILE)
+        };
+        let bytes = match read(width)? {
             Some(bytes) => bytes,
-            None => self
-                .store
-                .read(&tile_path(level, index, WIDTH))?
-                .ok_or_else(missing)?,
+            None => read(WIDTH)?.ok_or_else(missing)?,
         };
         let hashes: Vec<_> = bytes
             .chunks_exact(32)

@@ -10,7 +10,8 @@ use super::{content, versions};
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::text::edit::{self, Edit};
-use crate::text::{diff, lossless, names};
+use crate::text::lossless::Lossless;
+use crate::text::{diff, names};
 use crate::trouble::Trouble;
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
@@ -25,19 +26,28 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     {
         return Err(versions::stale(why, &place, Some(version)));
     }
-    let text = lossless::to_text(bytes).ok_or_else(|| {
-        let why = "the file is not UTF-8 and holds private characters; it cannot be edited as text";
-        Trouble::new(
-            ErrorKind::Invalid,
-            format!("EINVAL: {why}, open '{}'", place.shown),
-        )
+    let invalid = |why: &str| {
+        let text = format!("EINVAL: {why}, open '{}'", place.shown);
+        Trouble::new(ErrorKind::Invalid, text)
+    };
+    let original = Lossless::of(bytes).ok_or_else(|| {
+        invalid("the file is not UTF-8 and holds private characters; it cannot be edited as text")
     })?;
-    let edited = edit::apply(&text, &edits(call)).map_err(|passage| {
+    let edits = edits(call);
+    if !edits
+        .iter()
+        .all(|edit| original.takes(&edit.old) && original.takes(&edit.new))
+    {
+        return Err(invalid(
+            "the file is not UTF-8 and an edit holds private characters; those cannot be told from its bytes",
+        ));
+    }
+    let edited = edit::apply(original.as_str(), &edits).map_err(|passage| {
         let text = format!("Could not find exact match for edit:\n{passage}");
         Trouble::new(ErrorKind::Invalid, text)
     })?;
     // What stands for bytes that are not text is nothing to show.
-    let readable = |text: &str| String::from_utf8_lossy(&lossless::to_bytes(text)).into_owned();
+    let readable = |text: &str| String::from_utf8_lossy(&original.bytes_of(text)).into_owned();
     let diff = diff::fenced(&shown, &readable(&edited.before), &readable(&edited.after));
     let mut answer = Answer::text(diff);
     for (number, places) in &edited.ambiguous {
@@ -54,7 +64,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         return Ok(answer.with_version(Some(version)));
     }
     let written = session
-        .write_if(&place.path, &version, lossless::to_bytes(&edited.content))
+        .write_if(&place.path, &version, original.bytes_of(&edited.content))
         .map_err(|error| versions::unwritable(call, &error, &place))?;
     Ok(answer.with_version(versions::of_written(&written)))
 }

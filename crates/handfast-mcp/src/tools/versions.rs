@@ -1,6 +1,6 @@
 //! Versions of files: which one was expected, and what differs.
 
-use handfast::{ErrorKind, Version, Written};
+use handfast::{Difference, ErrorKind, Version, Written};
 use handfast_session::Error;
 use sha2::{Digest, Sha256};
 
@@ -15,23 +15,12 @@ pub(super) fn difference(
     now: &Version,
     content: &[u8],
 ) -> Option<&'static str> {
-    let (one, other) = (expected.to_string(), now.to_string());
-    let parts = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
-    let (one, other) = (parts(&one), parts(&other));
-    // The text form: which object (three parts), how long and when written, when changed.
-    let differs = |range: std::ops::Range<usize>| one.get(range.clone()) != other.get(range);
-    if differs(1..4) {
-        return Some("another file stands under the name");
-    }
-    if differs(4..6) {
-        return Some("the content was changed");
-    }
-    if differs(6..7) {
-        return Some("the file's metadata was changed");
+    if let Some(difference) = expected.differs_from(now) {
+        return Some(difference.sentence());
     }
     let digest = expected.digest()?;
     let found: [u8; 32] = Sha256::digest(content).into();
-    (digest != found).then_some("the content was changed")
+    (digest != found).then_some(Difference::Content.sentence())
 }
 
 /// The answer to somebody who expected another version.

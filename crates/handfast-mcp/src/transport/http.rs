@@ -6,6 +6,7 @@
 
 mod guard;
 mod head;
+mod patience;
 mod sessions;
 
 use std::io::{self, Read, Write};
@@ -17,15 +18,17 @@ use serde_json::Value;
 
 use self::guard::Guard;
 use self::head::Head;
+use self::patience::Patient;
 use self::sessions::Sessions;
 use super::MAX_MESSAGE;
 use crate::protocol::{self, Fault, Message, code};
 use crate::server::Server;
 
-/// How many connections are served at a time; the next waits for one to end.
+/// How many connections are served at a time; the next is told so and closed.
 const MOST_CONNECTIONS: usize = 16;
 
-/// How long a client may take for one request, or keep a connection without one.
+/// How long a client may take for one request, or keep a connection without one; and for taking a
+/// part of the answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Server {
@@ -66,7 +69,7 @@ impl Server {
                 if busy.fetch_add(1, Ordering::SeqCst) >= MOST_CONNECTIONS {
                     busy.fetch_sub(1, Ordering::SeqCst);
                     // Told or not, it is closed.
-                    drop(respond(&stream, 503, "Service Unavailable", &[], b""));
+                    drop(Reply::plain(503, "Service Unavailable").send(&stream));
                     continue;
                 }
                 let (guard, sessions, busy) = (&guard, &sessions, &busy);
@@ -126,55 +129,46 @@ impl Reply {
     fn fault(status: u16, reason: &'static str, fault: &Fault) -> Self {
         Self::json(status, reason, protocol::error_reply(fault))
     }
+
+    fn send(&self, mut stream: &TcpStream) -> io::Result<()> {
+        let mut head = format!(
+            "HTTP/1.1 {} {}\r\nContent-Length: {}\r\n",
+            self.status,
+            self.reason,
+            self.body.len()
+        );
+        for (name, value) in &self.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str("Cache-Control: no-store\r\n\r\n");
+        let mut all = head.into_bytes();
+        all.extend_from_slice(&self.body);
+        stream.write_all(&all)
+    }
 }
 
 impl Connection<'_> {
     /// Requests of one connection, one after the other.
-    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
+    fn serve(&self, stream: TcpStream) -> io::Result<()> {
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
         let mut buffer = Vec::new();
         loop {
-            let head = match Head::read(&mut stream, &mut buffer) {
+            let mut request = Patient::new(&stream, PATIENCE);
+            let head = match Head::read(&mut request, &mut buffer) {
                 Ok(Some(head)) => head,
                 Ok(None) => return Ok(()),
-                Err(reply) => {
-                    return respond(
-                        &stream,
-                        reply.status,
-                        reply.reason,
-                        &reply.headers,
-                        &reply.body,
-                    );
-                }
+                Err(reply) => return reply.send(&stream),
             };
-            let reply = match self.guard.check(&head).or_else(|| shape(&head)) {
-                // The body of a request that is refused is not read: the connection ends.
-                Some(reply) => {
-                    return respond(
-                        &stream,
-                        reply.status,
-                        reply.reason,
-                        &reply.headers,
-                        &reply.body,
-                    );
-                }
-                None => {
-                    if head.expects_continue {
-                        stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
-                    }
-                    let body = read_body(&mut stream, &mut buffer, head.length)?;
-                    self.answer(&head, &body)
-                }
-            };
-            respond(
-                &stream,
-                reply.status,
-                reply.reason,
-                &reply.headers,
-                &reply.body,
-            )?;
+            // The body of a request that is refused is not read: the connection ends.
+            if let Some(reply) = self.guard.check(&head).or_else(|| shape(&head)) {
+                return reply.send(&stream);
+            }
+            if head.expects_continue {
+                (&stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+            }
+            let body = read_body(&mut request, &mut buffer, head.length)?;
+            self.answer(&head, &body).send(&stream)?;
             if head.closes {
                 return Ok(());
             }
@@ -239,19 +233,14 @@ fn shape(head: &Head) -> Option<Reply> {
         return Some(Reply::plain(404, "Not Found"));
     }
     match head.method.as_str() {
-        "POST" => {}
-        "DELETE" => return None,
+        "POST" if !head.is_json => return Some(Reply::plain(415, "Unsupported Media Type")),
+        "POST" if !head.has_length => return Some(Reply::plain(411, "Length Required")),
+        "POST" | "DELETE" => {}
         _ => {
             let mut reply = Reply::plain(405, "Method Not Allowed");
             reply.headers.push(("Allow", "POST, DELETE".to_owned()));
             return Some(reply);
         }
-    }
-    if !head.is_json {
-        return Some(Reply::plain(415, "Unsupported Media Type"));
-    }
-    if !head.has_length {
-        return Some(Reply::plain(411, "Length Required"));
     }
     if head.length > MAX_MESSAGE {
         let text = format!("Invalid Request: the message is longer than {MAX_MESSAGE} bytes");
@@ -261,7 +250,7 @@ fn shape(head: &Head) -> Option<Reply> {
     None
 }
 
-fn read_body(stream: &mut TcpStream, buffer: &mut Vec<u8>, length: usize) -> io::Result<Vec<u8>> {
+fn read_body(stream: &mut impl Read, buffer: &mut Vec<u8>, length: usize) -> io::Result<Vec<u8>> {
     let rest = buffer.split_off(length.min(buffer.len()));
     let mut body = std::mem::replace(buffer, rest);
     let missing = length - body.len();
@@ -270,24 +259,4 @@ fn read_body(stream: &mut TcpStream, buffer: &mut Vec<u8>, length: usize) -> io:
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     Ok(body)
-}
-
-fn respond(
-    mut stream: &TcpStream,
-    status: u16,
-    reason: &str,
-    headers: &[(&str, String)],
-    body: &[u8],
-) -> io::Result<()> {
-    let mut head = format!(
-        "HTTP/1.1 {status} {reason}\r\nContent-Length: {}\r\n",
-        body.len()
-    );
-    for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    head.push_str("Cache-Control: no-store\r\n\r\n");
-    let mut all = head.into_bytes();
-    all.extend_from_slice(body);
-    stream.write_all(&all)
 }

@@ -96,14 +96,17 @@ impl Books {
         };
         let old = old.unwrap_or_default();
         if let Some(total) = self.totals.get_mut(mount as usize) {
-            total.bytes = (total.bytes + new.bytes).saturating_sub(old.bytes);
+            total.bytes = total
+                .bytes
+                .saturating_add(new.bytes)
+                .saturating_sub(old.bytes);
             total.inodes = (total.inodes + new.inodes).saturating_sub(old.inodes);
         }
     }
 
     pub(super) fn total(&self) -> Used {
         self.totals.iter().fold(Used::default(), |sum, used| Used {
-            bytes: sum.bytes + used.bytes,
+            bytes: sum.bytes.saturating_add(used.bytes),
             inodes: sum.inodes + used.inodes,
             handles: 0,
         })

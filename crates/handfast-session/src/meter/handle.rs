@@ -23,6 +23,8 @@ impl FileMeter {
         end: u64,
         act: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
+        // No file is longer: the system refuses it, but only after it was charged.
+        let end = end.min(i64::MAX.cast_unsigned());
         let turn = self.account.turn().map_err(io::Error::from)?;
         let now = file.metadata()?.len();
         self.charge(&turn, end.max(now))?;

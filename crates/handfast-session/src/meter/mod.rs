@@ -228,10 +228,13 @@ impl Account {
             {
                 return Err(exceeds("bytes in a file", limit));
             }
-            let bytes = (used.bytes + new.bytes).saturating_sub(old.bytes + freed.bytes);
+            // A length that was asked for may be any number.
+            let given_back = old.bytes.saturating_add(freed.bytes);
+            let bytes = used.bytes.saturating_add(new.bytes);
+            let bytes = bytes.saturating_sub(given_back);
             if let Some(limit) = quota.bytes
                 && bytes > limit
-                && new.bytes > old.bytes + freed.bytes
+                && new.bytes > given_back
             {
                 return Err(exceeds("bytes", limit));
             }

@@ -28,8 +28,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Change>, Error> {
 
 /// The records that make a tree from nothing.
 pub(crate) fn of_tree(tree: &Tree) -> Vec<Vec<u8>> {
-    let mut records = Vec::new();
-    let mut changes = Vec::new();
+    let mut records = Records::default();
     tree.each(&mut |path, entry| {
         // Children come as changes of their own, so that no record grows with the tree.
         let entry = match &entry.now {
@@ -45,24 +44,44 @@ pub(crate) fn of_tree(tree: &Tree) -> Vec<Vec<u8>> {
             },
             _ => entry.clone(),
         };
-        changes.push(Change::Put {
+        records.push(&Change::Put {
             path: path.to_vec(),
             entry,
         });
-        if changes.len() >= 256 {
-            records.push(write(&changes));
-            changes.clear();
-        }
     });
     if let Some(mode) = tree.root.mode {
         let path = Vec::new();
         let old = tree.root.old_mode;
-        changes.push(Change::DirMode { path, mode, old });
+        records.push(&Change::DirMode { path, mode, old });
     }
-    if !changes.is_empty() {
-        records.push(write(&changes));
+    records.finish()
+}
+
+/// Changes put together into records, none of which is much longer than the longest change.
+#[derive(Default)]
+struct Records {
+    done: Vec<Vec<u8>>,
+    filling: Vec<u8>,
+}
+
+impl Records {
+    const PORTION: usize = 64 << 10;
+
+    fn push(&mut self, change: &Change) {
+        let mut out = Writer::default();
+        write_change(&mut out, change);
+        if self.filling.len() + out.bytes.len() > Self::PORTION && !self.filling.is_empty() {
+            self.done.push(std::mem::take(&mut self.filling));
+        }
+        self.filling.extend_from_slice(&out.bytes);
     }
-    records
+
+    fn finish(mut self) -> Vec<Vec<u8>> {
+        if !self.filling.is_empty() {
+            self.done.push(self.filling);
+        }
+        self.done
+    }
 }
 
 fn write_change(out: &mut Writer, change: &Change) {
@@ -405,5 +424,35 @@ mod tests {
             assert!(read(&bytes[..end]).is_err());
         }
         assert!(read(&[200]).is_err());
+    }
+
+    #[test]
+    fn a_tree_comes_in_records_no_longer_than_they_must_be() {
+        // Directories of the base that were removed with all that was in them.
+        let was = |number: usize| {
+            let names = (0..number).map(|n| (format!("{n:05}").into_bytes(), Was::Kept));
+            Was::Dir(names.collect())
+        };
+        let mut tree = Tree::new();
+        for number in 0..600 {
+            let entry = Entry {
+                was: was(if number == 300 { 20_000 } else { 200 }),
+                now: Now::Gone,
+            };
+            let path = format!("{number:03}").into_bytes();
+            tree.apply(Change::Put { path, entry }).unwrap();
+        }
+        let records = of_tree(&tree);
+        let longest = records.iter().map(Vec::len).max().unwrap();
+        let mut alone = Writer::default();
+        write_was(&mut alone, &was(20_000));
+        assert!(longest < alone.bytes.len() + 100, "{longest}");
+        let mut back = Tree::new();
+        for record in &records {
+            for change in read(record).unwrap() {
+                back.apply(change).unwrap();
+            }
+        }
+        assert_eq!(back, tree);
     }
 }

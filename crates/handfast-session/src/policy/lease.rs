@@ -190,9 +190,9 @@ impl Allow {
         }
         let allow = Self {
             who,
-            roots: keys.strings("roots")?,
-            paths: keys.strings("paths")?,
-            verbs: keys.strings("verbs")?,
+            roots: keys.narrowing("roots")?,
+            paths: keys.narrowing("paths")?,
+            verbs: keys.narrowing("verbs")?,
         };
         let on_files = || {
             Verb::ALL

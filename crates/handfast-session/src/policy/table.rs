@@ -70,6 +70,20 @@ impl Keys {
             .collect()
     }
 
+    /// As [`Keys::strings`], where no list means everything: an empty one would read as nothing, and
+    /// is refused.
+    pub(super) fn narrowing(&mut self, key: &str) -> Result<Vec<String>, Error> {
+        let is_there = self.table.contains_key(key);
+        let list = self.strings(key)?;
+        if is_there && list.is_empty() {
+            let prefix = self.prefix();
+            return Err(invalid(format!(
+                "{prefix}`{key}` is empty: leave it out for all, or the rule for none"
+            )));
+        }
+        Ok(list)
+    }
+
     pub(super) fn boolean(&mut self, key: &str) -> Result<Option<bool>, Error> {
         match self.table.remove(key) {
             None => Ok(None),

@@ -159,6 +159,18 @@ fn what_is_wrong_is_named_with_what_was_meant() {
             &format!("{root}[[allow]]\nuid = 1\nverbs = [\"wirte\"]"),
             "did you mean `write`?",
         ),
+        (
+            &format!("{root}[[allow]]\nuid = 1\nverbs = []"),
+            "[[allow]]: `verbs` is empty: leave it out for all",
+        ),
+        (
+            &format!("{root}[[allow]]\nuid = 1\npaths = []"),
+            "`paths` is empty",
+        ),
+        (
+            &format!("{root}[[allow]]\nuid = 1\nroots = []"),
+            "`roots` is empty",
+        ),
         ("version = 1\n[[root]\n", "line 2:"),
     ] {
         let error = read(text).unwrap_err();

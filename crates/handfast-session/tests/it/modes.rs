@@ -249,6 +249,36 @@ fn an_absolute_link_into_the_directory_itself_is_taken_from_its_top() {
 }
 
 #[test]
+fn lengths_that_no_file_has_are_counted_too() {
+    for mode in WRITABLE {
+        for (bytes, expected) in [
+            (Some(2000), std::io::ErrorKind::StorageFull),
+            // Without a limit on bytes it is the system that says no.
+            (None, std::io::ErrorKind::InvalidInput),
+        ] {
+            let scratch = Scratch::new();
+            scratch.file("old", "old");
+            let quota = Quota {
+                bytes,
+                inodes: Some(3),
+                ..Quota::new()
+            };
+            let mount = scratch.mount(mode).quota(quota);
+            let session = scratch.session_of(&SessionSpec::new().mount(mount));
+            session.write("/new", vec![b'x'; 1000]).unwrap();
+            let how = OpenOptions::new().write(true);
+            let file = session.open_with("/old", how).unwrap();
+            let before = session.usage().unwrap()[0].used.bytes;
+            for len in [1 << 63, u64::MAX - 1000, u64::MAX] {
+                let error = file.set_len(len).unwrap_err();
+                assert_eq!(error.kind(), expected, "{mode} {len}");
+                assert_eq!(session.usage().unwrap()[0].used.bytes, before, "{mode}");
+            }
+        }
+    }
+}
+
+#[test]
 fn quotas_count_growth_before_it_happens() {
     for mode in WRITABLE {
         let scratch = Scratch::new();

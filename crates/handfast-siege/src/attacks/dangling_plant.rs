@@ -8,7 +8,7 @@ use super::{Attack, BOTH_WAYS, Pace, frees};
 use crate::arena::Arena;
 use crate::canary::Canary;
 use crate::controls::{Control, naive_check};
-use crate::duel::{BOTH, Duel, refusal};
+use crate::duel::{BOTH, Duel, refusal, usual_floor};
 
 pub(crate) static ATTACK: Attack = Attack {
     name: "dangling-plant",
@@ -72,10 +72,7 @@ static DUEL: Duel = Duel {
         }
         allowed
     },
-    floor: |victim| match victim.lookups {
-        1 => 80,
-        _ => 50,
-    },
+    floor: usual_floor,
     leaks: true,
     leaf: Some(|victim| victim.creates),
     fifo: None,

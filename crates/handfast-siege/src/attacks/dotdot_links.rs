@@ -3,12 +3,11 @@
 use std::io;
 
 use handfast::{ErrorKind, Links};
-use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::{Attack, BOTH_WAYS, Pace, is_dir};
 use crate::arena::Arena;
 use crate::canary::Canary;
-use crate::controls::Control;
+use crate::controls::{Control, naive_descent};
 use crate::duel::Duel;
 
 /// How often the link goes into the directory that is moved, and up from it.
@@ -39,31 +38,11 @@ pub(crate) static ATTACK: Attack = Attack {
         verb: "naive-descriptor-walk",
         scene,
         leaf: "",
-        attempt: |arena, _, work| walks_out(arena, work),
+        // It never follows a link, but asks the kernel for `..`.
+        attempt: |arena, _, work| naive_descent(arena, target().split('/'), "c", work),
         fifo: None,
     },
 };
-
-/// Walks by descriptors and never follows a link, but asks the kernel for `..`.
-fn walks_out(arena: &Arena, work: &mut dyn FnMut()) -> bool {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let Ok(mut here) = openat(CWD, arena.path("root"), flags, Mode::empty()) else {
-        return false;
-    };
-    for step in target().split('/') {
-        if step == "c" {
-            work();
-        }
-        match openat(&here, step, flags, Mode::empty()) {
-            Ok(fd) => here = fd,
-            Err(_) => return false,
-        }
-    }
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let mut text = [0; 7];
-    openat(&here, "data", flags, Mode::empty())
-        .is_ok_and(|fd| rustix::io::read(fd, &mut text).is_ok() && &text == b"outside")
-}
 
 fn target() -> String {
     format!("{}h", "a/c/../../".repeat(TURNS))

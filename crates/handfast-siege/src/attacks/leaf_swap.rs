@@ -8,7 +8,7 @@ use super::{Attack, BOTH_WAYS, Pace, is_file, take_turns};
 use crate::arena::Arena;
 use crate::canary::Canary;
 use crate::controls::Control;
-use crate::duel::{BOTH, Duel, refusal};
+use crate::duel::{BOTH, Duel, leaf_floor, refusal};
 
 pub(crate) static ATTACK: Attack = Attack {
     name: "leaf-swap",
@@ -59,12 +59,7 @@ static DUEL: Duel = Duel {
         }
         allowed
     },
-    floor: |victim| match victim.verb {
-        // A version that the attacker changes faster than it can be used.
-        "write-if" | "remove-if" => 0,
-        _ if victim.lookups > 1 => 50,
-        _ => 80,
-    },
+    floor: leaf_floor,
     leaks: true,
     leaf: Some(|victim| victim.leaf),
     fifo: None,

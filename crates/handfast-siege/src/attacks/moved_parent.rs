@@ -6,12 +6,11 @@
 use std::io;
 
 use handfast::ErrorKind;
-use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::{Attack, BOTH_WAYS, Pace, is_dir};
 use crate::arena::Arena;
 use crate::canary::Canary;
-use crate::controls::Control;
+use crate::controls::{Control, naive_descent};
 use crate::duel::{BOTH, Duel, usual_floor};
 
 pub(crate) static ATTACK: Attack = Attack {
@@ -42,31 +41,14 @@ pub(crate) static ATTACK: Attack = Attack {
         verb: "naive-climb",
         scene,
         leaf: "",
-        attempt: |arena, _, work| climbs_out(arena, work),
+        // Up again by asking the kernel, as tree walkers did for long.
+        attempt: |arena, _, work| {
+            let way = ["p", "a", "tree", "sub", "..", "..", ".."];
+            naive_descent(arena, way.into_iter(), "..", work)
+        },
         fifo: None,
     },
 };
-
-/// Goes down by descriptors, and up again by asking the kernel, as tree walkers did for long.
-fn climbs_out(arena: &Arena, work: &mut dyn FnMut()) -> bool {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let Ok(mut here) = openat(CWD, arena.path("root"), flags, Mode::empty()) else {
-        return false;
-    };
-    for step in ["p", "a", "tree", "sub", "..", "..", ".."] {
-        if step == ".." {
-            work();
-        }
-        match openat(&here, step, flags, Mode::empty()) {
-            Ok(fd) => here = fd,
-            Err(_) => return false,
-        }
-    }
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let mut text = [0; 7];
-    openat(&here, "data", flags, Mode::empty())
-        .is_ok_and(|fd| rustix::io::read(fd, &mut text).is_ok() && &text == b"outside")
-}
 
 static DUEL: Duel = Duel {
     scene,

@@ -9,7 +9,7 @@ use super::{Attack, BOTH_WAYS, Pace, is_file, take_turns};
 use crate::arena::Arena;
 use crate::canary::Canary;
 use crate::controls::Control;
-use crate::duel::{BOTH, Duel};
+use crate::duel::{BOTH, Duel, leaf_floor};
 
 pub(crate) static ATTACK: Attack = Attack {
     name: "special-plant",
@@ -60,11 +60,7 @@ static DUEL: Duel = Duel {
         }
         allowed
     },
-    floor: |victim| match victim.verb {
-        "write-if" | "remove-if" => 0,
-        _ if victim.lookups > 1 => 50,
-        _ => 80,
-    },
+    floor: leaf_floor,
     leaks: true,
     leaf: Some(|victim| victim.leaf),
     fifo: Some("fifo"),

@@ -3,14 +3,23 @@
 /// More alternatives are no pattern that somebody meant.
 const MOST: usize = 1024;
 
+/// How many characters are looked at for them: braces in braces, and such that are never closed, are
+/// looked at again and again.
+const BUDGET: usize = 10_000_000;
+
 /// Everything that a pattern's braces come to.
 pub(super) fn expand(pattern: &str) -> Result<Vec<String>, String> {
     let chars: Vec<char> = pattern.chars().collect();
     let mut done = Vec::new();
     // Prefixes that need no more expanding, and what follows them.
     let mut pending = vec![(String::new(), chars)];
+    let mut budget = BUDGET;
     while let Some((prefix, rest)) = pending.pop() {
-        let Some((open, parts, close)) = first_braces(&rest) else {
+        let found = first_braces(&rest, &mut budget);
+        if budget == 0 {
+            return Err(too_many());
+        }
+        let Some((open, parts, close)) = found else {
             done.push(prefix + &rest.into_iter().collect::<String>());
             if done.len() > MOST {
                 return Err(too_many());
@@ -39,13 +48,14 @@ fn too_many() -> String {
 
 /// The first braces that stand for alternatives: where they open, what they hold, where they
 /// close.
-fn first_braces(text: &[char]) -> Option<(usize, Vec<Vec<char>>, usize)> {
+fn first_braces(text: &[char], budget: &mut usize) -> Option<(usize, Vec<Vec<char>>, usize)> {
     let mut at = 0;
     while at < text.len() {
+        *budget = budget.checked_sub(1)?;
         match text[at] {
             '\\' => at += 1,
             '{' => {
-                if let Some((parts, close)) = alternatives(text, at) {
+                if let Some((parts, close)) = alternatives(text, at, budget) {
                     return Some((at, parts, close));
                 }
             }
@@ -56,11 +66,12 @@ fn first_braces(text: &[char]) -> Option<(usize, Vec<Vec<char>>, usize)> {
     None
 }
 
-fn alternatives(text: &[char], open: usize) -> Option<(Vec<Vec<char>>, usize)> {
+fn alternatives(text: &[char], open: usize, budget: &mut usize) -> Option<(Vec<Vec<char>>, usize)> {
     let mut depth = 0;
     let mut parts = vec![Vec::new()];
     let mut at = open + 1;
     while at < text.len() {
+        *budget = budget.checked_sub(1)?;
         let c = text[at];
         let last = parts.len() - 1;
         match c {
@@ -135,4 +146,23 @@ fn range(inside: &[char]) -> Option<Vec<Vec<char>>> {
         });
     }
     Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_that_lead_nowhere_are_given_up() {
+        let many = format!("{{{}}}", vec!["a"; 1000].join(","));
+        for evil in [
+            "{".repeat(2000),
+            format!("{}{}", "{".repeat(1000), "}".repeat(1000)),
+        ] {
+            assert!(expand(&format!("{many}{evil}")).is_err());
+            // Alone they are just characters.
+            assert_eq!(expand(&evil).unwrap(), [evil]);
+        }
+        assert_eq!(expand(&many).unwrap().len(), 1000);
+    }
 }

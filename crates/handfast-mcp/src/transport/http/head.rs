@@ -1,7 +1,6 @@
 //! The head of a request.
 
 use std::io::Read;
-use std::net::TcpStream;
 
 use serde_json::Value;
 
@@ -34,7 +33,7 @@ pub(super) struct Head {
 impl Head {
     /// Reads the next head; what follows it stays in the buffer. `None` if the client is done.
     pub(super) fn read(
-        stream: &mut TcpStream,
+        stream: &mut impl Read,
         buffer: &mut Vec<u8>,
     ) -> Result<Option<Self>, Reply> {
         let bad = || Reply::plain(400, "Bad Request");

@@ -16,7 +16,7 @@ mod times;
 
 use std::collections::BTreeSet;
 
-use handfast::Metadata;
+use handfast::{ErrorKind, Metadata};
 
 use super::items::{Item, What, items};
 use super::store::fresh_id;
@@ -132,6 +132,14 @@ impl Overlay {
             failed: BTreeSet::new(),
         };
         let record = choice.write();
+        // On the way it may come to name each path once more, as one that failed; it could not be
+        // ended then.
+        if record.len() > crate::log::MOST / 2 {
+            return Err(Error::new(
+                ErrorKind::Limit,
+                "these are too many paths for one commit; name some of them",
+            ));
+        }
         self.record(&locked, vec![Change::Committing { choice: record }])?;
         locked.state().log.sync()?;
         let mut report = self.roll_forward(&locked, choice, reserve, false, progress)?;

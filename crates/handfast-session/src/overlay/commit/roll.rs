@@ -27,6 +27,18 @@ pub(super) struct Job<'a> {
     pub(super) resumed: bool,
 }
 
+/// What its steps have to know.
+#[derive(Clone, Copy)]
+struct Run<'a> {
+    plan: &'a Plan,
+    staging: &'a RelPath,
+    overwrite: bool,
+    resumed: bool,
+}
+
+/// Items that are not done, and why.
+type Reasons = BTreeMap<Vec<u8>, String>;
+
 /// How far a commit came.
 #[derive(Default)]
 pub(super) struct Rolled {
@@ -45,6 +57,21 @@ pub(super) struct Rolled {
 }
 
 impl Rolled {
+    /// Notes what was moved for the items that are done.
+    fn note_moves(&mut self, plan: &Plan, why: &Reasons) {
+        for (item, step) in &plan.early {
+            if why.contains_key(item) {
+                continue;
+            }
+            if let Early::Move { from, to, .. } = step {
+                self.moves.push((from.clone(), to.clone()));
+            }
+            if let Early::Lift { from, .. } = step {
+                self.moves.push((from.clone(), item.clone()));
+            }
+        }
+    }
+
     /// Where a path of the base is now.
     pub(super) fn moved(&self, path: &[u8]) -> Vec<u8> {
         // Deepest first: a move inside a directory that moved too was made before it.
@@ -106,77 +133,30 @@ impl Overlay {
                 Err(error) => return Err(error.into()),
             }
         }
-        let mut why: BTreeMap<Vec<u8>, String> = BTreeMap::new();
+        let run = Run {
+            plan,
+            staging: &staging,
+            overwrite: choice.overwrite,
+            resumed,
+        };
         let total = plan.early.len() + plan.late.len();
         let mut count = 0;
-        if !choice.early_done {
-            for (item, step) in &plan.early {
-                count += 1;
-                progress(count, total);
-                if why.contains_key(item) {
-                    continue;
-                }
-                if let Err(Failed(reason)) = self.early(step, &staging, choice.overwrite, resumed) {
-                    why.insert(item.clone(), reason);
-                }
-            }
+        let mut tick = || {
+            count += 1;
+            progress(count.min(total), total);
+        };
+        let mut why = if choice.early_done {
+            failed_before(&choice)
+        } else {
+            let why = self.roll_early(run, &mut tick);
             choice.early_done = true;
             choice.failed = why.keys().cloned().collect();
             let choice = choice.write();
             self.record(locked, vec![Change::Committing { choice }])?;
-        } else {
-            for path in &choice.failed {
-                let reason = "it could not be moved or removed in the base".to_owned();
-                why.insert(path.clone(), reason);
-            }
-        }
+            why
+        };
         let mut rolled = Rolled::default();
-        // What was lifted in vain goes back before anything else takes its place.
-        let in_vain: BTreeSet<Vec<u8>> = why.keys().cloned().collect();
-        for (item, step) in &plan.late {
-            if let Late::Place { slot, back } = step
-                && in_vain.contains(item)
-            {
-                self.put_back(&staging, *slot, back, &mut rolled)?;
-            }
-        }
-        for (item, step) in &plan.late {
-            count += 1;
-            progress(count.min(total), total);
-            if !why.contains_key(item) && why.keys().any(|above| covers(above, item)) {
-                why.insert(item.clone(), "its directory is in conflict".to_owned());
-            }
-            if why.contains_key(item) {
-                // What was lifted for it goes back.
-                if let Late::Place { slot, back } = step
-                    && !in_vain.contains(item)
-                {
-                    self.put_back(&staging, *slot, back, &mut rolled)?;
-                }
-                continue;
-            }
-            let target = base_path(item)?;
-            let done = self.late(
-                step,
-                &target,
-                &staging,
-                choice.overwrite,
-                resumed,
-                &mut reserve,
-            );
-            match done {
-                Ok(Some(version)) => {
-                    rolled.live.insert(item.clone(), version);
-                }
-                Ok(None) => {}
-                Err(Failed(reason)) => {
-                    why.insert(item.clone(), reason);
-                    if let Late::Place { slot, back } = step {
-                        self.put_back(&staging, *slot, back, &mut rolled)?;
-                    }
-                }
-            }
-        }
+        self.roll_late(run, &mut reserve, &mut why, &mut rolled, &mut tick)?;
         for (item, mode) in &plan.modes {
             if why.contains_key(item) {
                 continue;
@@ -185,17 +165,7 @@ impl Overlay {
                 why.insert(item.clone(), error.detail());
             }
         }
-        for (item, step) in &plan.early {
-            if why.contains_key(item) {
-                continue;
-            }
-            if let Early::Move { from, to, .. } = step {
-                rolled.moves.push((from.clone(), to.clone()));
-            }
-            if let Early::Lift { from, .. } = step {
-                rolled.moves.push((from.clone(), item.clone()));
-            }
-        }
+        rolled.note_moves(plan, &why);
         for item in items.iter().filter(|item| why.contains_key(&item.path)) {
             for place in item.home.as_deref().into_iter().chain(source(item)) {
                 let now = base_path(&rolled.moved(place))?;
@@ -216,16 +186,80 @@ impl Overlay {
         Ok(rolled)
     }
 
+    /// Removes and lifts what has to go first.
+    fn roll_early(&self, run: Run<'_>, tick: &mut dyn FnMut()) -> Reasons {
+        let mut why = Reasons::new();
+        for (item, step) in &run.plan.early {
+            tick();
+            if why.contains_key(item) {
+                continue;
+            }
+            let done = self.early(step, run.staging, run.overwrite, run.resumed);
+            if let Err(Failed(reason)) = done {
+                why.insert(item.clone(), reason);
+            }
+        }
+        why
+    }
+
+    /// Makes and places what comes new; what was lifted for an item that fails goes back.
+    fn roll_late(
+        &self,
+        run: Run<'_>,
+        reserve: &mut Option<Reserve>,
+        why: &mut Reasons,
+        rolled: &mut Rolled,
+        tick: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        // What was lifted in vain goes back before anything else takes its place.
+        let in_vain: BTreeSet<Vec<u8>> = why.keys().cloned().collect();
+        for (item, step) in &run.plan.late {
+            if let Late::Place { slot, back } = step
+                && in_vain.contains(item)
+            {
+                self.put_back(run.staging, *slot, back, rolled)?;
+            }
+        }
+        for (item, step) in &run.plan.late {
+            tick();
+            if !why.contains_key(item) && why.keys().any(|above| covers(above, item)) {
+                why.insert(item.clone(), "its directory is in conflict".to_owned());
+            }
+            if why.contains_key(item) {
+                if let Late::Place { slot, back } = step
+                    && !in_vain.contains(item)
+                {
+                    self.put_back(run.staging, *slot, back, rolled)?;
+                }
+                continue;
+            }
+            match self.late(step, &base_path(item)?, run, reserve) {
+                Ok(Some(version)) => {
+                    rolled.live.insert(item.clone(), version);
+                }
+                Ok(None) => {}
+                Err(Failed(reason)) => {
+                    why.insert(item.clone(), reason);
+                    if let Late::Place { slot, back } = step {
+                        self.put_back(run.staging, *slot, back, rolled)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Does a step in a new place. The version if somebody still writes to what was committed.
     fn late(
         &self,
         step: &Late,
         target: &RelPath,
-        staging: &RelPath,
-        overwrite: bool,
-        resumed: bool,
+        run: Run<'_>,
         reserve: &mut Option<Reserve>,
     ) -> Result<Option<String>, Failed> {
+        let Run {
+            overwrite, resumed, ..
+        } = run;
         match step {
             Late::Dir { mode } => {
                 let made = match mode {
@@ -243,7 +277,7 @@ impl Overlay {
                 Ok(None)
             }
             Late::Place { slot, .. } => {
-                let from = slot_path(staging, *slot)?;
+                let from = slot_path(run.staging, *slot)?;
                 match self.base.rename(&from, target, RenameMode::NoReplace) {
                     Ok(()) => Ok(None),
                     Err(error)
@@ -256,14 +290,9 @@ impl Overlay {
                     Err(error) => Err(error.into()),
                 }
             }
-            Late::File { object, expected } => self.late_file(
-                *object,
-                expected.as_deref(),
-                target,
-                overwrite,
-                resumed,
-                reserve,
-            ),
+            Late::File { object, expected } => {
+                self.late_file(*object, expected.as_deref(), target, run, reserve)
+            }
             Late::Link { target: text } => match self.base.symlink(text, target) {
                 Ok(()) => Ok(None),
                 Err(error) if error.kind() == ErrorKind::Exists => {
@@ -284,8 +313,7 @@ impl Overlay {
         object: u64,
         expected: Option<&str>,
         target: &RelPath,
-        overwrite: bool,
-        resumed: bool,
+        run: Run<'_>,
         reserve: &mut Option<Reserve>,
     ) -> Result<Option<String>, Failed> {
         let (content, live) = self.open_settled(object)?;
@@ -302,7 +330,7 @@ impl Overlay {
         let mut staged = self.base.stage(target, options)?;
         Source::of_file(&content)?.fill(&mut staged)?;
         keep_times(&staged, &status).map_err(|error| Failed(error.to_string()))?;
-        let written = match (expected, overwrite) {
+        let written = match (expected, run.overwrite) {
             (_, true) => staged.commit(),
             (Some(version), false) => staged.commit_if(&version.parse()?),
             (None, false) => staged.commit_new(),
@@ -313,7 +341,7 @@ impl Overlay {
             Err(error) => {
                 // Done already by whoever died here, or done before something else failed: what is
                 // there is what was wanted.
-                let may_be_done = resumed || error.effect() != Effect::None;
+                let may_be_done = run.resumed || error.effect() != Effect::None;
                 if may_be_done && self.has_content(target, object)? {
                     self.tidy(target, &error);
                     return Ok(None);
@@ -398,6 +426,15 @@ impl Overlay {
     fn is_dir(&self, at: &RelPath) -> Result<bool, Failed> {
         Ok(self.base.symlink_metadata(at)?.is_dir())
     }
+}
+
+/// What failed in the first part of a commit whose maker died after it.
+fn failed_before(choice: &Choice) -> Reasons {
+    let reason = "it could not be moved or removed in the base";
+    let failed = choice.failed.iter();
+    failed
+        .map(|path| (path.clone(), reason.to_owned()))
+        .collect()
 }
 
 /// How the directory for what is between two places begins.
