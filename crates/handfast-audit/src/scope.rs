@@ -327,8 +327,10 @@ impl Interp<'_> {
             }),
             Term::Field(base, name) => {
                 let declared = self.is_declared_root(&name);
-                let of_object =
-                    matches!(self.terms.get(base), Term::Object { .. } | Term::Config { .. });
+                let of_object = matches!(
+                    self.terms.get(base),
+                    Term::Object { .. } | Term::Config { .. }
+                );
                 let of_config = self.external_base(base, 0).is_none()
                     && [
                         "root", "base", "dir", "path", "folder", "storage", "upload", "home",

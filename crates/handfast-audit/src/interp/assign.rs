@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::interp::Interp;
-use crate::ir::{Expr, ExprKind, Span};
+use crate::ir::{Expr, ExprKind, Span, Sym};
 use crate::lang::Lang;
 use crate::state::State;
 use crate::term::{CollKind, Pred, Term, Vid};
@@ -39,6 +39,7 @@ impl Interp<'_> {
                 } else {
                     vid
                 };
+                self.publish(name, value);
                 state.env.insert(name.clone(), value);
             }
             ExprKind::Field(base, name) => {
@@ -73,6 +74,16 @@ impl Interp<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Functions that a module's own statements call see the names it has set so far.
+    pub(super) fn publish(&mut self, name: &Sym, value: Vid) {
+        let (file, function) = self.here();
+        if self.program.file(file).module.top == function as usize
+            && let Some(names) = self.globals.get_mut(&file)
+        {
+            names.insert(name.clone(), value);
         }
     }
 

@@ -231,10 +231,15 @@ impl Interp<'_> {
             return None;
         }
         let id = self.program.method(self.here().0, class, name)?;
-        let is_property = self.program.function(id).decorators.iter().any(|decorator| {
-            let last = decorator.dotted().unwrap_or_default();
-            last.ends_with("property")
-        });
+        let is_property = self
+            .program
+            .function(id)
+            .decorators
+            .iter()
+            .any(|decorator| {
+                let last = decorator.dotted().unwrap_or_default();
+                last.ends_with("property")
+            });
         is_property.then(|| {
             let args = crate::interp::call::Args::default();
             self.invoke(id, Some(base), &args, None, at, state)

@@ -99,6 +99,7 @@ impl Interp<'_> {
             StmtKind::Defer(body) => self.exec_defer(body, state),
             StmtKind::Bind { name, function } => {
                 let vid = self.closure(*function, state);
+                self.publish(name, vid);
                 state.env.insert(name.clone(), vid);
             }
             StmtKind::Block(body) => self.exec_all(body, state),
