@@ -130,6 +130,9 @@ impl Interp<'_> {
         let anchor = self.anchor_of(sink, &leaves);
         let is_temp = self.is_unguessable(sink.path, 0);
         let from_temp = sink.from.is_some_and(|from| self.is_unguessable(from, 0));
+        let from_elsewhere = sink
+            .from
+            .is_some_and(|from| self.is_temp_elsewhere(from, 0));
         let has_clock = self.has_clock(sink.path, 0);
         let discards = self.may_discard(sink.path, 0);
         let function = self.function_name(sink.function);
@@ -142,6 +145,7 @@ impl Interp<'_> {
             anchor,
             is_temp,
             from_temp,
+            from_elsewhere,
             has_clock,
             function,
         }
@@ -266,6 +270,27 @@ impl Interp<'_> {
             Term::Phi(parts) => parts
                 .iter()
                 .all(|part| self.is_unguessable(*part, depth + 1)),
+            _ => false,
+        }
+    }
+
+    /// A file of the system's directory for temporary files.
+    fn is_temp_elsewhere(&self, vid: Vid, depth: usize) -> bool {
+        match self.terms.get(vid) {
+            Term::Temp { dir, .. } => {
+                dir.is_none_or(|dir| self.terms.string(dir).is_some_and(str::is_empty))
+            }
+            Term::Proj(of, _)
+            | Term::Norm { of, .. }
+            | Term::Part { of, .. }
+            | Term::Field(of, _)
+                if depth < 8 =>
+            {
+                self.is_temp_elsewhere(*of, depth + 1)
+            }
+            Term::Join { parts, .. } if depth < 8 => parts
+                .first()
+                .is_some_and(|first| self.is_temp_elsewhere(*first, depth + 1)),
             _ => false,
         }
     }

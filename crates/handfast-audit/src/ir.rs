@@ -54,6 +54,7 @@ impl Module {
             is_ctor: false,
             makes: None,
             is_test: false,
+            is_async: false,
             parent: None,
             damaged: false,
         };
@@ -89,6 +90,8 @@ pub(crate) struct Function {
     /// The class whose objects a free function makes: Go's `NewStore`.
     pub(crate) makes: Option<Sym>,
     pub(crate) is_test: bool,
+    /// It runs when somebody waits for it.
+    pub(crate) is_async: bool,
     /// A closure or nested function sees its parent's names.
     pub(crate) parent: Option<usize>,
     /// A syntax error lies inside.

@@ -31,6 +31,8 @@ pub(crate) struct Flow {
     pub(crate) is_temp: bool,
     /// Moved here from a name that cannot be guessed.
     pub(crate) from_temp: bool,
+    /// Moved here from a temporary file of another directory.
+    pub(crate) from_elsewhere: bool,
     /// A date is part of the path.
     pub(crate) has_clock: bool,
     /// An absolute value in the place of a relative one replaces the root.

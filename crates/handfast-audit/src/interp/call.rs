@@ -55,6 +55,9 @@ impl Interp<'_> {
             && let Some(vid) = state.env.get(name).copied()
         {
             let vid = self.deref(vid, state);
+            if self.goes_on(vid, !args.is_empty(), state) {
+                return self.terms.make(Term::Null);
+            }
             if matches!(
                 self.terms.get(vid),
                 Term::Closure { .. } | Term::Config { .. } | Term::Field(..) | Term::Object { .. }

@@ -364,6 +364,8 @@ impl Interp<'_> {
                         names.extend(more.iter().cloned());
                     } else if let Term::Config { label, .. } = self.terms.get(vid) {
                         names.push(label.clone());
+                    } else if let Some(name) = self.name_of(vid).filter(|n| n.starts_with("O_")) {
+                        names.push(Sym::from(name));
                     }
                 }
                 if names.is_empty() {

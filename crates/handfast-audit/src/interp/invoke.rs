@@ -31,6 +31,7 @@ impl Interp<'_> {
             let name = program.function(id).name.to_string();
             return self.unknown_call(&name, args, at, state);
         }
+        let is_loose = self.loose == Some(at) && program.function(id).is_async;
         self.called.insert(id);
         let is_blank = |vid: Vid| matches!(self.terms.get(vid), Term::Unknown(_));
         if !args.list.iter().any(|(_, vid)| is_blank(*vid)) {
@@ -71,6 +72,11 @@ impl Interp<'_> {
         let is_file_c = program.file(id.0).lang.family() == "c";
         let before = state.facts.clone();
         let result = self.merge_ways(ways, function, args, &caller_env, is_file_c, mark, state);
+        if is_loose && !state.dead {
+            // It has not run yet, and what it throws goes elsewhere.
+            state.facts = before;
+            return result;
+        }
         self.note_unseen(function, args, &before, result, at, state);
         if state.dead {
             state.env = caller_env;

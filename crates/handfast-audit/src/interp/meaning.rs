@@ -481,11 +481,7 @@ impl Interp<'_> {
             }
             Role::Route => {
                 let list = args.all();
-                for vid in &list {
-                    if let Term::Closure { of, .. } = *self.terms.get(*vid) {
-                        self.handlers.insert(of);
-                    }
-                }
+                self.register(entry, &list);
                 self.terms.make(Term::Call {
                     name: Sym::from(shown),
                     args: list,

@@ -19,6 +19,7 @@ mod flags;
 mod forks;
 mod formats;
 mod globals;
+mod handlers;
 mod invoke;
 mod leaves;
 mod loops;
@@ -219,6 +220,16 @@ pub(crate) struct Interp<'p> {
     fed: BTreeSet<FnId>,
     /// Functions that were registered as handlers of requests.
     handlers: BTreeSet<FnId>,
+    /// Functions that are told of messages.
+    listeners: BTreeSet<FnId>,
+    /// For a handler, the functions that run before it.
+    before: BTreeMap<FnId, Vec<(FnId, u32)>>,
+    /// States in which such a function went on to the next.
+    passed: Vec<Vec<State>>,
+    /// Something nobody understands stands before the function that is run.
+    doubt: u32,
+    /// A call whose result nobody waits for.
+    loose: Option<Span>,
     pub(crate) overrun: bool,
     /// Module-level statements are being run for their names only.
     at_top: bool,
@@ -267,6 +278,11 @@ impl<'p> Interp<'p> {
             called: BTreeSet::new(),
             fed: BTreeSet::new(),
             handlers: BTreeSet::new(),
+            listeners: BTreeSet::new(),
+            before: BTreeMap::new(),
+            passed: Vec::new(),
+            doubt: 0,
+            loose: None,
             overrun: false,
             at_top: false,
             graph: None,
@@ -364,7 +380,10 @@ impl<'p> Interp<'p> {
         self.bind_entry_params(id, function, is_route, &mut state);
         self.called.insert(id);
         self.fed.insert(id);
+        let doubt = u32::from(self.is_wrapped(id, function));
+        self.doubt += doubt;
         self.exec_all(&function.body, &mut state);
+        self.doubt -= doubt;
         self.frames.pop();
         self.run_pending(&state);
     }
@@ -383,9 +402,10 @@ impl<'p> Interp<'p> {
     /// Closures that nobody called: handlers, callbacks.
     pub(crate) fn run_pending(&mut self, state: &State) {
         for _ in 0..200 {
-            let Some((id, env)) = self.pending.pop() else {
+            if self.pending.is_empty() {
                 return;
-            };
+            }
+            let (id, env) = self.pending.remove(0);
             if self.called.contains(&id) {
                 continue;
             }
@@ -395,13 +415,19 @@ impl<'p> Interp<'p> {
             state.dead = false;
             state.held.clear();
             state.failing = None;
+            let given = self.run_before(id, &mut state);
             state.env = self.envs[env as usize].clone();
+            let captured = state.env.clone();
             let function = self.program.function(id);
             let is_route = self.is_route(function, id);
             self.push_frame(id, Span::default());
             self.bind_entry_params(id, function, is_route, &mut state);
+            for (param, vid) in function.params.iter().zip(given) {
+                state.env.insert(param.name.clone(), vid);
+            }
             self.exec_all(&function.body, &mut state);
             self.frames.pop();
+            self.share_captured(&captured, &state);
         }
     }
 
@@ -507,6 +533,7 @@ impl<'p> Interp<'p> {
         state: &mut State,
     ) {
         self.bind_params(id, function, false, state);
+        self.heard(id, function, state);
         let by_place = self.filled_by_framework(id, function);
         for (index, param) in function.params.iter().enumerate() {
             let is_named = self

@@ -51,7 +51,7 @@ impl Interp<'_> {
             anchored: None,
             state: state.clone(),
             calls,
-            is_guess,
+            is_guess: is_guess || self.doubt > 0,
             tolerates_existing: tolerates,
             is_shell: false,
             has_separator: false,

@@ -19,7 +19,9 @@ impl Interp<'_> {
         let at = statement.span;
         match &statement.kind {
             StmtKind::Expr(expr) => {
+                self.loose = loose_call(expr);
                 self.eval(expr, state);
+                self.loose = None;
             }
             StmtKind::Assign { target, value, .. } => {
                 let vid = self.eval(value, state);
@@ -259,5 +261,18 @@ impl Interp<'_> {
             }
         }
         state.join(other, &mut self.terms, mark);
+    }
+}
+
+/// The call that a statement is, if nothing waits for its result: `check(x)`, `check(x).catch(f)`.
+fn loose_call(expr: &Expr) -> Option<Span> {
+    let ExprKind::Call { callee, .. } = &expr.kind else {
+        return None;
+    };
+    match &callee.kind {
+        ExprKind::Field(base, name) if matches!(&**name, "catch" | "then" | "finally") => {
+            loose_call(base)
+        }
+        _ => Some(expr.span),
     }
 }

@@ -10,6 +10,14 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
         |flow| flow.writes() || flow.from_temp,
         "no new file is written",
         |index, flow| {
+            if flow.from_elsewhere && flow.root.is_some() {
+                return Err(weak(
+                    index,
+                    "write",
+                    "the temporary file lies in another directory, from where nothing is renamed in one step",
+                    Some(flow.sink.at),
+                ));
+            }
             if flow.from_temp {
                 return Ok(flow.sink.at);
             }

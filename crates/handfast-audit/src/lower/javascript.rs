@@ -251,21 +251,25 @@ fn require(cx: &mut Cx<'_>, name: Node<'_>, value: Node<'_>) -> bool {
         }
         _ => (value, None),
     };
-    if value.kind() != "call_expression"
-        || field(value, "function").map(|n| cx.s(n)) != Some("require")
-    {
-        return false;
-    }
-    let argument = field(value, "arguments").and_then(|n| children(n).first().copied());
-    let Some(argument) = argument.filter(|n| n.kind() == "string") else {
+    let Some(mut source) = required(cx, value) else {
         return false;
     };
-    let mut source = clean_source(cx.s(argument));
     if let Some(member) = member {
         source = format!("{source}.{member}");
     }
     bind_import(cx, name, &source);
     true
+}
+
+/// The module that `require("fs")` names.
+fn required(cx: &Cx<'_>, value: Node<'_>) -> Option<String> {
+    let function = field(value, "function").map(|n| cx.s(n));
+    if value.kind() != "call_expression" || function != Some("require") {
+        return None;
+    }
+    let argument = field(value, "arguments").and_then(|n| children(n).first().copied());
+    let argument = argument.filter(|n| n.kind() == "string")?;
+    Some(clean_source(cx.s(argument)))
 }
 
 fn bind_import(cx: &mut Cx<'_>, name: Node<'_>, source: &str) {

@@ -49,6 +49,13 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             let base = boxed(cx, field(node, "object"), node);
             ExprKind::Index(base, boxed(cx, field(node, "index"), node))
         }
+        "call_expression" if super::required(cx, node).is_some() => {
+            let source = super::required(cx, node).unwrap_or_default();
+            let name: Arc<str> = Arc::from(format!("%{source}").as_str());
+            let target: Arc<str> = Arc::from(source.as_str());
+            cx.module.imports.push((name.clone(), target));
+            ExprKind::Name(name)
+        }
         "call_expression" | "new_expression" => call(cx, node),
         "await_expression" => ExprKind::Await(boxed(cx, children(node).first().copied(), node)),
         "binary_expression" => {

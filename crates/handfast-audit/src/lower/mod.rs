@@ -160,6 +160,10 @@ impl<'t> Cx<'t> {
             is_ctor: false,
             makes: None,
             is_test: false,
+            is_async: self
+                .s(node)
+                .strip_prefix("async")
+                .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)),
             parent: self.open.last().copied(),
             damaged: node.has_error(),
         });
