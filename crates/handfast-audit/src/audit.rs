@@ -322,7 +322,11 @@ fn run(
     let top = program.file(file).module.top;
     interp.run_registered();
     let module = &program.file(file).module;
-    for (index, function) in module.functions.iter().enumerate() {
+    // What sets a program up hands its handlers on, perhaps with something around them.
+    let mut order: Vec<usize> = (0..module.functions.len()).collect();
+    order.sort_by_key(|index| !matches!(&*module.functions[*index].name, "main" | "init"));
+    for index in order {
+        let function = &module.functions[index];
         let is_closure =
             function.name.starts_with('<') || function.parent.is_some_and(|parent| parent != top);
         let id = (file, u32::try_from(index).unwrap_or(0));
@@ -336,8 +340,8 @@ fn run(
         let inner = called.is_called(program, file, &function.name)
             && function.decorators.is_empty()
             && !named;
-        // A private helper that others call is seen through them.
-        if inner && !has_source(function) {
+        // A private helper that others call is seen through them, and so is a handler.
+        if inner && !has_source(function) || has_source(function) && interp.was_run(id) {
             continue;
         }
         interp.run_entry(id);

@@ -90,7 +90,13 @@ impl Interp<'_> {
                 let error = self.terms.unknown();
                 let mut failed = state.clone();
                 let mark = self.terms.len();
-                let result = self.apply_value(function, &one_argument(error), at, &mut failed);
+                let given = match self.terms.get(function) {
+                    Term::Closure { of, .. } if self.program.function(*of).params.is_empty() => {
+                        Args::default()
+                    }
+                    _ => one_argument(error),
+                };
+                let result = self.apply_value(function, &given, at, &mut failed);
                 if failed.dead {
                     return value;
                 }

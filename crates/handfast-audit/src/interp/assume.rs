@@ -58,6 +58,27 @@ impl Interp<'_> {
                     self.assume(value, truth, state, at);
                 }
             }
+            // `value, ok := f()`: which ways have this answer.
+            Term::Proj(of, index) if matches!(self.terms.get(of), Term::Outcome(_)) => {
+                let Term::Outcome(call) = *self.terms.get(of) else {
+                    return;
+                };
+                let index = index as usize;
+                self.filter_ways(call, state, |interp, value| match interp.terms.get(value) {
+                    Term::List(parts) => parts
+                        .get(index)
+                        .is_none_or(|part| interp.can_be(*part, truth)),
+                    _ => true,
+                });
+                if let Some([only]) = state.ways.get(&call).map(Vec::as_slice) {
+                    let value = self.ways[call as usize][*only].value;
+                    if let Term::List(parts) = self.terms.get(value)
+                        && let Some(part) = parts.get(index).copied()
+                    {
+                        self.assume(part, truth, state, at);
+                    }
+                }
+            }
             Term::Phi(parts) => {
                 // Only those parts that can have this truth.
                 let left: Vec<Vid> = parts

@@ -304,6 +304,10 @@ impl Interp<'_> {
         if matches!(self.terms.get(index), Term::Length(of, _) if *of != base) {
             return self.terms.make(Term::Index(base, index));
         }
+        // C++: what an optional or a pointer to a path holds.
+        if is_text && self.lang() == Lang::Cpp && self.is_pathish(base) {
+            return base;
+        }
         if is_text {
             // `name[strspn(name, OK)]`: the first character that is not in the list.
             if let Term::Call { name, args, .. } = self.terms.get(index).clone()

@@ -105,10 +105,11 @@ impl Interp<'_> {
     pub(super) fn goes_on(&mut self, function: Vid, has_error: bool, state: &State) -> bool {
         let is_next =
             matches!(self.terms.get(function), Term::Call { name, .. } if &**name == "%next");
-        if is_next && !has_error {
-            if let Some(states) = self.passed.last_mut() {
-                states.push(state.clone());
-            }
+        if is_next
+            && !has_error
+            && let Some(states) = self.passed.last_mut()
+        {
+            states.push(state.clone());
         }
         is_next
     }

@@ -47,7 +47,12 @@ impl Interp<'_> {
         let family = self.family();
         let entry: &Row = &family.rows[row];
         let subject = self.slot(&entry.arg, args);
-        let subject = subject.map(|vid| self.deref(vid, state));
+        // Whether it is an error is asked of all ways out at once.
+        let is_whole = entry.what.starts_with("is_") || matches!(&*entry.what, "throws" | "mapped");
+        let subject = match subject {
+            Some(vid) if !is_whole => Some(self.deref(vid, state)),
+            other => other,
+        };
         let vid = match entry.role {
             Role::Source if entry.what == "filled" && !self.is_filled_from_outside(shown, args) => {
                 let name = shown.to_owned();

@@ -561,8 +561,11 @@ impl<'p> Interp<'p> {
                     | "self"
             );
             let by_place = by_place.contains(&index);
-            let is_source =
-                is_named || is_argv || by_place || by_type.is_some() || (is_route && !is_request);
+            let is_source = is_named
+                || is_argv
+                || by_place
+                || by_type.is_some()
+                || (is_route && !is_request && self.lang() != crate::lang::Lang::Rust);
             if is_source {
                 let kind = if is_argv {
                     SourceKind::Process

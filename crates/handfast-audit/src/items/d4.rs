@@ -19,6 +19,14 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
                     .at(bit::FRESH_WALK | bit::FRESH_LSTAT)
                     .unwrap_or(flow.sink.at));
             }
+            if flow.all(|facts| facts.has(bit::FRESH_LSTAT)) {
+                return Err(weak(
+                    index,
+                    "revalidate",
+                    "only the last name is looked at before the call, not the way to it",
+                    flow.at(bit::FRESH_LSTAT),
+                ));
+            }
             if let Some(at) = flow.at(bit::WALKED | bit::NOT_LINK) {
                 return Err(weak(
                     index,
