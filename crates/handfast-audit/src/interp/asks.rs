@@ -90,6 +90,14 @@ impl Interp<'_> {
             ("member", Some(other)) => Pred::Member(other, subject),
             // Text, not a path: characters are compared.
             ("within", Some(other)) if self.is_rust_text(subject) => Pred::Prefix(subject, other),
+            ("within", Some(other))
+                if self
+                    .terms
+                    .string(other)
+                    .is_some_and(|text| matches!(text, "/" | "\\" | "-" | "." | "..")) =>
+            {
+                Pred::Prefix(subject, other)
+            }
             ("within", Some(other)) => Pred::Within(subject, other),
             ("absolute", _) => Pred::IsAbsolute(subject),
             ("local", _) => Pred::IsLocal(subject),

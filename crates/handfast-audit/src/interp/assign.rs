@@ -96,7 +96,9 @@ impl Interp<'_> {
             },
             Term::Outcome(_) | Term::Phi(_) => self.terms.make(Term::Proj(vid, index)),
             // `[, name] = text.match(…)`, and the tuple of groups, which has no whole.
-            Term::Pred(Pred::Match { .. }) => {
+            Term::Pred(Pred::Match { .. })
+                if matches!(self.lang().family(), "python" | "javascript") =>
+            {
                 let first = u32::from(self.lang() == Lang::Python);
                 let which = self.terms.make(Term::Num(i64::from(index + first)));
                 let found = self.captured(vid, Some(which), Span::default(), &mut State::default());
@@ -111,6 +113,7 @@ impl Interp<'_> {
                 }
             }
             Term::Temp { .. } if index == 0 => vid,
+            Term::Pred(_) if index == 0 => vid,
             _ if self.lang() == Lang::Go && index == 0 => vid,
             Term::Relative { .. } if index == 0 => vid,
             _ => self.terms.make(Term::Proj(vid, index)),

@@ -184,6 +184,7 @@ impl Interp<'_> {
             (".constants.", "."),
             (".default.", "."),
             (".realpath.native", ".realpath"),
+            (".realpathSync.native", ".realpath"),
             ("path.posix.", "path."),
             ("path.win32.", "path."),
         ] {
@@ -472,8 +473,22 @@ impl Interp<'_> {
         if let Some(ctor) = ctors.first() {
             self.invoke(*ctor, Some(object), &args, None, at, state);
         } else {
-            for (field, value) in &args.list {
-                if let Some(field) = field {
+            let declared: Vec<Sym> = self
+                .program
+                .class(of, &name)
+                .map(|(_, class)| {
+                    class
+                        .fields
+                        .iter()
+                        .map(|(field, _)| field.clone())
+                        .collect()
+                })
+                .unwrap_or_default();
+            for (index, (field, value)) in args.list.iter().enumerate() {
+                let by_place = (self.lang() == Lang::Cpp)
+                    .then(|| declared.get(index))
+                    .flatten();
+                if let Some(field) = field.as_ref().or(by_place) {
                     state.set_field(object, field.clone(), *value);
                 }
             }

@@ -268,6 +268,9 @@ impl Interp<'_> {
                 _ => vec![part],
             };
             for one in inner {
+                if matches!(self.terms.get(one), Term::Str(text) if text.is_empty()) {
+                    continue;
+                }
                 let text = match (
                     flat.last().map(|last| self.terms.get(*last)),
                     self.terms.get(one),
@@ -283,10 +286,11 @@ impl Interp<'_> {
                 }
             }
         }
-        if let [only] = flat.as_slice() {
-            return *only;
+        match flat.as_slice() {
+            [] => self.terms.make(Term::Str(Sym::from(""))),
+            [only] => *only,
+            _ => self.terms.make(Term::Concat(flat)),
         }
-        self.terms.make(Term::Concat(flat))
     }
 
     pub(super) fn binary(

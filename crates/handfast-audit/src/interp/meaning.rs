@@ -403,6 +403,7 @@ impl Interp<'_> {
                         }
                         return self.concat(args.all(), state);
                     }
+                    "empty_text" => return self.terms.make(Term::Str(Sym::from(""))),
                     "list" => {
                         let mut parts = Vec::new();
                         for (_, vid) in &args.list {

@@ -241,19 +241,31 @@ impl Interp<'_> {
         state: &mut State,
         at: Span,
     ) {
+        // A result and an option are asked alike.
+        let kind = |name: &str| match name {
+            "Some" => "Ok".to_owned(),
+            "None" => "Err".to_owned(),
+            other => other.to_owned(),
+        };
         match self.terms.get(subject).clone() {
             Term::Outcome(call) => {
-                let wanted = name.to_owned();
+                let wanted = kind(name);
                 self.filter_ways(call, state, |interp, value| match interp.terms.get(value) {
-                    Term::Variant(known, _) => (**known == *wanted) == truth,
-                    Term::Null => (wanted == "None" || wanted == "Err") == truth,
+                    Term::Variant(known, _) => (kind(known) == wanted) == truth,
+                    Term::Null => (wanted == "Err") == truth,
                     _ => true,
                 });
             }
             Term::Variant(known, _) => {
-                if (*known == *name) != truth {
+                if (kind(&known) == kind(name)) != truth {
                     state.dead = true;
                 }
+            }
+            // `text.find(f).is_some()`
+            Term::Pred(ref pred) if !matches!(pred, Pred::Within(..)) => {
+                let holds = (kind(name) == "Ok") == truth;
+                let pred = pred.clone();
+                self.assume_pred(&pred, holds, state, at);
             }
             Term::Stat { .. } => {
                 let failed = (name == "Err") == truth;

@@ -93,7 +93,10 @@ impl Interp<'_> {
         state: &mut State,
     ) -> Vid {
         let Some(path) = subject else {
-            return self.terms.unknown();
+            // `std::ifstream in;`: opened later.
+            let vid = self.terms.unknown();
+            let ty = entry.call.first().map_or("", String::as_str);
+            return self.terms.typed(vid, ty);
         };
         let mut flags = OpenFlags::default();
         for name in &entry.fixed {

@@ -263,8 +263,49 @@ fn expression_statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
         out.push(cx.stmt(StmtKind::Assign { target, value }, node));
         return;
     }
+    if node.kind() == "binary_expression" && stream(cx, node, out) {
+        return;
+    }
     let value = expr(cx, node);
     out.push(cx.stmt(StmtKind::Expr(value), node));
+}
+
+/// `out << root << name`: the stream holds the text. `std::cin >> a >> b`: each gets a word.
+fn stream(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) -> bool {
+    let op = field(node, "operator").map_or("", |n| cx.s(n));
+    if op != "<<" && op != ">>" {
+        return false;
+    }
+    let mut parts = Vec::new();
+    let mut left = node;
+    while left.kind() == "binary_expression"
+        && field(left, "operator").map(|n| cx.s(n)) == Some(op)
+        && parts.len() < 64
+    {
+        let (Some(next), Some(right)) = (field(left, "left"), field(left, "right")) else {
+            return false;
+        };
+        parts.push(right);
+        left = next;
+    }
+    parts.reverse();
+    if op == ">>" {
+        let is_input = matches!(cx.s(left), "cin" | "std::cin");
+        for part in parts.into_iter().filter(|_| is_input) {
+            let value = expression::read_word(cx, part);
+            out.push(cx.stmt(StmtKind::Expr(value), part));
+        }
+        return is_input;
+    }
+    if left.kind() != "identifier" {
+        return false;
+    }
+    let target = expr(cx, left);
+    let mut all = vec![target.clone()];
+    all.extend(parts.into_iter().map(|part| expr(cx, part)));
+    let value = cx.expr(ExprKind::Concat(all), node);
+    out.push(cx.stmt(StmtKind::Assign { target, value }, node));
+    true
 }
 
 /// The name inside `*name[10]`, and the initial arguments of `name(args)`.
@@ -327,7 +368,10 @@ fn declaration(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
         } else if let (Some(arguments), true) = (arguments, cx.open.len() > 1) {
             // The most vexing parse: inside a function it is an object far more often.
             expression::construct(cx, &type_name, arguments, declarator)
-        } else if cx.open.len() > 1 && type_name.contains('.') {
+        } else if cx.open.len() > 1
+            && (type_name.contains('.') || cx.module.classes.iter().any(|c| *c.name == *type_name))
+            && declarator.kind() == "identifier"
+        {
             let callee = Box::new(cx.name(&type_name, declarator));
             cx.expr(
                 ExprKind::Call {

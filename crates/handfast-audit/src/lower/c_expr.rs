@@ -135,6 +135,18 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
                 .or_else(|| field(node, "indices").and_then(|n| children(n).first().copied()));
             ExprKind::Index(base, boxed(cx, index, node))
         }
+        "call_expression" if cast_of(cx, node).is_some() => {
+            let value = field(node, "arguments").and_then(|n| children(n).first().copied());
+            let ty = cast_of(cx, node).unwrap_or_default();
+            ExprKind::Cast(boxed(cx, value, node), Arc::from(ty.as_str()))
+        }
+        "call_expression" if made_by(cx, node).is_some() => {
+            let ty = made_by(cx, node).unwrap_or_default();
+            return match field(node, "arguments") {
+                Some(list) => construct(cx, &ty, list, node),
+                None => cx.opaque(node),
+            };
+        }
         "call_expression" => {
             let callee = boxed(cx, field(node, "function"), node);
             let mut args = Vec::new();
@@ -213,14 +225,10 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
         "update_expression" => ExprKind::Ref(boxed(cx, field(node, "argument"), node)),
         "binary_expression" if reads_stream(cx, node) => {
             // `std::cin >> name`
-            let callee = Box::new(cx.name("std.cin.read", node));
-            let value = *boxed(cx, field(node, "right"), node);
-            let args = vec![Arg { name: None, value }];
-            ExprKind::Call {
-                callee,
-                args,
-                is_new: false,
-            }
+            return match field(node, "right") {
+                Some(right) => read_word(cx, right),
+                None => cx.opaque(node),
+            };
         }
         "binary_expression" => {
             let op = binary(field(node, "operator").map_or("", |n| cx.s(n)));
@@ -283,6 +291,47 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
         _ => ExprKind::Opaque(children(node).iter().map(|n| expr(cx, *n)).collect()),
     };
     cx.expr(kind, node)
+}
+
+/// The type in `static_cast<T>(x)`.
+fn cast_of(cx: &Cx<'_>, node: Node<'_>) -> Option<String> {
+    let function = field(node, "function").map(|n| cx.s(n))?;
+    let (name, rest) = function.split_once('<')?;
+    let casts = [
+        "static_cast",
+        "reinterpret_cast",
+        "const_cast",
+        "dynamic_cast",
+    ];
+    casts
+        .contains(&name)
+        .then(|| dots(rest.trim_end_matches('>')))
+}
+
+/// The type in `std::make_unique<T>(…)`.
+fn made_by(cx: &Cx<'_>, node: Node<'_>) -> Option<String> {
+    let function = field(node, "function").map(|n| cx.s(n))?;
+    let (name, rest) = function.split_once('<')?;
+    let makers = [
+        "std::make_unique",
+        "std::make_shared",
+        "make_unique",
+        "make_shared",
+    ];
+    makers
+        .contains(&name)
+        .then(|| dots(rest.trim_end_matches('>')))
+}
+
+pub(super) fn read_word(cx: &mut Cx<'_>, into: Node<'_>) -> Expr {
+    let callee = Box::new(cx.name("std.cin.read", into));
+    let value = expr(cx, into);
+    let kind = ExprKind::Call {
+        callee,
+        args: vec![Arg { name: None, value }],
+        is_new: false,
+    };
+    cx.expr(kind, into)
 }
 
 fn reads_stream(cx: &Cx<'_>, node: Node<'_>) -> bool {
