@@ -132,6 +132,12 @@ impl Interp<'_> {
             | Term::Phi(parts)
             | Term::List(parts)
             | Term::Call { args: parts, .. } => Step::Parts(parts.clone()),
+            Term::Elem(of) if matches!(self.terms.get(*of), Term::List(_)) => {
+                let Term::List(parts) = self.terms.get(*of) else {
+                    return Step::End;
+                };
+                Step::Parts(parts.clone())
+            }
             Term::Norm { of, .. }
             | Term::Part { of, .. }
             | Term::Elem(of)
@@ -191,6 +197,7 @@ impl Interp<'_> {
             | Term::Proj(base, _)
             | Term::Variant(_, base)
             | Term::Elem(base)
+            | Term::Part { of: base, .. }
             | Term::Coll { of: base, .. } => self.external_base(*base, depth + 1),
             Term::Call { args, .. } => args
                 .iter()

@@ -392,6 +392,12 @@ impl Interp<'_> {
             return;
         }
         match self.terms.get(vid) {
+            // Segments that are listed one by one.
+            Term::Elem(coll) if matches!(self.terms.get(*coll), Term::List(_)) => {
+                if let Term::List(parts) = self.terms.get(*coll) {
+                    out.extend(parts.iter().copied());
+                }
+            }
             Term::Elem(coll) => {
                 if let Term::Coll {
                     kind: CollKind::Split | CollKind::Components | CollKind::Parents,
