@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::ir::{Expr, ExprKind, Stmt, StmtKind, Sym};
+use crate::ir::{Arg, Expr, ExprKind, Stmt, StmtKind, Sym};
 use crate::kb::{Family, Knowledge};
 use crate::program::Program;
 use crate::quick::Quick;
@@ -24,6 +24,7 @@ struct Called<'s> {
     callee: &'s Expr,
     last: Sym,
     args: usize,
+    given: &'s [Arg],
 }
 
 type ByName = BTreeMap<&'static str, HashMap<Sym, Vec<FnId>, Quick>>;
@@ -93,7 +94,9 @@ impl CallGraph {
         let mut pending: Vec<&Stmt> = function.body.iter().collect();
         while let Some(statement) = pending.pop() {
             calls_in_statement(statement, &mut pending, &mut |call| {
-                reaches = reaches || known.has(program, id.0, &call);
+                reaches = reaches
+                    || known.has(program, id.0, &call)
+                    || known.is_given(program, id.0, &call);
                 let written = call.callee.dotted();
                 if !seen.insert(written.unwrap_or_else(|| format!(".{}", call.last))) {
                     return;
@@ -302,6 +305,26 @@ impl Operations<'_> {
             })
     }
 
+    /// An operation is handed over as a value: `to_thread(open, name)`, `open.call(fs, name)`.
+    fn is_given(&self, program: &Program, file: u32, call: &Called<'_>) -> bool {
+        let through = match &call.callee.kind {
+            ExprKind::Field(base, name) if matches!(&**name, "call" | "bind" | "apply") => {
+                Some(&**base)
+            }
+            _ => None,
+        };
+        let given = call.given.iter().map(|arg| &arg.value);
+        given.chain(through).any(|value| {
+            let Some(dotted) = value.dotted() else {
+                return false;
+            };
+            let full = program.qualify(file, &dotted);
+            let full = full.replace(".promises.", ".");
+            let bare = full.strip_suffix("Sync").unwrap_or(&full);
+            self.rows.is_sink(&full) || self.rows.is_sink(bare)
+        })
+    }
+
     /// A plain name: imported, built in, or a variable that holds an operation.
     fn has_plain(&self, program: &Program, file: u32, name: &Sym, last: &str) -> bool {
         if let Some(target) = program.import(file, name) {
@@ -437,6 +460,7 @@ fn calls_in_statement<'s>(
                         callee,
                         last,
                         args: args.iter().filter(|arg| arg.name.is_none()).count(),
+                        given: args,
                     });
                 }
                 exprs.push(callee);

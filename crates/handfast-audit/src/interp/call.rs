@@ -50,6 +50,26 @@ impl Interp<'_> {
     ) -> Vid {
         let dotted = callee.dotted();
         let file = self.here().0;
+        if dotted.as_deref() == Some("%yield") {
+            let args = self.eval_args(args, None, state);
+            if let Some(value) = args.at(0) {
+                let value = self.deref(value, state);
+                let kept = self.keep(value, at, state);
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.yields.push(kept);
+                }
+            }
+            return self.terms.make(Term::Null);
+        }
+        // `i++`: a number is another one; a pointer goes on in the same text.
+        if let (Some("%step"), [step]) = (dotted.as_deref(), args) {
+            let old = self.eval(&step.value, state);
+            if matches!(self.terms.get(old), Term::Num(_)) {
+                let new = self.terms.unknown();
+                self.assign(&step.value, new, state, at);
+            }
+            return old;
+        }
         // A local name that holds a function.
         if let ExprKind::Name(name) = &callee.kind
             && let Some(vid) = state.env.get(name).copied()
@@ -295,7 +315,7 @@ impl Interp<'_> {
             return self.invoke(of, Some(real), &args, Some(env), at, state);
         }
         // A function as an object: `next.ServeHTTP(w, r)`, `f.call(this, x)`.
-        if let (Term::Closure { .. }, "ServeHTTP" | "call" | "__call__" | "apply") =
+        if let (Term::Closure { .. } | Term::Config { .. }, "ServeHTTP" | "call" | "__call__") =
             (self.terms.get(real), &**method)
         {
             let skipped = usize::from(&**method == "call");
@@ -365,7 +385,16 @@ impl Interp<'_> {
         if self.first_row(&loose, args).is_some() {
             // Whether it is an error is asked of all ways out at once.
             let asks = [
-                "is_err", "is_ok", "is_some", "is_none", "unwrap", "expect", "ok", "map_err",
+                "is_err",
+                "is_ok",
+                "is_some",
+                "is_none",
+                "unwrap",
+                "expect",
+                "ok",
+                "map_err",
+                "ok_or",
+                "ok_or_else",
             ];
             let whole = self.lang() == Lang::Rust && asks.contains(&&*name);
             let of = if whole { receiver } else { real };
@@ -375,7 +404,13 @@ impl Interp<'_> {
             }
             if let Some(row) = self.fitting_row(&loose, &args) {
                 let shown = callee.dotted().unwrap_or_else(|| format!("(…).{method}"));
-                return self.apply(row, &args, &shown, at, true, state);
+                let result = self.apply(row, &args, &shown, at, true, state);
+                // Text that grew has its name's new value.
+                if self.family().rows[row].what == "grow" && matches!(base.kind, ExprKind::Name(_))
+                {
+                    self.assign(base, result, state, at);
+                }
+                return result;
             }
             return self.unknown_call(method, &args, at, state);
         }

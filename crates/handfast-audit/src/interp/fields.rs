@@ -153,8 +153,12 @@ impl Interp<'_> {
         }
         match self.terms.get(base).clone() {
             Term::Dict(pairs) => {
-                if let Some((_, vid)) = pairs.iter().find(|(key, _)| key == name) {
+                let named = pairs.iter().find(|(key, _)| key == name);
+                if let Some((_, vid)) = named {
                     return *vid;
+                }
+                if let Some((_, rest)) = pairs.iter().rev().find(|(key, _)| &**key == "%rest") {
+                    return self.field(*rest, name, at, state);
                 }
             }
             Term::Stat { .. } => return self.terms.make(Term::StatField(base, name.clone())),
@@ -227,7 +231,7 @@ impl Interp<'_> {
         else {
             return None;
         };
-        if self.lang() != Lang::Python {
+        if !matches!(self.lang().family(), "python" | "javascript") {
             return None;
         }
         let id = self.program.method(self.here().0, class, name)?;

@@ -53,6 +53,7 @@ impl Interp<'_> {
         let Some(frame) = self.frames.pop() else {
             return self.terms.unknown();
         };
+        let given_out = frame.yields;
         let mut ways = frame.returns;
         if !inner.dead {
             let nothing = self.terms.make(Term::Null);
@@ -72,6 +73,14 @@ impl Interp<'_> {
         let is_file_c = program.file(id.0).lang.family() == "c";
         let before = state.facts.clone();
         let result = self.merge_ways(ways, function, args, &caller_env, is_file_c, mark, state);
+        if let Some((first, rest)) = given_out.split_first() {
+            // A generator: a collection of what it gives out.
+            let element = rest
+                .iter()
+                .fold(*first, |all, one| self.terms.phi(all, *one));
+            let coll = self.terms.make(Term::List(Vec::new()));
+            return self.terms.make(Term::Mapped { element, coll });
+        }
         if is_loose && !state.dead {
             // It has not run yet, and what it throws goes elsewhere.
             state.facts = before;

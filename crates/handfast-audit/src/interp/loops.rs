@@ -147,7 +147,10 @@ impl Interp<'_> {
             return;
         }
         let coll = self.as_collection(coll);
-        let elem = self.terms.make(Term::Elem(coll));
+        let elem = match *self.terms.get(coll) {
+            Term::Mapped { element, .. } => element,
+            _ => self.terms.make(Term::Elem(coll)),
+        };
         let mark = self.terms.len();
         let before = state.clone();
         let mut breaks = Vec::new();
@@ -161,7 +164,9 @@ impl Interp<'_> {
             }
             let mut now = state.clone();
             // What an earlier turn proved of its element says nothing of this one.
-            std::sync::Arc::make_mut(&mut now.facts).remove(&elem);
+            if matches!(self.terms.get(elem), Term::Elem(_)) {
+                std::sync::Arc::make_mut(&mut now.facts).remove(&elem);
+            }
             match (&target.kind, is_pair) {
                 (ExprKind::List(parts), true) if parts.len() == 2 => {
                     let index = self.terms.unknown();

@@ -384,6 +384,12 @@ impl Interp<'_> {
                             return vid;
                         };
                         let mut parts = vec![old];
+                        if matches!(
+                            self.terms.get(old),
+                            Term::Undefined(_) | Term::Unknown(_) | Term::Object { .. }
+                        ) {
+                            parts.clear();
+                        }
                         parts.extend(args.list.iter().map(|(_, vid)| *vid));
                         let new = self.concat(parts, state);
                         self.replace_everywhere(old, new, state);

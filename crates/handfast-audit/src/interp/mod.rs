@@ -171,6 +171,8 @@ struct Frame {
     id: FnId,
     returns: Vec<(Vid, State)>,
     throws: Vec<State>,
+    /// What a generator gave out.
+    yields: Vec<Vid>,
     tries: Vec<Vec<State>>,
     loops: Vec<Loop>,
     called_at: Span,
@@ -355,6 +357,7 @@ impl<'p> Interp<'p> {
             id,
             returns: Vec::new(),
             throws: Vec::new(),
+            yields: Vec::new(),
             tries: Vec::new(),
             loops: Vec::new(),
             called_at,

@@ -98,6 +98,14 @@ impl Interp<'_> {
             let ty = entry.call.first().map_or("", String::as_str);
             return self.terms.typed(vid, ty);
         };
+        let real = self.deref(path, state);
+        let is_built = matches!(
+            self.terms.get(real),
+            Term::Join { .. } | Term::Concat(_) | Term::Norm { .. } | Term::Phi(_)
+        );
+        if entry.what == "load" && !is_built {
+            return self.terms.unknown();
+        }
         let mut flags = OpenFlags::default();
         for name in &entry.fixed {
             flags.set(name);

@@ -222,7 +222,15 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
                 _ => ExprKind::Ref(value),
             }
         }
-        "update_expression" => ExprKind::Ref(boxed(cx, field(node, "argument"), node)),
+        "update_expression" => {
+            let callee = Box::new(cx.name("%step", node));
+            let value = *boxed(cx, field(node, "argument"), node);
+            ExprKind::Call {
+                callee,
+                args: vec![Arg { name: None, value }],
+                is_new: false,
+            }
+        }
         "binary_expression" if reads_stream(cx, node) => {
             // `std::cin >> name`
             return match field(node, "right") {

@@ -509,7 +509,10 @@ fn class(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
         let private =
             text.starts_with("private") || text.starts_with("protected") || method.starts_with('#');
         let is_static = all_children(*member).iter().any(|n| n.kind() == "static");
+        let is_getter = all_children(*member).iter().any(|n| n.kind() == "get");
+        let property = is_getter.then(|| cx.name("property", *member));
         let function = &mut cx.module.functions[index];
+        function.decorators.extend(property);
         prologue.append(&mut function.body);
         function.body = prologue;
         function.is_ctor = is_ctor;

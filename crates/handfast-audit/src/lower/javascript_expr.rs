@@ -49,6 +49,7 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             let base = boxed(cx, field(node, "object"), node);
             ExprKind::Index(base, boxed(cx, field(node, "index"), node))
         }
+        "import" => ExprKind::Name(Arc::from("import")),
         "call_expression" if super::required(cx, node).is_some() => {
             let source = super::required(cx, node).unwrap_or_default();
             let name: Arc<str> = Arc::from(format!("%{source}").as_str());
@@ -120,6 +121,21 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             ExprKind::Opaque(children(node).iter().map(|n| expr(cx, *n)).collect())
         }
         "object_pattern" | "array_pattern" => return pattern(cx, node),
+        "yield_expression" => {
+            let callee = Box::new(cx.name("%yield", node));
+            let args = children(node)
+                .iter()
+                .map(|n| Arg {
+                    name: None,
+                    value: expr(cx, *n),
+                })
+                .collect();
+            ExprKind::Call {
+                callee,
+                args,
+                is_new: false,
+            }
+        }
         _ => ExprKind::Opaque(children(node).iter().map(|n| expr(cx, *n)).collect()),
     };
     cx.expr(kind, node)
@@ -222,6 +238,11 @@ fn object(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
                 let index = function(cx, part, name.clone());
                 let value = cx.expr(ExprKind::Lambda(index), part);
                 pairs.push((cx.expr(ExprKind::Str(name), key), value));
+            }
+            // What is not named here comes from there.
+            "spread_element" => {
+                let key = cx.expr(ExprKind::Str(Arc::from("%rest")), part);
+                pairs.push((key, *boxed(cx, children(part).first().copied(), part)));
             }
             _ => {}
         }

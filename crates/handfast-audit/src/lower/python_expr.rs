@@ -108,6 +108,21 @@ pub(super) fn expr_inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
                 _ => ExprKind::Opaque(vec![*inner]),
             }
         }
+        "yield" => {
+            let callee = Box::new(cx.name("%yield", node));
+            let args = children(node)
+                .iter()
+                .map(|n| Arg {
+                    name: None,
+                    value: expr(cx, *n),
+                })
+                .collect();
+            ExprKind::Call {
+                callee,
+                args,
+                is_new: false,
+            }
+        }
         _ => ExprKind::Opaque(children(node).iter().map(|n| expr(cx, *n)).collect()),
     };
     cx.expr(kind, node)
