@@ -97,6 +97,14 @@ impl CallGraph {
                 reaches = reaches
                     || known.has(program, id.0, &call)
                     || known.is_given(program, id.0, &call);
+                // A function that is handed over may be called by whoever gets it.
+                for arg in call.given {
+                    if let ExprKind::Name(name) = &arg.value.kind {
+                        for target in program.plain_targets(id.0, name) {
+                            callers.exact.entry(target).or_default().push(id);
+                        }
+                    }
+                }
                 let written = call.callee.dotted();
                 if !seen.insert(written.unwrap_or_else(|| format!(".{}", call.last))) {
                     return;

@@ -72,20 +72,18 @@ fn check(sheets: &[Sheet], floor: usize, holds: impl Fn(&Outcome) -> bool) {
     let knowledge = Knowledge::new(&[]).unwrap();
     let mut wrong = Vec::new();
     let mut understood = 0;
-    let mut gaps = 0;
     for sheet in sheets {
         for case in cases(sheet, sheet.text) {
             let outcome = run(&knowledge, sheet.extension, &case.program);
             let name = format!("{} in {}", case.name, sheet.extension);
             match (holds(&outcome), case.is_gap) {
                 (true, false) => understood += 1,
-                (false, true) => gaps += 1,
+                (false, true) => {}
                 (true, true) => wrong.push(format!("{name}: understood now, take the mark away")),
                 (false, false) => wrong.push(format!("{name}: not understood")),
             }
         }
     }
-    println!("{understood} understood, {gaps} gaps");
     assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
     assert!(understood >= floor, "only {understood} cases were tried");
 }

@@ -139,6 +139,9 @@ impl Interp<'_> {
         if let Some(vid) = self.property(base, name, at, state) {
             return vid;
         }
+        if let Some(vid) = self.class_attribute(base, name) {
+            return vid;
+        }
         if let Some(ty) = self.terms.ty(base).map(str::to_owned) {
             let qualified = format!("{ty}.{name}");
             if let Some(row) = self.family().field(&qualified) {
@@ -197,6 +200,14 @@ impl Interp<'_> {
                 return self.part(&what, base, at, state);
             }
         }
+        // Where a server put an upload is its own choice.
+        if matches!(
+            &**name,
+            "filepath" | "tempFilePath" | "temporary_file_path" | "tmp_name"
+        ) && self.external_base(base, 0).is_some()
+        {
+            return self.terms.make(Term::Random(at));
+        }
         let vid = self.terms.make(Term::Field(base, name.clone()));
         if let Term::Object {
             class: Some(class), ..
@@ -221,6 +232,22 @@ impl Interp<'_> {
             self.type_field(vid, &class, name);
         }
         vid
+    }
+
+    /// Python: what the class itself sets is what its objects have.
+    fn class_attribute(&mut self, base: Vid, name: &str) -> Option<Vid> {
+        let Term::Object {
+            class: Some(class), ..
+        } = self.terms.get(base)
+        else {
+            return None;
+        };
+        if self.lang() != Lang::Python {
+            return None;
+        }
+        let (of, known) = self.program.class(self.here().0, class)?;
+        known.fields.iter().find(|(field, _)| **field == *name)?;
+        self.global(of, name)
     }
 
     /// Python: a method that is read like a field.

@@ -197,6 +197,7 @@ impl Interp<'_> {
             | Term::Proj(base, _)
             | Term::Variant(_, base)
             | Term::Elem(base)
+            | Term::Global { of: base, .. }
             | Term::Part { of: base, .. }
             | Term::Coll { of: base, .. } => self.external_base(*base, depth + 1),
             Term::Call { args, .. } => args
@@ -268,7 +269,13 @@ impl Interp<'_> {
                     facts.bits |= lost;
                 }
                 // A name that the system made says nothing about where it was made.
-                Term::Temp { .. } | Term::Global { .. } => {}
+                Term::Temp { .. } => {}
+                // That a module keeps it says nothing; what was asked of it does.
+                Term::Global { .. } => {
+                    if let Some(asked) = state.own(*step) {
+                        facts.and(asked);
+                    }
+                }
                 _ => facts.and(&own),
             }
         }

@@ -253,6 +253,7 @@ impl Interp<'_> {
                 self.filter_ways(call, state, |interp, value| match interp.terms.get(value) {
                     Term::Variant(known, _) => (kind(known) == wanted) == truth,
                     Term::Null => (wanted == "Err") == truth,
+                    _ if interp.is_nothing(value) => (wanted == "Err") == truth,
                     _ => true,
                 });
             }
