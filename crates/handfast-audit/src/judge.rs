@@ -214,9 +214,12 @@ fn finding(scope: &Scope<'_>, group: &Group<'_>) -> Finding {
         Classification::Likely
     };
     let detail = group.gaps.iter().find_map(|gap| gap.detail.clone());
-    let title = match (&detail, group.items.len()) {
-        (Some(detail), _) => detail.clone(),
-        (None, _) => worst.title.clone(),
+    let is_shared = group.items.len() == 1 || group.gaps.iter().all(|gap| gap.detail == detail);
+    let title = match &detail {
+        Some(detail) if is_shared => detail.clone(),
+        // It tells of one of several items only.
+        Some(detail) => format!("{} ({detail})", worst.title),
+        None => worst.title.clone(),
     };
     let at: Option<Span> = group.gaps.iter().find_map(|gap| gap.at).or_else(|| {
         group

@@ -230,6 +230,25 @@ impl Interp<'_> {
         self.terms.make(Term::Pred(Pred::Quant { any, cond, coll }))
     }
 
+    /// Whether a call of this name is part of how a value was made.
+    fn names_call(&self, vid: Vid, wanted: &str, depth: usize) -> bool {
+        if depth > 12 {
+            return false;
+        }
+        match self.terms.get(vid) {
+            Term::Call { name, args, .. } => {
+                name.rsplit('.').next() == Some(wanted)
+                    || args
+                        .iter()
+                        .any(|arg| self.names_call(*arg, wanted, depth + 1))
+            }
+            Term::Global { of, .. } | Term::Payload(of) | Term::Part { of, .. } => {
+                self.names_call(*of, wanted, depth + 1)
+            }
+            _ => false,
+        }
+    }
+
     /// Returns only if something holds.
     pub(super) fn check(
         &mut self,
@@ -304,6 +323,14 @@ impl Interp<'_> {
                     facts.narrow_first(!crate::facts::chars("-+."), at);
                 }
                 vid
+            }
+            // Handfast: every name of the path fits rules that list what is allowed.
+            "required" => {
+                if other.is_some_and(|rules| self.names_call(rules, "only", 0)) {
+                    let bits = bit::SEGS_ALLOWED | bit::SEGS_CLEAN | bit::SEGS_BOUNDED;
+                    state.add(subject, bits | bit::SEGS_NO_DASH | bit::NONEMPTY, at);
+                }
+                subject
             }
             // A name made harmless; it may come back empty.
             "clean_name" => {

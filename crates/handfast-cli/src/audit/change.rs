@@ -46,7 +46,16 @@ pub(super) fn read(rev: &str, paths: &[PathBuf]) -> Result<Vec<Change>, Box<Fail
         let run = run.map_err(|error| refused("git", &error.to_string(), Exit::CannotTell))?;
         if !run.status.success() {
             let words = String::from_utf8_lossy(&run.stderr);
-            return Err(refused(rev, words.trim(), Exit::Usage));
+            let first = words.lines().next().unwrap_or_default();
+            let first = first
+                .trim_start_matches("fatal: ")
+                .trim_start_matches("warning: ");
+            let hint = if first.contains("Not a git repository") {
+                "this directory is in no git repository; run it in one, or give a diff on standard input with `--diff -`"
+            } else {
+                first
+            };
+            return Err(refused(rev, hint, Exit::Usage));
         }
         text = run.stdout;
     }
