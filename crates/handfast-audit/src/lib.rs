@@ -26,6 +26,7 @@ mod quick;
 mod regex;
 pub mod render;
 mod report;
+mod roots;
 mod scope;
 mod state;
 mod tables;

@@ -2,11 +2,10 @@
 
 use crate::facts::bit;
 use crate::interp::Interp;
-use crate::ir::{Arg, Expr, ExprKind, Function, Span, Sym};
-use crate::kb::Role;
+use crate::ir::{Arg, Expr, ExprKind, Span, Sym};
 use crate::lang::Lang;
 use crate::state::State;
-use crate::term::{FnId, Term, Vid};
+use crate::term::{Term, Vid};
 
 /// The arguments of a call, evaluated.
 #[derive(Clone, Debug, Default)]
@@ -149,37 +148,6 @@ impl Interp<'_> {
         let name = dotted.unwrap_or_else(|| "?".to_owned());
         let name = self.program.qualify(file, &name);
         self.unknown_call(&name, &args, at, state)
-    }
-
-    /// `Slug::parse`, `Slug.parse`: a function of a class of the program.
-    pub(super) fn associated(&self, file: u32, dotted: &str) -> Option<FnId> {
-        let (class, name) = dotted.rsplit_once('.')?;
-        let own = self.program.function(self.here()).class.clone();
-        let class = match (class, &own) {
-            ("Self", Some(class)) => class.to_string(),
-            _ => self.program.qualify(file, class),
-        };
-        self.program.class(file, &class)?;
-        self.program.method(file, &class, name)
-    }
-
-    /// Rust: `Args::parse()` of a struct that nobody wrote a parser for takes the command line.
-    fn parsed_arguments(&mut self, file: u32, dotted: &str, args: &[Arg]) -> Option<Vid> {
-        let (class, "parse") = dotted.rsplit_once('.')? else {
-            return None;
-        };
-        if self.lang() != Lang::Rust || !args.is_empty() {
-            return None;
-        }
-        self.program.class(file, class)?;
-        if self.program.method(file, class, "parse").is_some() {
-            return None;
-        }
-        Some(self.terms.make(Term::Source {
-            label: Sym::from("args"),
-            kind: crate::term::SourceKind::Process,
-            at: Span::default(),
-        }))
     }
 
     /// Names that mean the same: `fs.promises.x`, `fs.xSync`.
@@ -434,103 +402,6 @@ impl Interp<'_> {
         )
     }
 
-    /// A table that is written down.
-    fn is_table(&self, vid: Vid) -> bool {
-        match self.terms.get(vid) {
-            Term::Dict(pairs) => !pairs.is_empty(),
-            Term::Global { of, .. } => self.is_table(*of),
-            _ => false,
-        }
-    }
-
-    /// An object of a class of the program.
-    pub(super) fn construct(
-        &mut self,
-        dotted: &str,
-        args: &[Arg],
-        is_new: bool,
-        at: Span,
-        state: &mut State,
-    ) -> Option<Vid> {
-        let file = self.here().0;
-        let qualified = self.program.qualify(file, dotted);
-        if matches!(qualified.as_str(), "Ok" | "Err" | "Some") {
-            let value = args.first().map(|arg| self.eval(&arg.value, state));
-            let value = value.unwrap_or_else(|| self.terms.make(Term::Null));
-            return Some(
-                self.terms
-                    .make(Term::Variant(Sym::from(qualified.as_str()), value)),
-            );
-        }
-        let own = self.program.function(self.here()).class.clone();
-        let qualified = match (qualified.as_str(), own) {
-            ("Self", Some(class)) => class.to_string(),
-            _ => qualified,
-        };
-        // A struct that is declared elsewhere, with its fields by name.
-        let by_name = is_new && !args.is_empty() && args.iter().all(|arg| arg.name.is_some());
-        if by_name && self.program.class(file, &qualified).is_none() {
-            let object = self.make_object(None);
-            for arg in args {
-                let value = self.eval(&arg.value, state);
-                if let Some(field) = &arg.name {
-                    state.set_field(object, field.clone(), value);
-                }
-            }
-            return Some(object);
-        }
-        let (of, class) = self.program.class(file, &qualified)?;
-        let name = class.name.clone();
-        if self.lang().family() == "rust"
-            && !is_new
-            && qualified
-                .rsplit('.')
-                .next()
-                .is_none_or(|last| *last != *name)
-        {
-            return None;
-        }
-        let object = self.make_object(Some(name.clone()));
-        let by_name = is_new && args.iter().any(|arg| arg.name.is_some());
-        if by_name || matches!(self.lang().family(), "go" | "rust") {
-            for (index, arg) in args.iter().enumerate() {
-                let value = self.eval(&arg.value, state);
-                let field = arg
-                    .name
-                    .clone()
-                    .unwrap_or_else(|| Sym::from(index.to_string().as_str()));
-                state.set_field(object, field, value);
-            }
-            return Some(object);
-        }
-        let ctors = self.program.constructors(of, &name);
-        let args = self.eval_args(args, Some(object), state);
-        if let Some(ctor) = ctors.first() {
-            self.invoke(*ctor, Some(object), &args, None, at, state);
-        } else {
-            let declared: Vec<Sym> = self
-                .program
-                .class(of, &name)
-                .map(|(_, class)| {
-                    class
-                        .fields
-                        .iter()
-                        .map(|(field, _)| field.clone())
-                        .collect()
-                })
-                .unwrap_or_default();
-            for (index, (field, value)) in args.list.iter().enumerate() {
-                let by_place = (self.lang() == Lang::Cpp)
-                    .then(|| declared.get(index))
-                    .flatten();
-                if let Some(field) = field.as_ref().or(by_place) {
-                    state.set_field(object, field.clone(), *value);
-                }
-            }
-        }
-        Some(object)
-    }
-
     /// A function nobody can see.
     pub(super) fn unknown_call(
         &mut self,
@@ -588,38 +459,6 @@ impl Interp<'_> {
             state.add(vid, bit::UNSEEN_CHECK, at);
         }
         vid
-    }
-
-    /// A function that a framework calls with a request.
-    pub(super) fn is_route(&self, function: &Function, id: FnId) -> bool {
-        let family = self.knowledge.family(self.program.file(id.0).lang);
-        function.decorators.iter().any(|decorator| {
-            let name = match &decorator.kind {
-                ExprKind::Call { callee, .. } => callee.dotted(),
-                _ => decorator.dotted(),
-            };
-            let Some(name) = name else { return false };
-            let last = name.rsplit('.').next().unwrap_or(&name);
-            family
-                .call(&format!("*.{last}"))
-                .iter()
-                .any(|row| family.rows[*row].role == Role::Route)
-        })
-    }
-
-    /// A parameter type that a framework fills from a request.
-    pub(super) fn source_type(&self, ty: &str) -> Option<usize> {
-        let family = self.family();
-        let bare = ty.trim_start_matches(['&', '*', ' ']);
-        let bare = bare.replace("::", ".");
-        let head = bare.split('<').next().unwrap_or(&bare).trim();
-        if !bare.contains('<') && self.lang() == Lang::Rust {
-            return None;
-        }
-        let full = self.program.qualify(self.here().0, head);
-        family
-            .field(&format!("param:{head}"))
-            .or_else(|| family.field(&format!("param:{full}")))
     }
 }
 

@@ -1,15 +1,21 @@
 //! JavaScript and TypeScript: statements, functions, classes, modules.
 
+#[path = "javascript_class.rs"]
+mod classes;
 #[path = "javascript_expr.rs"]
 mod expression;
+#[path = "javascript_import.rs"]
+mod imports;
 
 use std::sync::Arc;
 
 use tree_sitter::Node;
 
-use self::expression::{boxed, expr, pattern, property_name};
-use super::{Cx, all_children, children, field};
-use crate::ir::{Class, Expr, ExprKind, Handler, Op, Param, Stmt, StmtKind, Sym};
+use self::classes::class;
+use self::expression::{boxed, expr, pattern};
+use self::imports::{clean_source, import, require, required};
+use super::{Cx, children, field};
+use crate::ir::{Expr, ExprKind, Handler, Op, Param, Stmt, StmtKind, Sym};
 
 pub(super) fn module(cx: &mut Cx<'_>, root: Node<'_>) {
     let top = cx.begin(Arc::from("<module>"), root);
@@ -240,108 +246,6 @@ fn named_function(cx: &mut Cx<'_>, node: Node<'_>, name: &str) -> Option<Expr> {
     Some(cx.expr(ExprKind::Lambda(index), node))
 }
 
-/// `const fs = require("fs")`, `const { join } = require("path")`.
-fn require(cx: &mut Cx<'_>, name: Node<'_>, value: Node<'_>) -> bool {
-    let (value, member) = match value.kind() {
-        "member_expression" => {
-            let Some(object) = field(value, "object") else {
-                return false;
-            };
-            (object, field(value, "property").map(|n| cx.s(n)))
-        }
-        _ => (value, None),
-    };
-    let Some(mut source) = required(cx, value) else {
-        return false;
-    };
-    if let Some(member) = member {
-        source = format!("{source}.{member}");
-    }
-    bind_import(cx, name, &source);
-    true
-}
-
-/// The module that `require("fs")` names.
-fn required(cx: &Cx<'_>, value: Node<'_>) -> Option<String> {
-    let function = field(value, "function").map(|n| cx.s(n));
-    if value.kind() != "call_expression" || function != Some("require") {
-        return None;
-    }
-    let argument = field(value, "arguments").and_then(|n| children(n).first().copied());
-    let argument = argument.filter(|n| n.kind() == "string")?;
-    Some(clean_source(cx.s(argument)))
-}
-
-fn bind_import(cx: &mut Cx<'_>, name: Node<'_>, source: &str) {
-    if name.kind() != "object_pattern" {
-        cx.module.imports.push((cx.sym(name), Arc::from(source)));
-        return;
-    }
-    for part in children(name) {
-        let (key, local) = match part.kind() {
-            "pair_pattern" => (field(part, "key"), field(part, "value")),
-            _ => (Some(part), Some(part)),
-        };
-        if let (Some(key), Some(local)) = (key, local) {
-            let target = format!("{source}.{}", cx.s(key));
-            cx.module
-                .imports
-                .push((cx.sym(local), Arc::from(target.as_str())));
-        }
-    }
-}
-
-/// `node:fs` is `fs`; the promise form has the same names.
-fn clean_source(text: &str) -> String {
-    let text = text.trim_matches(['"', '\'', '`']);
-    let text = text.strip_prefix("node:").unwrap_or(text);
-    match text {
-        "fs/promises" | "graceful-fs" | "mz/fs" => "fs".to_owned(),
-        "path/posix" | "path/win32" => "path".to_owned(),
-        other => other.to_owned(),
-    }
-}
-
-fn import(cx: &mut Cx<'_>, node: Node<'_>) {
-    let Some(source) = field(node, "source") else {
-        return;
-    };
-    let source = clean_source(cx.s(source));
-    for clause in children(node) {
-        if clause.kind() != "import_clause" {
-            continue;
-        }
-        for part in children(clause) {
-            match part.kind() {
-                "identifier" => cx
-                    .module
-                    .imports
-                    .push((cx.sym(part), Arc::from(source.as_str()))),
-                "namespace_import" => {
-                    if let Some(name) = children(part).first() {
-                        cx.module
-                            .imports
-                            .push((cx.sym(*name), Arc::from(source.as_str())));
-                    }
-                }
-                "named_imports" => {
-                    for one in children(part) {
-                        let Some(name) = field(one, "name") else {
-                            continue;
-                        };
-                        let local = field(one, "alias").unwrap_or(name);
-                        let target = format!("{source}.{}", cx.s(name));
-                        cx.module
-                            .imports
-                            .push((cx.sym(local), Arc::from(target.as_str())));
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
 fn export(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
     if let Some(inner) = field(node, "declaration") {
         statement(cx, inner, out);
@@ -455,114 +359,6 @@ fn parameters(cx: &mut Cx<'_>, node: Node<'_>) -> Vec<Param> {
             let pattern = Some(Box::new(pattern(cx, inner)));
             out.push(Param { name, ty, pattern });
         }
-    }
-    out
-}
-
-fn class(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
-    let name = field(node, "name").map_or(Arc::from("<class>"), |n| cx.sym(n));
-    let bases = children(node)
-        .into_iter()
-        .filter(|n| n.kind() == "class_heritage")
-        .map(|n| Arc::from(cx.s(n).trim_start_matches("extends ")))
-        .collect();
-    let members = field(node, "body").map(children).unwrap_or_default();
-    let mut fields = Vec::new();
-    let mut initial = Vec::new();
-    for member in &members {
-        if matches!(
-            member.kind(),
-            "public_field_definition" | "field_definition"
-        ) {
-            let key = field(*member, "name").or_else(|| field(*member, "property"));
-            let Some(key) = key else { continue };
-            let ty = field(*member, "type").map_or(Arc::from(""), |n| cx.sym(n));
-            fields.push((cx.sym(key), ty));
-            initial.push((key, field(*member, "value"), *member));
-        }
-    }
-    cx.module.classes.push(Class {
-        name: name.clone(),
-        bases,
-        fields,
-    });
-    let saved = cx.class.replace(name.clone());
-    let is_public = cx.open.len() == 1;
-    let mut has_ctor = false;
-    for member in &members {
-        if member.kind() != "method_definition" {
-            continue;
-        }
-        let Some(key) = field(*member, "name") else {
-            continue;
-        };
-        let method: Sym = Arc::from(property_name(cx, key).as_str());
-        let is_ctor = &*method == "constructor";
-        let index = function(cx, *member, method.clone());
-        let mut prologue = Vec::new();
-        if is_ctor {
-            has_ctor = true;
-            prologue = field_statements(cx, &initial);
-            prologue.extend(parameter_properties(cx, *member));
-        }
-        let text = cx.s(*member);
-        let private =
-            text.starts_with("private") || text.starts_with("protected") || method.starts_with('#');
-        let is_static = all_children(*member).iter().any(|n| n.kind() == "static");
-        let is_getter = all_children(*member).iter().any(|n| n.kind() == "get");
-        let property = is_getter.then(|| cx.name("property", *member));
-        let function = &mut cx.module.functions[index];
-        function.decorators.extend(property);
-        prologue.append(&mut function.body);
-        function.body = prologue;
-        function.is_ctor = is_ctor;
-        function.is_public = is_public && !private;
-        function.receiver = (!is_static).then(|| Arc::from("this"));
-    }
-    if !has_ctor && !initial.is_empty() {
-        let index = cx.begin(Arc::from("constructor"), node);
-        let statements = field_statements(cx, &initial);
-        let function = cx.end(index);
-        function.body = statements;
-        function.is_ctor = true;
-        function.receiver = Some(Arc::from("this"));
-    }
-    cx.class = saved;
-    let _ = out;
-}
-
-fn field_statements(
-    cx: &mut Cx<'_>,
-    fields: &[(Node<'_>, Option<Node<'_>>, Node<'_>)],
-) -> Vec<Stmt> {
-    let mut out = Vec::new();
-    for (key, value, node) in fields {
-        let Some(value) = value else { continue };
-        let this = Box::new(cx.name("this", *key));
-        let target = cx.expr(ExprKind::Field(this, cx.sym(*key)), *key);
-        let value = expr(cx, *value);
-        out.push(cx.stmt(StmtKind::Assign { target, value }, *node));
-    }
-    out
-}
-
-/// `constructor(private readonly root: string)` assigns `this.root`.
-fn parameter_properties(cx: &mut Cx<'_>, method: Node<'_>) -> Vec<Stmt> {
-    let mut out = Vec::new();
-    for param in field(method, "parameters")
-        .map(children)
-        .unwrap_or_default()
-    {
-        let has = all_children(param)
-            .iter()
-            .any(|n| matches!(n.kind(), "accessibility_modifier" | "readonly"));
-        let Some(name) = field(param, "pattern").filter(|_| has) else {
-            continue;
-        };
-        let this = Box::new(cx.name("this", name));
-        let target = cx.expr(ExprKind::Field(this, cx.sym(name)), name);
-        let value = cx.expr(ExprKind::Name(cx.sym(name)), name);
-        out.push(cx.stmt(StmtKind::Assign { target, value }, param));
     }
     out
 }

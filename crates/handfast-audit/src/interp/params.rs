@@ -1,0 +1,135 @@
+//! What a function is given when it is entered from outside.
+
+use crate::interp::Interp;
+use crate::ir::Function;
+use crate::state::State;
+use crate::term::{FnId, SourceKind, Term};
+
+impl Interp<'_> {
+    pub(super) fn bind_params(
+        &mut self,
+        id: FnId,
+        function: &Function,
+        is_ctor: bool,
+        state: &mut State,
+    ) {
+        for (index, param) in function.params.iter().enumerate() {
+            let index = u32::try_from(index).unwrap_or(0);
+            let term = Term::Param {
+                name: param.name.clone(),
+                index,
+                of: id,
+                is_ctor,
+            };
+            let vid = self.terms.make(term);
+            if let Some(ty) = &param.ty {
+                let ty = self.type_name(id.0, ty);
+                self.terms.typed(vid, &ty);
+            }
+            state.env.insert(param.name.clone(), vid);
+        }
+    }
+
+    pub(super) fn bind_entry_params(
+        &mut self,
+        id: FnId,
+        function: &Function,
+        is_route: bool,
+        state: &mut State,
+    ) {
+        self.bind_params(id, function, false, state);
+        self.heard(id, function, state);
+        let by_place = self.filled_by_framework(id, function);
+        for (index, param) in function.params.iter().enumerate() {
+            let is_named = self
+                .declared
+                .inputs
+                .iter()
+                .any(|input| **input == *param.name);
+            let is_argv = &*function.name == "main"
+                && self.lang().family() == "c"
+                && param.ty.as_deref().is_some_and(|ty| ty.contains("char"))
+                || self.lang().family() == "c" && &*param.name == "argv";
+            let by_type = param.ty.as_deref().and_then(|ty| self.source_type(ty));
+            let is_request = matches!(
+                &*param.name,
+                "req"
+                    | "request"
+                    | "ctx"
+                    | "res"
+                    | "response"
+                    | "next"
+                    | "c"
+                    | "w"
+                    | "r"
+                    | "reply"
+                    | "self"
+            );
+            let by_place = by_place.contains(&index);
+            let is_source = is_named
+                || is_argv
+                || by_place
+                || by_type.is_some()
+                || (is_route && !is_request && self.lang() != crate::lang::Lang::Rust);
+            if is_source {
+                let kind = if is_argv {
+                    SourceKind::Process
+                } else if by_type.is_some() || by_place || is_route {
+                    SourceKind::Request
+                } else {
+                    SourceKind::Declared
+                };
+                let term = Term::Source {
+                    label: param.name.clone(),
+                    kind,
+                    at: function.span,
+                };
+                let vid = self.terms.make(term);
+                if self.has_string_type(param.ty.as_deref())
+                    || (is_route && self.lang() == crate::lang::Lang::Python)
+                {
+                    state.add(vid, crate::facts::bit::TYPED, function.span);
+                }
+                state.env.insert(param.name.clone(), vid);
+            } else if self.has_string_type(param.ty.as_deref())
+                && let Some(vid) = state.env.get(&param.name).copied()
+            {
+                state.add(vid, crate::facts::bit::TYPED, function.span);
+            }
+            if let Some(pattern) = &param.pattern
+                && let Some(vid) = state.env.get(&param.name).copied()
+            {
+                self.assign(pattern, vid, state, function.span);
+            }
+        }
+    }
+
+    pub(super) fn has_string_type(&self, ty: Option<&str>) -> bool {
+        let lang = self.lang();
+        if lang.has_static_strings() {
+            return true;
+        }
+        ty.is_some_and(|ty| matches!(ty.trim(), "str" | "string" | "Path" | "pathlib.Path"))
+    }
+
+    /// A declared type as it is known by: imports resolved, references and generics dropped.
+    pub(super) fn type_name(&self, file: u32, ty: &str) -> String {
+        let ty = ty
+            .trim_start_matches(['&', '*', ' '])
+            .trim_start_matches("mut ")
+            .trim_start_matches("const ");
+        let ty = ty.trim_start_matches("impl ").trim_start_matches("struct ");
+        // What only holds or shares a value has its operations.
+        if let Some((outer, inner)) = ty.split_once('<') {
+            let outer = outer.rsplit([':', '.']).next().unwrap_or(outer);
+            let holds = ["Arc", "Rc", "Box", "State", "Data", "Extension"];
+            if holds.contains(&outer.trim()) {
+                let inner = inner.strip_suffix('>').unwrap_or(inner);
+                return self.type_name(file, inner);
+            }
+        }
+        let ty = ty.split(['<', '[', '|']).next().unwrap_or(ty).trim();
+        let dotted = ty.replace("::", ".");
+        self.program.qualify(file, &dotted)
+    }
+}
