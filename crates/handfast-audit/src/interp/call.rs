@@ -274,6 +274,7 @@ impl Interp<'_> {
             return receiver;
         }
         let real = self.deref(receiver, state);
+        self.note_lookup(real, method, args, at, state);
         let name = self.canonical_name(method);
         // A field that holds a function, an object of a class of the program.
         if let Some(value) = state.get_field(real, method)

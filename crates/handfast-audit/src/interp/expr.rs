@@ -383,7 +383,10 @@ impl Interp<'_> {
             Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => {
                 self.terms.make(Term::Pred(Pred::Compare(op, a, b)))
             }
-            Op::In => self.terms.make(Term::Pred(Pred::Member(a, b))),
+            Op::In => {
+                self.note_key(b, a, at, state);
+                self.terms.make(Term::Pred(Pred::Member(a, b)))
+            }
             Op::NotIn => {
                 let inner = self.terms.make(Term::Pred(Pred::Member(a, b)));
                 self.terms.make(Term::Pred(Pred::Not(inner)))

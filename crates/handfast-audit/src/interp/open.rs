@@ -2,7 +2,7 @@
 
 use crate::facts::bit;
 use crate::interp::{Event, Failure, Interp, OpenFlags, Opened, RootCheck, Sink, SinkKind};
-use crate::ir::{Span, Sym};
+use crate::ir::{Arg, Span, Sym};
 use crate::state::{Held, State};
 use crate::term::{Term, Vid};
 
@@ -189,6 +189,37 @@ impl Interp<'_> {
     }
 
     /// A table indexed by external text is a key derived from it.
+    /// `cache.get(name)`, `locks.setdefault(name, …)`: a key of something that is shared.
+    pub(super) fn note_lookup(
+        &mut self,
+        table: Vid,
+        method: &str,
+        args: &[Arg],
+        at: Span,
+        state: &mut State,
+    ) {
+        let looks = matches!(
+            method,
+            "get"
+                | "has"
+                | "set"
+                | "setdefault"
+                | "pop"
+                | "Load"
+                | "Store"
+                | "LoadOrStore"
+                | "entry"
+                | "contains_key"
+                | "insert"
+        );
+        // Only what can be asked for twice without doing anything.
+        let first = args.first().filter(|arg| arg.value.dotted().is_some());
+        if let (true, Some(first)) = (looks, first) {
+            let key = self.eval(&first.value, state);
+            self.note_key(table, key, at, state);
+        }
+    }
+
     pub(super) fn note_key(&mut self, base: Vid, index: Vid, at: Span, state: &State) {
         let name = self.name_of(base).unwrap_or_default().to_ascii_lowercase();
         let shared = ["cache", "lock", "registry", "pool"]

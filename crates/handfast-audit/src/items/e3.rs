@@ -25,7 +25,7 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
                 && sibling.is_mutation()
                 && !sibling.is_temp
                 && sibling.sink.function == flow.sink.function
-                && sibling.sink.at.line != flow.sink.at.line
+                && sibling.sink.at != flow.sink.at
                 && sibling
                     .leaves
                     .iter()
