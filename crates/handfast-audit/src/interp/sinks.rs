@@ -122,7 +122,9 @@ impl Interp<'_> {
         let dirfd = dirfd.map(|vid| self.deref(vid, state));
         let dirfd = dirfd.filter(|vid| {
             !matches!(self.terms.get(*vid), Term::Null)
-                && self.name_of(*vid).is_none_or(|n| n != "AT_FDCWD")
+                && self
+                    .name_of(*vid)
+                    .is_none_or(|n| !matches!(n, "AT_FDCWD" | "CWD"))
         });
         let recursive = entry.fixed.iter().any(|name| name == "recursive");
         let kinds: Vec<(SinkKind, Vid)> = match entry.what.as_str() {
