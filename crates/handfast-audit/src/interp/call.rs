@@ -451,6 +451,15 @@ impl Interp<'_> {
                 self.pending.push((of, env));
             }
         }
+        // A package that a function is called of is no value.
+        let list = match (args.receiver, list.split_first()) {
+            (Some(receiver), Some((_, rest)))
+                if matches!(self.terms.get(receiver), Term::Undefined(_)) =>
+            {
+                rest.to_vec()
+            }
+            _ => list,
+        };
         let vid = self.terms.make(Term::Call {
             name: Sym::from(name),
             args: list,

@@ -32,9 +32,7 @@ impl Interp<'_> {
         let types = |index: usize| function.params[index].ty.as_deref().unwrap_or("");
         match lang.family() {
             "python" => {
-                let request = names.iter().position(|name| *name == "request");
-                let is_view = request.is_some_and(|at| at <= 1) || self.is_verb(id, function);
-                if !is_view {
+                if !self.is_view(id, function) && !self.is_verb(id, function) {
                     return Vec::new();
                 }
                 (0..names.len())
@@ -85,6 +83,36 @@ impl Interp<'_> {
         if self.terms.ty(vid).is_none() {
             self.terms.typed(vid, "Request");
         }
+    }
+
+    /// A function with a request that something registers. The parameter's name alone is no proof:
+    /// helpers of a handler have it as well.
+    fn is_view(&self, id: FnId, function: &Function) -> bool {
+        let has_request = function
+            .params
+            .iter()
+            .take(2)
+            .any(|param| &*param.name == "request");
+        has_request && !function.name.starts_with('_') && self.is_registered(id, &function.name)
+    }
+
+    /// Whether some file that is connected with this one registers a function of this name.
+    fn is_registered(&self, id: FnId, name: &str) -> bool {
+        const WORDS: [&str; 6] = [
+            "urlpatterns",
+            "add_url_rule",
+            "add_route",
+            "add_view",
+            "re_path(",
+            "add_api_route",
+        ];
+        let count = u32::try_from(self.program.files.len()).unwrap_or(0);
+        (0..count).any(|file| {
+            let text = &self.program.file(file).text;
+            self.program.connected(id.0, file)
+                && text.contains(name)
+                && WORDS.iter().any(|word| text.contains(word))
+        })
     }
 
     fn is_verb(&self, id: FnId, function: &Function) -> bool {

@@ -109,6 +109,12 @@ impl Interp<'_> {
                     (false, _) => Step::End,
                 }
             }
+            Term::Undefined(name)
+                if matches!(&**name, "None" | "undefined" | "nil" | "NaN")
+                    || name.starts_with(char::is_uppercase) =>
+            {
+                Step::End
+            }
             Term::Undefined(_) => Step::Leaf(SourceKind::Undeclared),
             Term::Index(base, _)
                 if matches!(

@@ -66,6 +66,7 @@ impl Interp<'_> {
                     | "self"
             );
             let by_place = by_place.contains(&index);
+            let is_request = is_request || is_made_by_framework(param.ty.as_deref());
             let is_source = is_named
                 || is_argv
                 || by_place
@@ -132,4 +133,27 @@ impl Interp<'_> {
         let dotted = ty.replace("::", ".");
         self.program.qualify(file, &dotted)
     }
+}
+
+/// Types of parameters that a framework makes: sessions, users, services.
+fn is_made_by_framework(ty: Option<&str>) -> bool {
+    const ENDS: [&str; 14] = [
+        "Dep",
+        "Depends",
+        "Session",
+        "User",
+        "Service",
+        "Settings",
+        "Request",
+        "Response",
+        "BackgroundTasks",
+        "Manager",
+        "Client",
+        "Config",
+        "Db",
+        "Context",
+    ];
+    let ty = ty.unwrap_or("");
+    let bare = ty.split(['[', '|']).next().unwrap_or(ty).trim();
+    ty.contains("Depends") || ENDS.iter().any(|end| bare.ends_with(end))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tree_sitter::Node;
 
-use super::super::{Cx, children, field, number, unescape};
+use super::super::{Cx, children, field, number, operator, unescape};
 use super::body;
 use crate::ir::{Arg, Expr, ExprKind, Op, Param};
 
@@ -223,13 +223,8 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             }
         }
         "update_expression" => {
-            let callee = Box::new(cx.name("%step", node));
             let value = *boxed(cx, field(node, "argument"), node);
-            ExprKind::Call {
-                callee,
-                args: vec![Arg { name: None, value }],
-                is_new: false,
-            }
+            cx.call_of("%step", vec![value], node)
         }
         "binary_expression" if reads_stream(cx, node) => {
             // `std::cin >> name`
@@ -332,13 +327,8 @@ fn made_by(cx: &Cx<'_>, node: Node<'_>) -> Option<String> {
 }
 
 pub(super) fn read_word(cx: &mut Cx<'_>, into: Node<'_>) -> Expr {
-    let callee = Box::new(cx.name("std.cin.read", into));
     let value = expr(cx, into);
-    let kind = ExprKind::Call {
-        callee,
-        args: vec![Arg { name: None, value }],
-        is_new: false,
-    };
+    let kind = cx.call_of("std.cin.read", vec![value], into);
     cx.expr(kind, into)
 }
 
@@ -365,18 +355,8 @@ fn qualified(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
 
 pub(super) fn binary(op: &str) -> Op {
     match op {
-        "+" => Op::Add,
+        // `/` puts C++ paths together.
         "/" => Op::Div,
-        "|" => Op::BitOr,
-        "&" => Op::BitAnd,
-        "&&" | "and" => Op::And,
-        "||" | "or" => Op::Or,
-        "==" => Op::Eq,
-        "!=" => Op::Ne,
-        "<" => Op::Lt,
-        "<=" => Op::Le,
-        ">" => Op::Gt,
-        ">=" => Op::Ge,
-        _ => Op::Other,
+        _ => operator(op),
     }
 }

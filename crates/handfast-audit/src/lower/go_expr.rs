@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tree_sitter::Node;
 
-use super::super::{Cx, all_children, children, field, number, unescape};
+use super::super::{Cx, all_children, children, field, number, operator, unescape};
 use super::{body, parameters};
-use crate::ir::{Arg, Expr, ExprKind, Op};
+use crate::ir::{Arg, Expr, ExprKind};
 
 pub(super) fn expr(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
     cx.deeper(|cx| expr_inner(cx, node))
@@ -81,7 +81,7 @@ pub(super) fn expr_inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             ExprKind::Cast(boxed(cx, field(node, "operand"), node), ty)
         }
         "binary_expression" => {
-            let op = binary(field(node, "operator").map_or("", |n| cx.s(n)));
+            let op = operator(field(node, "operator").map_or("", |n| cx.s(n)));
             let left = boxed(cx, field(node, "left"), node);
             ExprKind::Binary(op, left, boxed(cx, field(node, "right"), node))
         }
@@ -163,22 +163,5 @@ pub(super) fn composite(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
         callee,
         args,
         is_new: true,
-    }
-}
-
-pub(super) fn binary(op: &str) -> Op {
-    match op {
-        "+" => Op::Add,
-        "|" => Op::BitOr,
-        "&" => Op::BitAnd,
-        "&&" => Op::And,
-        "||" => Op::Or,
-        "==" => Op::Eq,
-        "!=" => Op::Ne,
-        "<" => Op::Lt,
-        "<=" => Op::Le,
-        ">" => Op::Gt,
-        ">=" => Op::Ge,
-        _ => Op::Other,
     }
 }

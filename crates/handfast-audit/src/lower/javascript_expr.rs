@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tree_sitter::Node;
 
-use super::super::{Cx, all_children, children, field, number, unescape};
+use super::super::{Cx, all_children, children, field, number, operator, unescape};
 use super::function;
 use crate::ir::{Arg, Expr, ExprKind, Op};
 
@@ -70,18 +70,7 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             match (op, &value.kind) {
                 ("!", _) => ExprKind::Not(value),
                 ("-", ExprKind::Num(n)) => ExprKind::Num(n.wrapping_neg()),
-                ("typeof", _) => {
-                    let callee = Box::new(cx.name("typeof", node));
-                    let args = vec![Arg {
-                        name: None,
-                        value: *value,
-                    }];
-                    ExprKind::Call {
-                        callee,
-                        args,
-                        is_new: false,
-                    }
-                }
+                ("typeof", _) => cx.call_of("typeof", vec![*value], node),
                 _ => ExprKind::Opaque(vec![*value]),
             }
         }
@@ -122,19 +111,8 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
         }
         "object_pattern" | "array_pattern" => return pattern(cx, node),
         "yield_expression" => {
-            let callee = Box::new(cx.name("%yield", node));
-            let args = children(node)
-                .iter()
-                .map(|n| Arg {
-                    name: None,
-                    value: expr(cx, *n),
-                })
-                .collect();
-            ExprKind::Call {
-                callee,
-                args,
-                is_new: false,
-            }
+            let given = children(node).iter().map(|n| expr(cx, *n)).collect();
+            cx.call_of("%yield", given, node)
         }
         _ => ExprKind::Opaque(children(node).iter().map(|n| expr(cx, *n)).collect()),
     };
@@ -313,20 +291,8 @@ fn pattern_inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
 
 pub(super) fn binary(op: &str) -> Op {
     match op {
-        "+" => Op::Add,
         "/" => Op::Div,
-        "|" => Op::BitOr,
-        "&" => Op::BitAnd,
-        "&&" => Op::And,
-        "||" => Op::Or,
-        "??" => Op::Coalesce,
-        "==" | "===" => Op::Eq,
-        "!=" | "!==" => Op::Ne,
-        "<" => Op::Lt,
-        "<=" => Op::Le,
-        ">" => Op::Gt,
-        ">=" => Op::Ge,
         "in" => Op::In,
-        _ => Op::Other,
+        _ => operator(op),
     }
 }

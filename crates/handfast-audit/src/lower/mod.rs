@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use tree_sitter::{Node, ParseOptions, Parser};
 
-use crate::ir::{Expr, ExprKind, Function, Module, Span, Stmt, StmtKind, Sym};
+use crate::ir::{Arg, Expr, ExprKind, Function, Module, Op, Span, Stmt, StmtKind, Sym};
 use crate::lang::Lang;
 use crate::quick::Quick;
 
@@ -135,6 +135,16 @@ impl<'t> Cx<'t> {
         self.expr(ExprKind::Name(Arc::from(name)), node)
     }
 
+    /// A call of something that has a meaning of ours and no name in the language.
+    fn call_of(&self, name: &str, values: Vec<Expr>, node: Node<'_>) -> ExprKind {
+        let args = values.into_iter().map(|value| Arg { name: None, value });
+        ExprKind::Call {
+            callee: Box::new(self.name(name, node)),
+            args: args.collect(),
+            is_new: false,
+        }
+    }
+
     fn opaque(&self, node: Node<'_>) -> Expr {
         self.expr(ExprKind::Opaque(Vec::new()), node)
     }
@@ -206,6 +216,25 @@ fn all_children(node: Node<'_>) -> Vec<Node<'_>> {
 
 fn field<'n>(node: Node<'n>, name: &str) -> Option<Node<'n>> {
     node.child_by_field_name(name)
+}
+
+/// What an operator does, as far as the languages agree.
+fn operator(op: &str) -> Op {
+    match op {
+        "+" => Op::Add,
+        "|" => Op::BitOr,
+        "&" => Op::BitAnd,
+        "&&" | "and" => Op::And,
+        "||" | "or" => Op::Or,
+        "??" => Op::Coalesce,
+        "==" | "===" => Op::Eq,
+        "!=" | "!==" => Op::Ne,
+        "<" => Op::Lt,
+        "<=" => Op::Le,
+        ">" => Op::Gt,
+        ">=" => Op::Ge,
+        _ => Op::Other,
+    }
 }
 
 /// A string literal's content with the usual escapes undone.

@@ -353,7 +353,14 @@ fn parameters(cx: &mut Cx<'_>, node: Option<Node<'_>>) -> Vec<Param> {
             _ => (None, None),
         };
         if let Some(name) = name {
-            let ty = ty.map(|ty| cx.sym(ty));
+            // What a framework makes itself is told by the default value, too.
+            let made = field(child, "value")
+                .map(|value| cx.s(value))
+                .filter(|text| text.contains("Depends(") || text.contains("Security("));
+            let ty = match made {
+                Some(_) => Some(Arc::from("Depends")),
+                None => ty.map(|ty| cx.sym(ty)),
+            };
             out.push(Param {
                 name: cx.sym(name),
                 ty,

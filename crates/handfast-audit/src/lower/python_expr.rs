@@ -109,19 +109,8 @@ pub(super) fn expr_inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             }
         }
         "yield" => {
-            let callee = Box::new(cx.name("%yield", node));
-            let args = children(node)
-                .iter()
-                .map(|n| Arg {
-                    name: None,
-                    value: expr(cx, *n),
-                })
-                .collect();
-            ExprKind::Call {
-                callee,
-                args,
-                is_new: false,
-            }
+            let given = children(node).iter().map(|n| expr(cx, *n)).collect();
+            cx.call_of("%yield", given, node)
         }
         _ => ExprKind::Opaque(children(node).iter().map(|n| expr(cx, *n)).collect()),
     };

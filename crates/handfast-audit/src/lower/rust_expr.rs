@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tree_sitter::Node;
 
-use super::super::{Cx, all_children, children, field, number, unescape};
+use super::super::{Cx, all_children, children, field, number, operator, unescape};
 use super::{block, control, macros, parameters};
 use crate::ir::{Arg, Expr, ExprKind, Op, Stmt, StmtKind, Sym};
 
@@ -72,7 +72,7 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
         }
         "macro_invocation" => return macros::invocation(cx, node),
         "binary_expression" => {
-            let op = binary(field(node, "operator").map_or("", |n| cx.s(n)));
+            let op = operator(field(node, "operator").map_or("", |n| cx.s(n)));
             let left = boxed(cx, field(node, "left"), node);
             ExprKind::Binary(op, left, boxed(cx, field(node, "right"), node))
         }
@@ -101,7 +101,7 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
         }
         "compound_assignment_expr" => {
             let op = field(node, "operator").map_or("", |n| cx.s(n));
-            let op = binary(op.trim_end_matches('='));
+            let op = operator(op.trim_end_matches('='));
             let target = boxed(cx, field(node, "left"), node);
             let right = boxed(cx, field(node, "right"), node);
             let value = cx.expr(ExprKind::Binary(op, target.clone(), right), node);
@@ -434,21 +434,4 @@ fn assigning(cx: &mut Cx<'_>, node: Node<'_>, result: &str) -> Vec<Stmt> {
         statements.push(cx.stmt(kind, node));
     }
     statements
-}
-
-fn binary(op: &str) -> Op {
-    match op {
-        "+" => Op::Add,
-        "|" => Op::BitOr,
-        "&" => Op::BitAnd,
-        "&&" => Op::And,
-        "||" => Op::Or,
-        "==" => Op::Eq,
-        "!=" => Op::Ne,
-        "<" => Op::Lt,
-        "<=" => Op::Le,
-        ">" => Op::Gt,
-        ">=" => Op::Ge,
-        _ => Op::Other,
-    }
 }
