@@ -125,7 +125,32 @@ impl Interp<'_> {
                 if truth {
                     let real = self.deref(vid, state);
                     state.add(real, bit::NONEMPTY, at);
+                    self.answered(real, state, at);
                 }
+            }
+        }
+    }
+
+    /// Something that nobody can see was asked about a text, and gave an answer: a row of a
+    /// database by that name, perhaps. That may be a guard.
+    pub(super) fn answered(&mut self, vid: Vid, state: &mut State, at: Span) {
+        let mut vid = vid;
+        for _ in 0..4 {
+            match self.terms.get(vid).clone() {
+                Term::Call { args, name, .. } if &*name != "?" => {
+                    for arg in args {
+                        let real = self.deref(arg, state);
+                        let is_text = !matches!(self.terms.get(real), Term::Call { .. });
+                        if is_text && !self.leaves(real, state).is_empty() {
+                            state.add(real, bit::UNSEEN_CHECK, at);
+                        }
+                    }
+                    return;
+                }
+                Term::Field(of, _) | Term::Index(of, _) | Term::Proj(of, _) | Term::Payload(of) => {
+                    vid = of;
+                }
+                _ => return,
             }
         }
     }

@@ -344,7 +344,7 @@ impl Interp<'_> {
                 if matches!(self.terms.get(two), Term::Null) {
                     if !truth {
                         // It is there; nothing else is known.
-                        return true;
+                        self.answered(one, state, at);
                     }
                     return true;
                 }

@@ -254,6 +254,17 @@ impl Interp<'_> {
                 Term::Concat(parts) => {
                     let own_bits = state.own(*step).map_or(0, |own| own.bits);
                     own.bits &= own_bits | bit::WEAK_REMOVAL;
+                    // Glued to other text it is only a part of a name.
+                    let before = index
+                        .checked_sub(1)
+                        .and_then(|below| parts.iter().position(|part| *part == chain[below]))
+                        .and_then(|place| place.checked_sub(1))
+                        .map(|place| self.terms.get(parts[place]));
+                    through_unknown |= match before {
+                        Some(Term::Str(text)) => !text.ends_with(['/', '\\']),
+                        Some(Term::Random(_)) => true,
+                        _ => false,
+                    };
                     // A constant before or after keeps what is known, but the first character.
                     if index > 0 && parts.first() != chain.get(index - 1) {
                         let kept = own.first;
