@@ -98,20 +98,8 @@ impl Interp<'_> {
 
     /// Whether some file that is connected with this one registers a function of this name.
     fn is_registered(&self, id: FnId, name: &str) -> bool {
-        const WORDS: [&str; 6] = [
-            "urlpatterns",
-            "add_url_rule",
-            "add_route",
-            "add_view",
-            "re_path(",
-            "add_api_route",
-        ];
-        let count = u32::try_from(self.program.files.len()).unwrap_or(0);
-        (0..count).any(|file| {
-            let text = &self.program.file(file).text;
-            self.program.connected(id.0, file)
-                && text.contains(name)
-                && WORDS.iter().any(|word| text.contains(word))
+        self.program.registrars().iter().any(|file| {
+            self.program.connected(id.0, *file) && self.program.file(*file).text.contains(name)
         })
     }
 

@@ -96,6 +96,12 @@ impl Interp<'_> {
                 of, is_ctor, name, ..
             } => {
                 let function = self.program.function(*of);
+                // What an object is made with, and names a place, is configuration.
+                let word = name.to_ascii_lowercase();
+                let is_declared = self.declared.inputs.iter().any(|i| **i == **name);
+                if *is_ctor && !is_declared && PLACES.iter().any(|place| word.contains(place)) {
+                    return Step::End;
+                }
                 let guessed = function.is_public
                     || *is_ctor
                     || self.declared.inputs.iter().any(|i| **i == **name);

@@ -4,6 +4,7 @@ mod bound;
 mod imports;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use crate::ir::{Class, Function, Module, Span, Sym};
 use crate::lang::Lang;
@@ -57,6 +58,8 @@ pub(crate) struct Program {
     /// For each file, the files it imports from, and a number that connected files share.
     imported: Vec<Vec<u32>>,
     units: Vec<usize>,
+    /// Files that register handlers, once somebody asked.
+    registrars: OnceLock<Vec<u32>>,
 }
 
 impl Program {
@@ -117,6 +120,27 @@ impl Program {
 
     pub(crate) fn function(&self, id: FnId) -> &Function {
         &self.files[id.0 as usize].module.functions[id.1 as usize]
+    }
+
+    /// Files that tell a framework by name which functions answer requests.
+    pub(crate) fn registrars(&self) -> &[u32] {
+        const WORDS: [&str; 6] = [
+            "urlpatterns",
+            "add_url_rule",
+            "add_route",
+            "add_view",
+            "re_path(",
+            "add_api_route",
+        ];
+        self.registrars.get_or_init(|| {
+            let count = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
+            (0..count)
+                .filter(|file| {
+                    let text = &self.file(*file).text;
+                    WORDS.iter().any(|word| text.contains(word))
+                })
+                .collect()
+        })
     }
 
     /// `path/file.py:12`.
