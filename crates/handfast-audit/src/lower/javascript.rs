@@ -13,7 +13,7 @@ use tree_sitter::Node;
 
 use self::classes::class;
 use self::expression::{boxed, expr, pattern};
-use self::imports::{clean_source, import, require, required};
+use self::imports::{bind_named, clean_source, import, require, required};
 use super::{Cx, children, field};
 use crate::ir::{Expr, ExprKind, Handler, Op, Param, Stmt, StmtKind, Sym};
 
@@ -263,16 +263,7 @@ fn export(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
             .into_iter()
             .filter(|n| n.kind() == "export_clause")
         {
-            for one in children(clause) {
-                let Some(name) = field(one, "name") else {
-                    continue;
-                };
-                let local = field(one, "alias").unwrap_or(name);
-                let target = format!("{source}.{}", cx.s(name));
-                cx.module
-                    .imports
-                    .push((cx.sym(local), Arc::from(target.as_str())));
-            }
+            bind_named(cx, clause, &source);
         }
         if children(node).iter().all(|n| n.kind() != "export_clause") {
             cx.module

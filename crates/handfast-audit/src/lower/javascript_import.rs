@@ -91,19 +91,24 @@ pub(super) fn import(cx: &mut Cx<'_>, node: Node<'_>) {
                     }
                 }
                 "named_imports" => {
-                    for one in children(part) {
-                        let Some(name) = field(one, "name") else {
-                            continue;
-                        };
-                        let local = field(one, "alias").unwrap_or(name);
-                        let target = format!("{source}.{}", cx.s(name));
-                        cx.module
-                            .imports
-                            .push((cx.sym(local), Arc::from(target.as_str())));
-                    }
+                    bind_named(cx, part, &source);
                 }
                 _ => {}
             }
         }
+    }
+}
+
+/// `{ a, b as c }` of an import or a re-export.
+pub(super) fn bind_named(cx: &mut Cx<'_>, list: Node<'_>, source: &str) {
+    for one in children(list) {
+        let Some(name) = field(one, "name") else {
+            continue;
+        };
+        let local = field(one, "alias").unwrap_or(name);
+        let target = format!("{source}.{}", cx.s(name));
+        cx.module
+            .imports
+            .push((cx.sym(local), Arc::from(target.as_str())));
     }
 }
