@@ -180,7 +180,7 @@ impl Session {
         }
         let quotas = spec.mounts.iter().map(|mount| mount.quota).collect();
         let books = match home {
-            Some(home) => Some(home.open_dir(&state::account_path()?)?.into_root()?),
+            Some(home) => Some(home.open_dir(&state::account_path()?)?.into_root()),
             None => None,
         };
         let account = Account::open(books.as_ref(), spec.quota, quotas)?;
@@ -205,7 +205,7 @@ impl Session {
                             "an overlay needs a home on disk; `memory` needs none",
                         )
                     })?;
-                    let home = home.open_dir(&state::mount_path(number)?)?.into_root()?;
+                    let home = home.open_dir(&state::mount_path(number)?)?.into_root();
                     let account = Arc::clone(&account);
                     let overlay = Overlay::open(base.clone(), home, account, number)?;
                     Layer::Overlay(Box::new(overlay))

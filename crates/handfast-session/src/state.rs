@@ -51,7 +51,7 @@ impl Catalogue {
             Err(error) if error.kind() == ErrorKind::Exists => {}
             Err(error) => return Err(error.into()),
         }
-        let sessions = state.open_dir(&path)?.into_root()?;
+        let sessions = state.open_dir(&path)?.into_root();
         Ok(Self { state, sessions })
     }
 
@@ -64,7 +64,7 @@ impl Catalogue {
         self.make(name, spec, |home, spec| {
             for (number, mount) in (0..).zip(&spec.mounts) {
                 if mount.mode == Mode::Overlay {
-                    Overlay::create(&home.open_dir(&mount_path(number)?)?.into_root()?)?;
+                    Overlay::create(&home.open_dir(&mount_path(number)?)?.into_root())?;
                 }
             }
             Ok(())
@@ -248,7 +248,7 @@ impl Catalogue {
                 }
                 _ => error.into(),
             })?;
-        Ok(dir.into_root()?)
+        Ok(dir.into_root())
     }
 }
 
@@ -308,7 +308,7 @@ pub(crate) fn memory_home() -> Result<(TempDir, Root), Error> {
         None => memory.temp_dir(&RelPath::root())?,
     };
     let home = dir.root().create_dir_with(&mount_path(0)?, 0o700)?;
-    let home = home.into_root()?;
+    let home = home.into_root();
     Ok((dir, home))
 }
 
@@ -319,7 +319,7 @@ fn own_in_memory(memory: &Root) -> Option<Root> {
     let path = RelPath::parse(format!("handfast-{user}")).ok()?;
     // It may be there: what it is, is looked at in either case.
     drop(memory.create_dir_with(&path, 0o700));
-    let dir = memory.open_dir(&path).ok()?.into_root().ok()?;
+    let dir = memory.open_dir(&path).ok()?.into_root();
     let status = dir.metadata(&RelPath::root()).ok()?;
     (status.uid == user && status.mode & 0o077 == 0).then_some(dir)
 }

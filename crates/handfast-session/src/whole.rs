@@ -281,7 +281,7 @@ impl Session {
     pub(crate) fn fork_into(&self, home: &Root, label: Option<&Name>) -> Result<(), Error> {
         for (mount, overlay) in self.overlays() {
             let path = state::mount_path(mount.number)?;
-            let dir = home.open_dir(&path)?.into_root()?;
+            let dir = home.open_dir(&path)?.into_root();
             overlay.fork_into(&dir, label)?;
         }
         Ok(())

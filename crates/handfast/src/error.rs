@@ -219,17 +219,55 @@ impl Error {
         }
     }
 
-    pub(crate) fn with_destination(mut self, destination: Option<String>) -> Self {
-        self.inner.destination = destination;
-        self
-    }
-
     pub(crate) fn with_source(
         mut self,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
         self.inner.source = Some(source.into());
         self
+    }
+
+    /// An error of a layer above the library: a rule of its own said no. The layer names the verb
+    /// and the path with [`Error::on`], and says which of its rules it was with
+    /// [`Error::because`].
+    #[must_use]
+    pub fn refused(kind: ErrorKind, why: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Verb::Resolve, "", Fault::rule(kind, why))
+    }
+
+    /// The same error, told of a request: its verb and its path, escaped for display.
+    #[must_use]
+    pub fn on(mut self, verb: Verb, path: impl Into<String>) -> Self {
+        self.inner.verb = verb;
+        self.inner.path = path.into();
+        self
+    }
+
+    /// The same error, told of a request with two paths.
+    #[must_use]
+    pub fn with_destination(mut self, destination: Option<String>) -> Self {
+        self.inner.destination = destination;
+        self
+    }
+
+    /// The same error with another effect.
+    #[must_use]
+    pub fn with_effect(mut self, effect: Effect) -> Self {
+        self.inner.fault.effect = effect;
+        self
+    }
+
+    /// The same error with its cause as a value, for programs. [`Error::cause`] finds it again.
+    #[must_use]
+    pub fn because(mut self, cause: impl std::error::Error + Send + Sync + 'static) -> Self {
+        self.inner.source = Some(Box::new(cause));
+        self
+    }
+
+    /// The cause as a value of a type, where a layer gave one: which rule of a session, say.
+    #[must_use]
+    pub fn cause<T: std::error::Error + 'static>(&self) -> Option<&T> {
+        self.inner.source.as_deref()?.downcast_ref()
     }
 
     /// What went wrong.
@@ -301,11 +339,15 @@ impl fmt::Debug for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot {} `{}`", self.inner.verb.name(), self.inner.path)?;
-        if let Some(destination) = &self.inner.destination {
-            write!(f, " to `{destination}`")?;
+        // A layer that refuses before it knows of a path has none to name.
+        if !self.inner.path.is_empty() {
+            write!(f, "cannot {} `{}`", self.inner.verb.name(), self.inner.path)?;
+            if let Some(destination) = &self.inner.destination {
+                write!(f, " to `{destination}`")?;
+            }
+            f.write_str(": ")?;
         }
-        write!(f, ": {}", self.inner.fault)?;
+        write!(f, "{}", self.inner.fault)?;
         match self.effect() {
             Effect::None => Ok(()),
             Effect::Visible => f.write_str(" (the change is visible, but may not be durable)"),
@@ -320,6 +362,16 @@ impl std::error::Error for Error {
             .source
             .as_deref()
             .map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}
+
+impl From<io::Error> for Error {
+    /// The library's own error comes back as it was; what the system said gets its usual kind.
+    fn from(error: io::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(error) => error,
+            Err(error) => Self::new(Verb::Resolve, "", Fault::from(error)),
+        }
     }
 }
 
@@ -363,6 +415,16 @@ impl Fault {
     }
 }
 
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        #[cfg(supported)]
+        if let Some(errno) = rustix::io::Errno::from_io_error(&error) {
+            return Self::errno(errno);
+        }
+        Self::rule(ErrorKind::Io, error.to_string())
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.why.is_empty() {
@@ -388,6 +450,12 @@ mod from_errno {
     use rustix::io::Errno;
     use std::borrow::Cow;
 
+    impl From<Errno> for super::Error {
+        fn from(errno: Errno) -> Self {
+            Self::new(crate::verb::Verb::Resolve, "", Fault::errno(errno))
+        }
+    }
+
     impl Fault {
         /// A system call said no. The kind is the errno's usual meaning; callers that know better
         /// (EXDEV of a lookup, ELOOP of a policy) set it afterwards.
@@ -398,6 +466,16 @@ mod from_errno {
                 call: Some(call),
                 errno: Some(errno.raw_os_error()),
                 why: Cow::Borrowed(""),
+            }
+        }
+
+        /// As [`Fault::sys`], where the caller does not know which call it was.
+        pub(crate) fn errno(errno: Errno) -> Self {
+            let text = std::io::Error::from(errno).to_string();
+            let text = text.split(" (os error").next().unwrap_or_default();
+            Self {
+                errno: Some(errno.raw_os_error()),
+                ..Self::rule(usual_kind(errno), text.to_owned())
             }
         }
 

@@ -81,7 +81,7 @@ pub use filesystem::FilesystemKind;
 pub use identity::Identity;
 pub use metadata::{FileKind, Metadata, Timestamp};
 pub use options::{BackendChoice, HardLinks, Links, Mounts, RootOptions, Specials};
-pub use path::{Limits, Name, NameRef, NameRules, RelPath, fold_case};
+pub use path::{Limits, Name, NameRef, NameRules, RelPath, RelPathRef, fold_case};
 pub use verb::Verb;
 
 #[cfg(supported)]

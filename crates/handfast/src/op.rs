@@ -22,6 +22,9 @@ pub(crate) struct Op<'a> {
     verb: Verb,
     path: &'a RelPath,
     destination: Option<&'a RelPath>,
+    /// The paths as the top of the root would say them, where a directory below it was used and
+    /// somebody listens.
+    full: Option<Box<(RelPath, Option<RelPath>)>>,
     id: u64,
     decided: bool,
     /// The recorder itself refused: it knows.
@@ -80,16 +83,16 @@ impl Root {
         destination: Option<&RelPath>,
         body: impl FnOnce(&mut Op<'_>) -> Result<T, Fault>,
     ) -> Result<T, Error> {
+        let is_recorded = self.options.recorder.is_some();
+        let full = (is_recorded && self.below.is_some())
+            .then(|| Box::new((self.full(path), destination.map(|path| self.full(path)))));
         let mut op = Op {
             root: self,
             verb,
             path,
             destination,
-            id: if self.options.recorder.is_some() {
-                next_op_id()
-            } else {
-                0
-            },
+            full,
+            id: if is_recorded { next_op_id() } else { 0 },
             decided: false,
             silent: false,
             object: None,
@@ -201,8 +204,8 @@ impl Op<'_> {
 
     #[cold]
     fn error(&self, fault: Fault) -> Error {
-        Error::new(self.verb, self.path.to_string(), fault)
-            .with_destination(self.destination.map(ToString::to_string))
+        let shown = |path| self.root.full(path).to_string();
+        Error::new(self.verb, shown(self.path), fault).with_destination(self.destination.map(shown))
     }
 
     #[cold]
@@ -250,13 +253,17 @@ impl Op<'_> {
     }
 
     fn event(&self, phase: Phase, decision: Decision) -> Event<'_> {
+        let (path, destination) = match &self.full {
+            Some(full) => (&full.0, full.1.as_ref()),
+            None => (self.path, self.destination),
+        };
         Event {
             op_id: self.id,
             phase,
             actor: self.root.options.actor.as_deref(),
             verb: self.verb,
-            path: self.path,
-            destination: self.destination,
+            path,
+            destination,
             text: None,
             root: self.root.pinned.identity,
             parent: None,

@@ -16,6 +16,7 @@ use crate::filesystem::FilesystemKind;
 use crate::identity::Identity;
 use crate::metadata::Metadata;
 use crate::options::{BackendChoice, RootOptions};
+use crate::path::RelPath;
 use crate::resolve;
 use crate::sys;
 use crate::verb::Verb;
@@ -43,6 +44,17 @@ use crate::verb::Verb;
 pub struct Root {
     pub(crate) pinned: Arc<Pinned>,
     pub(crate) options: Arc<RootOptions>,
+    /// For a directory that was pinned below a root: where it lies.
+    pub(crate) below: Option<Arc<Below>>,
+}
+
+/// Where a directory lies below the root that it was pinned below.
+pub(crate) struct Below {
+    /// The path that led there, for messages and events.
+    pub(crate) path: RelPath,
+    /// How many directories lie between it and the top, as far as that is certain: a link that is
+    /// made in it may climb so far.
+    pub(crate) depth: usize,
 }
 
 /// What is known of the pinned directory; shared by all clones.
@@ -126,7 +138,49 @@ impl Root {
                 no_unnamed_files: AtomicBool::new(false),
             }),
             options: Arc::new(options),
+            below: None,
         })
+    }
+
+    /// A directory below this root, which is held: the same policy, another place. It asks the
+    /// system nothing, and remembers the way for messages, events and the depth of links.
+    pub(crate) fn at_dir(&self, fd: OwnedFd, identity: Identity, below: Below) -> Self {
+        let copy = |atomic: &AtomicU8| AtomicU8::new(atomic.load(Ordering::Relaxed));
+        let no_unnamed_files = self.pinned.no_unnamed_files.load(Ordering::Relaxed);
+        Self {
+            pinned: Arc::new(Pinned {
+                fd,
+                identity,
+                filesystem: self.pinned.filesystem,
+                backend: copy(&self.pinned.backend),
+                reason: copy(&self.pinned.reason),
+                no_unnamed_files: AtomicBool::new(no_unnamed_files),
+            }),
+            options: Arc::clone(&self.options),
+            below: Some(Arc::new(below)),
+        }
+    }
+
+    /// The same root with other options, which must not ask for another backend.
+    pub(crate) fn with_options(&self, options: Arc<RootOptions>) -> Self {
+        Self {
+            pinned: Arc::clone(&self.pinned),
+            options,
+            below: self.below.clone(),
+        }
+    }
+
+    /// How many directories lie between this one and the top of the root it was pinned below.
+    pub(crate) fn depth(&self) -> usize {
+        self.below.as_ref().map_or(0, |below| below.depth)
+    }
+
+    /// A path as the top of the root would say it, for messages and events.
+    pub(crate) fn full(&self, path: &RelPath) -> RelPath {
+        match &self.below {
+            Some(below) => below.path.join(path).with_must_be_dir(path.must_be_dir()),
+            None => path.clone(),
+        }
     }
 
     /// The same root, telling every decision to a recorder.
@@ -134,10 +188,7 @@ impl Root {
     pub fn with_recorder(&self, recorder: Arc<dyn Recorder>) -> Self {
         let mut options = RootOptions::clone(&self.options);
         options.recorder = Some(recorder);
-        Self {
-            pinned: Arc::clone(&self.pinned),
-            options: Arc::new(options),
-        }
+        self.with_options(Arc::new(options))
     }
 
     /// The same root, used on behalf of a named party.
@@ -145,10 +196,7 @@ impl Root {
     pub fn with_actor(&self, actor: impl Into<Arc<str>>) -> Self {
         let mut options = RootOptions::clone(&self.options);
         options.actor = Some(actor.into());
-        Self {
-            pinned: Arc::clone(&self.pinned),
-            options: Arc::new(options),
-        }
+        self.with_options(Arc::new(options))
     }
 
     /// Which directory this is.

@@ -94,7 +94,7 @@ impl Overlay {
         account: Arc<Account>,
         mount: u32,
     ) -> Result<Self, Error> {
-        let store = home.open_dir(&RelPath::parse(OBJECTS)?)?.into_root()?;
+        let store = home.open_dir(&RelPath::parse(OBJECTS)?)?.into_root();
         let state = State::open(&home)?;
         let overlay = Self {
             gate: Gate::new(Some(&home), state)?,

@@ -139,10 +139,7 @@ impl Overlay {
     }
 
     fn snapshots(&self) -> Result<handfast::Root, Error> {
-        Ok(self
-            .home
-            .open_dir(&RelPath::parse(SNAPSHOTS)?)?
-            .into_root()?)
+        Ok(self.home.open_dir(&RelPath::parse(SNAPSHOTS)?)?.into_root())
     }
 
     /// Fills the home of a new overlay with the state of this one, or of a snapshot. Content is
@@ -159,7 +156,7 @@ impl Overlay {
         };
         home.create_dir_with(&RelPath::parse(OBJECTS)?, 0o700)?;
         home.create_dir_with(&RelPath::parse(SNAPSHOTS)?, 0o700)?;
-        let store = home.open_dir(&RelPath::parse(OBJECTS)?)?.into_root()?;
+        let store = home.open_dir(&RelPath::parse(OBJECTS)?)?.into_root();
         for id in tree.objects() {
             let path = super::store::object_path(id);
             let file = self.store.open(&path).map_err(super::store::lost)?;

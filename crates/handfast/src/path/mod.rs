@@ -8,9 +8,11 @@
 mod limits;
 mod name;
 mod rel;
+mod rel_ref;
 mod rules;
 
 pub use limits::Limits;
 pub use name::{Name, NameRef};
 pub use rel::RelPath;
+pub use rel_ref::RelPathRef;
 pub use rules::{NameRules, fold_case};

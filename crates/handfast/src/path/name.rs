@@ -31,6 +31,18 @@ impl Name {
         self.0.as_bytes()
     }
 
+    /// The name as text, if it is UTF-8. It is not escaped: never print it to a terminal.
+    #[must_use]
+    pub fn to_str(&self) -> Option<&str> {
+        self.as_ref().to_str()
+    }
+
+    /// The name for people and logs, escaped.
+    #[must_use]
+    pub fn escaped(&self) -> String {
+        escape(self.as_bytes())
+    }
+
     /// The borrowed form.
     #[must_use]
     pub fn as_ref(&self) -> NameRef<'_> {
@@ -85,6 +97,18 @@ impl<'a> NameRef<'a> {
     #[inline]
     pub fn as_bytes(self) -> &'a [u8] {
         self.0
+    }
+
+    /// The name as text, if it is UTF-8. It is not escaped: never print it to a terminal.
+    #[must_use]
+    pub fn to_str(self) -> Option<&'a str> {
+        std::str::from_utf8(self.0).ok()
+    }
+
+    /// The name for people and logs, escaped.
+    #[must_use]
+    pub fn escaped(self) -> String {
+        escape(self.0)
     }
 
     /// The owned form.

@@ -1,11 +1,14 @@
 //! A path below a root.
 
+use std::cmp::Ordering;
 use std::ffi::{CStr, CString};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::limits::Limits;
 use super::name::{Name, NameRef};
+use super::rel_ref::RelPathRef;
 use super::rules::NameRules;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::escape::escape;
@@ -26,11 +29,15 @@ use crate::verb::Verb;
 /// # Security
 /// Parsing is not confinement: `a/b` may still name a link to anywhere. It only makes sure that
 /// the text itself cannot climb. Confinement happens when the path is resolved by a root.
-#[derive(Clone, Eq, PartialEq, Hash, PartialOrd, Ord)]
+///
+/// Two paths are equal if they have the same names: a trailing `/` belongs to the request
+/// ([`RelPath::must_be_dir`]) and is no part of a path's identity. They are ordered name by name.
+#[derive(Clone)]
 pub struct RelPath {
     // Kept as the kernel wants it, so that resolving needs no copy; shared, so that a handle can
     // remember its path for nothing.
     text: Arc<CStr>,
+    /// A wish of whoever wrote the path, not a part of it: left out of equality, order and hash.
     must_be_dir: bool,
 }
 
@@ -162,26 +169,39 @@ impl RelPath {
         self.must_be_dir
     }
 
+    /// The borrowed form, on which paths are compared, split and joined without copying.
+    #[must_use]
+    pub fn as_ref(&self) -> RelPathRef<'_> {
+        RelPathRef::trusted(self.text.to_bytes())
+    }
+
+    /// The path as text, if it is UTF-8. It is not escaped: never print it to a terminal.
+    #[must_use]
+    pub fn to_str(&self) -> Option<&str> {
+        self.as_ref().to_str()
+    }
+
+    /// The path for people and logs. See [`RelPathRef::escaped`].
+    #[must_use]
+    pub fn escaped(&self) -> String {
+        self.as_ref().escaped()
+    }
+
     /// The number of segments.
     #[must_use]
     pub fn depth(&self) -> usize {
-        self.segments().count()
+        self.as_ref().depth()
     }
 
     /// The segments, first to last.
-    #[must_use]
-    pub fn segments(&self) -> impl DoubleEndedIterator<Item = NameRef<'_>> {
-        self.text
-            .to_bytes()
-            .split(|byte| *byte == b'/')
-            .filter(|segment| !segment.is_empty())
-            .map(|segment| NameRef::check(segment, &UNLIMITED).expect("checked when parsed"))
+    pub fn segments(&self) -> impl DoubleEndedIterator<Item = NameRef<'_>> + Clone {
+        self.as_ref().components()
     }
 
     /// The last segment; nothing for the root itself.
     #[must_use]
     pub fn name(&self) -> Option<NameRef<'_>> {
-        self.split().map(|(_, name)| name)
+        self.as_ref().name()
     }
 
     /// The path without its last segment; nothing for the root itself.
@@ -191,30 +211,51 @@ impl RelPath {
     ///
     /// let path = RelPath::parse("a/b")?;
     /// let parent = path.parent().expect("two segments");
-    /// assert_eq!(parent, RelPath::clean("a/")?);
+    /// assert_eq!(parent, RelPath::parse("a")?);
     /// assert!(parent.parent().is_some_and(|top| top.is_root()));
     /// # Ok::<(), handfast::Error>(())
     /// ```
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
-        let (parent, _) = self.split()?;
-        Some(Self {
-            text: shared(parent),
-            must_be_dir: true,
-        })
+        self.as_ref().parent().map(RelPathRef::to_path)
     }
 
-    /// This path with one more segment.
+    /// Whether this path is `above` or lies below it, segment by segment.
     #[must_use]
-    pub fn join(&self, name: NameRef<'_>) -> Self {
-        let mut text = self.as_bytes().to_vec();
-        if !text.is_empty() {
+    pub fn starts_with<'b>(&self, above: impl Into<RelPathRef<'b>>) -> bool {
+        self.as_ref().starts_with(above)
+    }
+
+    /// What is left of this path below `above`; the root itself if both are equal.
+    #[must_use]
+    pub fn strip_prefix<'b>(&self, above: impl Into<RelPathRef<'b>>) -> Option<RelPathRef<'_>> {
+        self.as_ref().strip_prefix(above)
+    }
+
+    /// This path with a segment or another path below it.
+    #[must_use]
+    pub fn join<'b>(&self, below: impl Into<RelPathRef<'b>>) -> Self {
+        self.as_ref().join(below)
+    }
+
+    /// The same path, asked for as a directory or not.
+    #[must_use]
+    pub fn with_must_be_dir(mut self, must_be_dir: bool) -> Self {
+        self.must_be_dir = must_be_dir || self.is_root();
+        self
+    }
+
+    /// Two parts that were checked before, as one path.
+    pub(super) fn joined(above: &[u8], below: &[u8]) -> Self {
+        let mut text = Vec::with_capacity(above.len() + below.len() + 2);
+        text.extend_from_slice(above);
+        if !above.is_empty() && !below.is_empty() {
             text.push(b'/');
         }
-        text.extend_from_slice(name.as_bytes());
+        text.extend_from_slice(below);
         Self {
+            must_be_dir: text.is_empty(),
             text: shared(text),
-            must_be_dir: false,
         }
     }
 
@@ -233,18 +274,8 @@ impl RelPath {
 
     /// The parent's text (empty for a path of one segment) and the last segment.
     pub(crate) fn split(&self) -> Option<(&[u8], NameRef<'_>)> {
-        let bytes = self.text.to_bytes();
-        if bytes.is_empty() {
-            return None;
-        }
-        let (parent, name) = match bytes.iter().rposition(|byte| *byte == b'/') {
-            Some(slash) => (&bytes[..slash], &bytes[slash + 1..]),
-            None => (&bytes[..0], bytes),
-        };
-        Some((
-            parent,
-            NameRef::check(name, &UNLIMITED).expect("checked when parsed"),
-        ))
+        let (parent, name) = self.as_ref().split_last()?;
+        Some((parent.as_bytes(), name))
     }
 
     pub(crate) fn as_c_str(&self) -> &CStr {
@@ -256,11 +287,43 @@ fn shared(text: impl Into<Vec<u8>>) -> Arc<CStr> {
     CString::new(text).expect("segments hold no NUL").into()
 }
 
-const UNLIMITED: Limits = Limits {
+pub(super) const UNLIMITED: Limits = Limits {
     segment: usize::MAX,
     total: usize::MAX,
     depth: usize::MAX,
 };
+
+impl Eq for RelPath {}
+
+impl PartialEq for RelPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Ord for RelPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_ref().cmp(&other.as_ref())
+    }
+}
+
+impl PartialOrd for RelPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Hash for RelPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_ref().hash(state);
+    }
+}
+
+impl From<RelPathRef<'_>> for RelPath {
+    fn from(path: RelPathRef<'_>) -> Self {
+        path.to_path()
+    }
+}
 
 impl From<NameRef<'_>> for RelPath {
     fn from(name: NameRef<'_>) -> Self {

@@ -217,8 +217,14 @@ pub(crate) fn place_with_depth(root: &Root, path: &RelPath) -> Result<(Place, us
     }
     match root.options.links {
         // Without links the depth is what was asked for.
-        Links::Refuse => Ok((place(root, path, Last::Itself)?, path.depth() - 1)),
-        Links::Beneath => walk::place_with_depth(root, path),
+        Links::Refuse => {
+            let place = place(root, path, Last::Itself)?;
+            Ok((place, root.depth() + path.depth() - 1))
+        }
+        Links::Beneath => {
+            let (place, depth) = walk::place_with_depth(root, path)?;
+            Ok((place, root.depth() + depth))
+        }
     }
 }
 

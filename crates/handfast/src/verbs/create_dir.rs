@@ -43,11 +43,7 @@ impl Root {
                 .with_effect(Effect::Unknown));
             }
             op.note(&metadata);
-            Ok(Dir {
-                root: self.clone(),
-                fd,
-                metadata,
-            })
+            Ok(Dir::new(self, path, fd, metadata))
         })
     }
 }

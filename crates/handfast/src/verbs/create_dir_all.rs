@@ -57,7 +57,7 @@ impl Root {
                     }
                     found => found?,
                 };
-                op.note(&dir.metadata);
+                op.note(dir.opened_metadata());
                 return Ok(dir);
             }
             Err(Fault::rule(
@@ -69,11 +69,7 @@ impl Root {
 
     fn existing_dir(&self, path: &RelPath) -> Result<Dir, Fault> {
         let (fd, metadata) = resolve::pin(self, path, resolve::pin_dir(), Last::Follow)?;
-        Ok(Dir {
-            root: self.clone(),
-            fd,
-            metadata,
-        })
+        Ok(Dir::new(self, path, fd, metadata))
     }
 }
 
@@ -119,11 +115,7 @@ impl<'a> Descent<'a> {
             .levels
             .pop()
             .ok_or_else(|| Fault::rule(ErrorKind::Exists, "the root itself is always there"))?;
-        Ok(Dir {
-            root: self.root.clone(),
-            fd,
-            metadata,
-        })
+        Ok(Dir::new(self.root, self.path, fd, metadata))
     }
 
     fn level(&self, index: usize) -> BorrowedFd<'_> {

@@ -19,11 +19,7 @@ impl Root {
                 return Err(Fault::rule(ErrorKind::NotADirectory, ""));
             }
             op.allow(Some(&status))?;
-            Ok(Dir {
-                root: self.clone(),
-                fd,
-                metadata: status,
-            })
+            Ok(Dir::new(self, path, fd, status))
         })
     }
 }

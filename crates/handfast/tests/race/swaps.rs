@@ -22,7 +22,7 @@ fn directory_swapped_with_a_link() {
         let (real, evil) = (scratch.path("root/a"), scratch.path("root/evil"));
         furnish(&real);
         let root = scratch.open(options(backend).links(links));
-        let inside = root.open_dir(&rel("a")).unwrap().into_root().unwrap();
+        let inside = root.open_dir(&rel("a")).unwrap().into_root();
         let attacker = Attacker::start({
             let (real, evil) = (real.clone(), evil.clone());
             move || assert!(exchange(&real, &evil))
@@ -102,7 +102,7 @@ fn leaf_swapped_with_a_link() {
             scratch.dir("d");
             furnish(&scratch.path("root/d"));
             let root = scratch.open(options(backend).links(links));
-            let inside = root.open_dir(&rel("d")).unwrap().into_root().unwrap();
+            let inside = root.open_dir(&rel("d")).unwrap().into_root();
             // Every name the verb uses is swapped: the file, and a link to its outside twin.
             let names = ["data", "f", "g", "lock"];
             for name in names {
@@ -227,7 +227,7 @@ fn root_name_swapped_with_a_link() {
         furnish(&scratch.path("root/a"));
         std::os::unix::fs::symlink("outside", scratch.path("evil")).unwrap();
         let root = scratch.open(options(backend).links(links));
-        let inside = root.open_dir(&rel("a")).unwrap().into_root().unwrap();
+        let inside = root.open_dir(&rel("a")).unwrap().into_root();
         let attacker = Attacker::start({
             let (real, evil) = (scratch.path("root"), scratch.path("evil"));
             move || assert!(exchange(&real, &evil))

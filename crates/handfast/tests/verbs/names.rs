@@ -78,8 +78,8 @@ fn rename_between_roots_needs_both() {
         let scratch = Scratch::new();
         scratch.file("a/f", "f").dir("b");
         let root = scratch.open(options(backend));
-        let a = root.open_dir(&rel("a")).unwrap().into_root().unwrap();
-        let b = root.open_dir(&rel("b")).unwrap().into_root().unwrap();
+        let a = root.open_dir(&rel("a")).unwrap().into_root();
+        let b = root.open_dir(&rel("b")).unwrap().into_root();
         a.rename_to(&rel("f"), &b, &rel("g"), RenameMode::NoReplace)
             .unwrap();
         assert_eq!(scratch.read("root/b/g"), "f");

@@ -10,7 +10,7 @@ use super::{open, rel};
 /// With the wall up, names under a parent that was moved out after pinning are refused.
 pub(crate) fn harden(root_path: &str, outside: &str, backend: &str) -> i32 {
     let root = open(root_path, backend);
-    let parent = root.open_dir(&rel("a")).unwrap().into_root().unwrap();
+    let parent = root.open_dir(&rel("a")).unwrap().into_root();
     let before = parent.write_new(&rel("before"), "x").map(drop);
     before.unwrap();
     match Hardening::new().root(&root).harden_process().unwrap() {
