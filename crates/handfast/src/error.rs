@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use crate::verb::Verb;
 
@@ -203,8 +204,10 @@ struct Inner {
     path: String,
     destination: Option<String>,
     fault: Fault,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
+
+/// The cause of an error as a value; shared, so that an error can be told twice.
+type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
 impl Error {
     pub(crate) fn new(verb: Verb, path: impl Into<String>, fault: Fault) -> Self {
@@ -214,7 +217,6 @@ impl Error {
                 path: path.into(),
                 destination: None,
                 fault,
-                source: None,
             }),
         }
     }
@@ -223,7 +225,7 @@ impl Error {
         mut self,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        self.inner.source = Some(source.into());
+        self.inner.fault.cause = Some(Arc::from(source.into()));
         self
     }
 
@@ -243,6 +245,15 @@ impl Error {
         self
     }
 
+    /// As [`Error::on`], unless the error names a path already.
+    #[must_use]
+    pub fn or_on(self, verb: Verb, path: impl FnOnce() -> String) -> Self {
+        match self.inner.path.is_empty() {
+            true => self.on(verb, path()),
+            false => self,
+        }
+    }
+
     /// The same error, told of a request with two paths.
     #[must_use]
     pub fn with_destination(mut self, destination: Option<String>) -> Self {
@@ -260,14 +271,14 @@ impl Error {
     /// The same error with its cause as a value, for programs. [`Error::cause`] finds it again.
     #[must_use]
     pub fn because(mut self, cause: impl std::error::Error + Send + Sync + 'static) -> Self {
-        self.inner.source = Some(Box::new(cause));
+        self.inner.fault.cause = Some(Arc::new(cause));
         self
     }
 
     /// The cause as a value of a type, where a layer gave one: which rule of a session, say.
     #[must_use]
     pub fn cause<T: std::error::Error + 'static>(&self) -> Option<&T> {
-        self.inner.source.as_deref()?.downcast_ref()
+        self.inner.fault.cause.as_deref()?.downcast_ref()
     }
 
     /// What went wrong.
@@ -359,9 +370,10 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.inner
-            .source
+            .fault
+            .cause
             .as_deref()
-            .map(|source| source as &(dyn std::error::Error + 'static))
+            .map(|cause| cause as &(dyn std::error::Error + 'static))
     }
 }
 
@@ -382,13 +394,14 @@ impl From<Error> for io::Error {
 }
 
 /// The cause of an [`Error`], before the verb and the path are known: cheap to make and to pass up.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fault {
     pub(crate) kind: ErrorKind,
     pub(crate) effect: Effect,
     pub(crate) call: Option<&'static str>,
     pub(crate) errno: Option<i32>,
     pub(crate) why: Cow<'static, str>,
+    pub(crate) cause: Option<Cause>,
 }
 
 impl Fault {
@@ -400,6 +413,7 @@ impl Fault {
             call: None,
             errno: None,
             why: why.into(),
+            cause: None,
         }
     }
 
@@ -412,6 +426,13 @@ impl Fault {
         self.kind = kind;
         self.why = why.into();
         self
+    }
+}
+
+impl From<Error> for Fault {
+    /// What a judge said, before the verb and the path are put in.
+    fn from(error: Error) -> Self {
+        error.inner.fault
     }
 }
 
@@ -466,6 +487,7 @@ mod from_errno {
                 call: Some(call),
                 errno: Some(errno.raw_os_error()),
                 why: Cow::Borrowed(""),
+                cause: None,
             }
         }
 

@@ -46,6 +46,8 @@ mod durability;
 #[cfg(supported)]
 mod file;
 #[cfg(supported)]
+pub mod files;
+#[cfg(supported)]
 pub mod harden;
 #[cfg(supported)]
 mod op;
@@ -80,7 +82,7 @@ pub use event::{Decision, Event, Phase, RecordError, Recorder, TouchedEntry};
 pub use filesystem::FilesystemKind;
 pub use identity::Identity;
 pub use metadata::{FileKind, Metadata, Timestamp};
-pub use options::{BackendChoice, HardLinks, Links, Mounts, RootOptions, Specials};
+pub use options::{BackendChoice, HardLinks, Links, Mounts, ObjectJudge, RootOptions, Specials};
 pub use path::{Limits, Name, NameRef, NameRules, RelPath, RelPathRef, fold_case};
 pub use verb::Verb;
 
@@ -89,6 +91,7 @@ pub use {
     dir::Dir,
     durability::Durability,
     file::File,
+    files::{Files, Node},
     root::Root,
     slot::Slot,
     verbs::{

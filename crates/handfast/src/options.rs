@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::error::Error;
 use crate::event::Recorder;
 use crate::identity::Identity;
+use crate::metadata::Metadata;
 
 /// What happens when a path meets a symbolic link.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Hash)]
@@ -61,6 +63,19 @@ pub enum BackendChoice {
     Walk,
 }
 
+/// A layer's own rules for files, asked of the opened or pinned file before it is given out or
+/// changed.
+///
+/// A layer that decides by path cannot know which file the path leads to a moment later. The judge
+/// sees the file itself, with its identity and the number of its names.
+pub trait ObjectJudge: Send + Sync {
+    /// May this file be read, or changed if `change` is set?
+    ///
+    /// # Errors
+    /// The error that the caller of the verb gets; the library puts in the verb and the path.
+    fn judge(&self, file: &Metadata, change: bool) -> Result<(), Error>;
+}
+
 /// Options of a [`Root`](crate::Root). [`RootOptions::new`] is strict.
 #[derive(Clone, Default)]
 pub struct RootOptions {
@@ -71,6 +86,7 @@ pub struct RootOptions {
     pub(crate) backend: BackendChoice,
     pub(crate) read_limit: ReadLimit,
     pub(crate) denied: Arc<BTreeSet<(u64, u64)>>,
+    pub(crate) judge: Option<Arc<dyn ObjectJudge>>,
     pub(crate) recorder: Option<Arc<dyn Recorder>>,
     pub(crate) actor: Option<Arc<str>>,
 }
@@ -145,6 +161,13 @@ impl RootOptions {
         self
     }
 
+    /// Asks a judge about every file that was opened or pinned, before it is read or changed.
+    #[must_use]
+    pub fn judge(mut self, judge: Arc<dyn ObjectJudge>) -> Self {
+        self.judge = Some(judge);
+        self
+    }
+
     /// Tells every decision to a recorder before it takes effect.
     #[must_use]
     pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
@@ -170,6 +193,7 @@ impl fmt::Debug for RootOptions {
             .field("backend", &self.backend)
             .field("read_limit", &self.read_limit.0)
             .field("denied", &self.denied.len())
+            .field("judge", &self.judge.is_some())
             .field("recorder", &self.recorder.is_some())
             .field("actor", &self.actor)
             .finish()

@@ -15,7 +15,7 @@ use crate::event::Recorder;
 use crate::filesystem::FilesystemKind;
 use crate::identity::Identity;
 use crate::metadata::Metadata;
-use crate::options::{BackendChoice, RootOptions};
+use crate::options::{BackendChoice, Links, RootOptions};
 use crate::path::RelPath;
 use crate::resolve;
 use crate::sys;
@@ -44,6 +44,10 @@ use crate::verb::Verb;
 pub struct Root {
     pub(crate) pinned: Arc<Pinned>,
     pub(crate) options: Arc<RootOptions>,
+    /// The same options with links refused, for verbs on one name of a pinned directory.
+    strict: Arc<RootOptions>,
+    /// For a verb on an object that is pinned already: the name must lead to this object.
+    pub(crate) expected: Option<Identity>,
     /// For a directory that was pinned below a root: where it lies.
     pub(crate) below: Option<Arc<Below>>,
 }
@@ -128,6 +132,7 @@ impl Root {
         }
         let filesystem = sys::filesystem(&fd).unwrap_or(FilesystemKind::Other(0));
         let (backend, reason) = choose(&fd, &options)?;
+        let options = Arc::new(options);
         Ok(Self {
             pinned: Arc::new(Pinned {
                 fd,
@@ -137,7 +142,9 @@ impl Root {
                 reason: AtomicU8::new(reason as u8),
                 no_unnamed_files: AtomicBool::new(false),
             }),
-            options: Arc::new(options),
+            strict: strict(&options),
+            options,
+            expected: None,
             below: None,
         })
     }
@@ -157,16 +164,36 @@ impl Root {
                 no_unnamed_files: AtomicBool::new(no_unnamed_files),
             }),
             options: Arc::clone(&self.options),
+            strict: Arc::clone(&self.strict),
+            expected: None,
             below: Some(Arc::new(below)),
         }
     }
 
     /// The same root with other options, which must not ask for another backend.
-    pub(crate) fn with_options(&self, options: Arc<RootOptions>) -> Self {
+    fn with_options(&self, options: RootOptions) -> Self {
+        let options = Arc::new(options);
         Self {
-            pinned: Arc::clone(&self.pinned),
+            strict: strict(&options),
             options,
-            below: self.below.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// The same directory for verbs on one name: a link is never followed.
+    pub(crate) fn without_links(&self) -> Self {
+        Self {
+            options: Arc::clone(&self.strict),
+            ..self.clone()
+        }
+    }
+
+    /// The same directory for a verb on an object that is pinned: where its name leads to another
+    /// object by now, the verb answers `Raced`.
+    pub(crate) fn expecting(&self, object: Identity) -> Self {
+        Self {
+            expected: Some(object),
+            ..self.clone()
         }
     }
 
@@ -188,7 +215,7 @@ impl Root {
     pub fn with_recorder(&self, recorder: Arc<dyn Recorder>) -> Self {
         let mut options = RootOptions::clone(&self.options);
         options.recorder = Some(recorder);
-        self.with_options(Arc::new(options))
+        self.with_options(options)
     }
 
     /// The same root, used on behalf of a named party.
@@ -196,7 +223,7 @@ impl Root {
     pub fn with_actor(&self, actor: impl Into<Arc<str>>) -> Self {
         let mut options = RootOptions::clone(&self.options);
         options.actor = Some(actor.into());
-        self.with_options(Arc::new(options))
+        self.with_options(options)
     }
 
     /// Which directory this is.
@@ -285,6 +312,14 @@ impl Root {
                 .denied
                 .contains(&(status.identity.device, status.identity.inode))
     }
+}
+
+/// The same options with links refused.
+fn strict(options: &Arc<RootOptions>) -> Arc<RootOptions> {
+    if options.links == Links::Refuse {
+        return Arc::clone(options);
+    }
+    Arc::new(RootOptions::clone(options).links(Links::Refuse))
 }
 
 /// Decides who walks: by what the kernel does, not by its version.

@@ -36,7 +36,13 @@ pub(crate) fn check_passage(root: &Root, status: &Metadata) -> Result<(), Fault>
             "this object is never given out",
         ));
     }
-    Ok(())
+    match &root.expected {
+        Some(expected) if !expected.same_object(&status.identity) => Err(Fault::rule(
+            ErrorKind::Raced,
+            "the name leads to another object by now",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Whether the object lies on another mount than the root, where that is refused.
@@ -65,7 +71,11 @@ pub(crate) fn check_file(root: &Root, status: &Metadata, want: Want) -> Result<(
         _ if root.options.specials == Specials::Allow => {}
         special => return Err(special_fault(special)),
     }
-    check_hard_links(root, status, want)
+    check_hard_links(root, status, want)?;
+    match &root.options.judge {
+        Some(judge) if want != Want::Look => Ok(judge.judge(status, want == Want::Change)?),
+        _ => Ok(()),
+    }
 }
 
 /// Special files are named in the message: "which kind?" is the first question people ask.

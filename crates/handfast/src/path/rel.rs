@@ -194,6 +194,7 @@ impl RelPath {
     }
 
     /// The segments, first to last.
+    #[must_use]
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = NameRef<'_>> + Clone {
         self.as_ref().components()
     }

@@ -59,6 +59,7 @@ impl<'a> RelPathRef<'a> {
     }
 
     /// The names, first to last.
+    #[must_use]
     pub fn components(self) -> impl DoubleEndedIterator<Item = NameRef<'a>> + Clone {
         self.0
             .split(|byte| *byte == b'/')

@@ -26,9 +26,19 @@ impl Root {
     /// # Security
     /// The source is pinned and judged, and the pinned object is what gets the name.
     pub fn hard_link(&self, source: &RelPath, new: &RelPath) -> Result<(), Error> {
+        self.hard_link_to(source, self, new)
+    }
+
+    /// As [`Root::hard_link`], into another directory of the same root.
+    pub(crate) fn hard_link_to(
+        &self,
+        source: &RelPath,
+        destination: &Self,
+        new: &RelPath,
+    ) -> Result<(), Error> {
         self.act_on_two(Verb::HardLink, source, Some(new), |op| {
             resolve::require_file_path(self, source, Last::Itself)?;
-            resolve::require_file_path(self, new, Last::Itself)?;
+            resolve::require_file_path(destination, new, Last::Itself)?;
             let (pin, status) = resolve::pin(self, source, sys::PIN, Last::Itself)?;
             match status.kind {
                 FileKind::File => {}
@@ -42,7 +52,11 @@ impl Root {
                     "the root does not allow files with several names",
                 ));
             }
-            let place = resolve::place(self, new, Last::Itself)?;
+            if let Some(judge) = &self.options.judge {
+                // Another name is another way to change the file.
+                judge.judge(&status, true)?;
+            }
+            let place = resolve::place(destination, new, Last::Itself)?;
             op.allow_in(place.recorded_parent(self)?, Some(&status))?;
             match sys::link_pinned(&pin, &place.dir, place.name.as_c_str()) {
                 // Kernels before 6.10 want a capability to link by descriptor.

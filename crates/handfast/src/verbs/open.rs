@@ -106,7 +106,21 @@ impl OpenOptions {
         self
     }
 
-    fn changes(self) -> bool {
+    /// Whether a missing file is created.
+    #[must_use]
+    pub const fn creates(self) -> bool {
+        !matches!(self.create, Create::Never)
+    }
+
+    /// Whether the name must be free.
+    #[must_use]
+    pub const fn creates_new(self) -> bool {
+        matches!(self.create, Create::New)
+    }
+
+    /// Whether the file may be changed through the handle, or by opening it.
+    #[must_use]
+    pub fn changes(self) -> bool {
         self.write || self.append || self.truncate || self.create != Create::Never
     }
 

@@ -34,9 +34,10 @@ impl Root {
     pub fn read_dir(&self, path: &RelPath) -> Result<ReadDir, Error> {
         self.act(Verb::ReadDir, path, |op| {
             let fd = open_listed(self, path)?;
-            let status = match (op.is_recorded(), self.options.denied.is_empty()) {
-                (false, true) => None,
-                _ => Some(sys::status(&fd)?),
+            let is_judged = !self.options.denied.is_empty() || self.expected.is_some();
+            let status = match is_judged || op.is_recorded() {
+                false => None,
+                true => Some(sys::status(&fd)?),
             };
             if let Some(status) = &status {
                 rules::check_passage(self, status)?;

@@ -1,0 +1,25 @@
+//! One interface for whatever serves files: a root, a session, a broker's client.
+//!
+//! [`Files`] works on handles. A [`Node`] is an object that was looked up and judged; `lookup` goes
+//! one name down from a directory; verbs act on a node, or on one name in a directory ([`At`]). No
+//! verb of this kind looks a path up, so nothing can be swapped between the look and the act.
+//!
+//! Verbs on paths are provided on top: they resolve once, name by name, and then work on handles.
+//! A layer that has a shorter way (one `openat2` in a root) overrides them; the conformance table
+//! (`tests/files.rs`) shows that both ways give the same answers.
+
+mod handle;
+mod interface;
+mod itinerary;
+mod node;
+mod resolve;
+mod root;
+mod tree;
+
+pub use handle::FileHandle;
+pub use interface::{
+    AbsoluteLink, Attributes, Entries, Entry, Files, Put, StagedContent, WhatToRemove,
+};
+pub use node::{At, Node, NodeData};
+pub use resolve::{LastLink, Resolved, Step};
+pub use tree::{TreeEntry, TreeWalk};

@@ -1,0 +1,77 @@
+//! Handles on objects, whoever serves them.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind};
+use crate::metadata::{FileKind, Metadata};
+use crate::path::{Name, NameRef};
+
+/// What an implementation of [`Files`](super::Files) keeps in its nodes.
+pub trait NodeData: Any + Send + Sync + fmt::Debug {
+    /// What the object was when it was looked up.
+    fn metadata(&self) -> &Metadata;
+}
+
+/// An object that was looked up: a directory, a file, a link or something else.
+///
+/// A node belongs to the [`Files`](super::Files) that gave it. Cloning is cheap and gives the same
+/// node.
+#[derive(Clone, Debug)]
+pub struct Node(Arc<dyn NodeData>);
+
+impl Node {
+    /// A node with what its maker wants to find in it again.
+    #[must_use]
+    pub fn new(data: impl NodeData) -> Self {
+        Self(Arc::new(data))
+    }
+
+    /// What the object was when it was looked up. [`Files::metadata_of`](super::Files::metadata_of)
+    /// says what it is now.
+    #[must_use]
+    pub fn metadata(&self) -> &Metadata {
+        self.0.metadata()
+    }
+
+    /// The kind of the object.
+    #[must_use]
+    pub fn kind(&self) -> FileKind {
+        self.metadata().kind
+    }
+
+    /// What the maker of the node put in.
+    ///
+    /// # Errors
+    /// `Invalid` if the node was made by other files.
+    pub fn data<T: NodeData>(&self) -> Result<&T, Error> {
+        let data: &dyn Any = &*self.0;
+        data.downcast_ref().ok_or_else(|| {
+            Error::refused(
+                ErrorKind::Invalid,
+                "the handle belongs to other files than the ones that were asked",
+            )
+        })
+    }
+}
+
+/// One name in a directory.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'a> {
+    /// The directory.
+    pub dir: &'a Node,
+    /// The name.
+    pub name: NameRef<'a>,
+}
+
+impl<'a> At<'a> {
+    /// A name in a directory.
+    #[must_use]
+    pub fn new(dir: &'a Node, name: &'a Name) -> Self {
+        Self {
+            dir,
+            name: name.as_ref(),
+        }
+    }
+}
