@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
 }
 
 pub(crate) fn unknown() -> Error {
-    Error::new(
+    Error::refused(
         ErrorKind::Unsupported,
         "the session's journal holds what this version does not know",
     )

@@ -50,7 +50,7 @@ impl Session {
             Ok(_) => return done,
             Err(error) => Decision::Refused {
                 kind: error.kind(),
-                why: error.detail().to_owned(),
+                why: error.detail(),
             },
         };
         // What went wrong first is what the caller should know.
@@ -62,7 +62,7 @@ impl Session {
 impl Deed<'_> {
     /// Whether anybody listens.
     pub(crate) fn is_recorded(&self) -> bool {
-        self.session.recorder().is_some()
+        self.session.caller().recorder_for(true).is_some()
     }
 
     /// Tells which changed paths it is about, those at or below the chosen ones.
@@ -72,10 +72,7 @@ impl Deed<'_> {
         chosen: &[VirtualPath],
     ) -> Result<(), Error> {
         let is_chosen = |path: &VirtualPath| {
-            chosen.is_empty()
-                || chosen
-                    .iter()
-                    .any(|above| crate::mount::below(above.as_rel(), path.as_rel()).is_some())
+            chosen.is_empty() || chosen.iter().any(|above| path.starts_with(above))
         };
         let mut touched = Vec::new();
         for change in changes.iter().filter(|change| is_chosen(&change.path)) {
@@ -126,7 +123,7 @@ impl Deed<'_> {
         decision: Decision,
         entries: &[TouchedEntry],
     ) -> Result<(), Error> {
-        let Some(recorder) = self.session.recorder() else {
+        let Some(recorder) = self.session.caller().recorder_for(true) else {
             return Ok(());
         };
         let overlay = self.session.overlays().map(|(mount, _)| mount).next();
@@ -136,7 +133,7 @@ impl Deed<'_> {
         let base = &mount.base;
         let backend = base.backend();
         let mut event = Event::begin(self.verb, &self.top, base.identity(), backend);
-        event.actor = self.session.actor();
+        event.actor = Some(self.session.caller().actor());
         event.destination = self.label.as_ref();
         event.decision = decision;
         event.entries = entries;

@@ -2,42 +2,48 @@
 
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsFd, BorrowedFd};
 
-use handfast::{Identity, Metadata};
+use handfast::files::FileHandle;
+use handfast::{Identity, Metadata, OpenOptions, Version};
 
+use crate::error::Error;
+use crate::layer::OpenedFile;
 use crate::meter::{FileMeter, HandleTicket};
 use crate::vpath::VirtualPath;
 
 /// An opened file. It is the object that was resolved and judged, and is never looked up again:
 /// renames, commits and links that appear later change nothing for it.
+///
+/// A file that was opened for writing gives out no descriptor: what is written through one would get
+/// round the session's quota and its end.
 pub struct SessionFile {
     // Dropped in this order: a charge is given back while the file is still open, so that its
     // number cannot be another file's by then.
     _ticket: Option<HandleTicket>,
-    inner: std::fs::File,
-    metadata: Metadata,
+    inner: handfast::File,
     path: VirtualPath,
     append: bool,
+    changes: bool,
     /// Charges growth before it happens; nothing where nothing is limited.
     meter: Option<FileMeter>,
 }
 
 impl SessionFile {
     pub(crate) fn new(
-        inner: std::fs::File,
-        metadata: Metadata,
+        mut opened: OpenedFile,
         path: VirtualPath,
-        append: bool,
-        meter: Option<FileMeter>,
-        ticket: Option<HandleTicket>,
+        how: OpenOptions,
+        mut ticket: Option<HandleTicket>,
     ) -> Self {
+        if let Some(ticket) = &mut ticket {
+            ticket.hold(opened.hold.take());
+        }
         Self {
-            inner,
-            metadata,
+            inner: opened.file,
             path,
-            append,
-            meter,
+            append: how.appends(),
+            changes: how.changes(),
+            meter: opened.meter,
             _ticket: ticket,
         }
     }
@@ -45,13 +51,13 @@ impl SessionFile {
     /// Which file this is. In an overlay it is the file that holds the content.
     #[must_use]
     pub fn identity(&self) -> Identity {
-        self.metadata.identity
+        self.inner.identity()
     }
 
     /// What it was when it was opened.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
-        &self.metadata
+        self.inner.metadata()
     }
 
     /// The path it was opened by, for messages. It may lead elsewhere by now.
@@ -63,31 +69,78 @@ impl SessionFile {
     /// Changes the length.
     ///
     /// # Errors
-    /// `StorageFull` if a quota or the disk says no; otherwise what the system says.
-    pub fn set_len(&self, len: u64) -> io::Result<()> {
-        match &self.meter {
-            Some(meter) => meter.grow_to(&self.inner, len, || self.inner.set_len(len)),
-            None => self.inner.set_len(len),
-        }
+    /// `Quota` if a quota or the disk says no; otherwise what the system says.
+    pub fn set_len(&self, len: u64) -> Result<(), Error> {
+        self.metered(len, || Ok(self.inner.set_len(len)?))
     }
 
     /// Waits until content and metadata are on the disk.
     ///
     /// # Errors
     /// What the disk says.
-    pub fn sync(&self) -> io::Result<()> {
-        self.inner.sync_all()
+    pub fn sync(&self) -> Result<(), Error> {
+        self.inner.sync()
     }
 
-    /// The standard library's file for reading, without quota and evidence.
+    /// The standard library's file, for reading, without the session's evidence.
     ///
     /// # Errors
-    /// Gives the file back if it is limited by a quota: a bare descriptor would get round it.
+    /// Gives the file back if it was opened for writing: a bare descriptor would get round the
+    /// session.
     pub fn into_std(self) -> Result<std::fs::File, Box<Self>> {
-        if self.meter.is_some() {
+        if self.changes {
             return Err(Box::new(self));
         }
-        Ok(self.inner)
+        Ok(self.inner.into_std())
+    }
+
+    fn metered<T>(&self, end: u64, act: impl FnOnce() -> io::Result<T>) -> Result<T, Error> {
+        match &self.meter {
+            Some(meter) => Ok(meter.grow_to(&self.inner, end, act)?),
+            None => Ok(act()?),
+        }
+    }
+
+    fn write_end(&self, data: &[u8]) -> io::Result<usize> {
+        let more = data.len() as u64;
+        match &self.meter {
+            Some(meter) => meter.append(&self.inner, more, || (&self.inner).write(data)),
+            None => (&self.inner).write(data),
+        }
+    }
+}
+
+impl FileHandle for SessionFile {
+    fn opened_metadata(&self) -> &Metadata {
+        self.inner.metadata()
+    }
+
+    fn metadata(&self) -> Result<Metadata, Error> {
+        self.inner.metadata_now()
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, Error> {
+        FileHandle::read_at(&self.inner, buffer, offset)
+    }
+
+    fn write_at(&self, data: &[u8], offset: u64) -> Result<usize, Error> {
+        if self.append {
+            return Ok(self.write_end(data)?);
+        }
+        let end = offset.saturating_add(data.len() as u64);
+        self.metered(end, || Ok(FileHandle::write_at(&self.inner, data, offset)?))
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), Error> {
+        Self::set_len(self, len)
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        Self::sync(self)
+    }
+
+    fn version(&self, digest: bool) -> Result<Version, Error> {
+        FileHandle::version(&self.inner, digest)
     }
 }
 
@@ -99,19 +152,21 @@ impl Read for SessionFile {
 
 impl Write for SessionFile {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let Some(meter) = &self.meter else {
-            return self.inner.write(buffer);
-        };
-        let more = buffer.len() as u64;
         if self.append {
-            return meter.append(&self.inner, more, || (&self.inner).write(buffer));
+            return self.write_end(buffer);
         }
-        let end = (&self.inner).stream_position()?.saturating_add(more);
+        let Some(meter) = &self.meter else {
+            return (&self.inner).write(buffer);
+        };
+        let end = self
+            .inner
+            .stream_position()?
+            .saturating_add(buffer.len() as u64);
         meter.grow_to(&self.inner, end, || (&self.inner).write(buffer))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
+        Ok(())
     }
 }
 
@@ -121,18 +176,11 @@ impl Seek for SessionFile {
     }
 }
 
-impl AsFd for SessionFile {
-    /// The descriptor, for reading. Writing through it gets round a quota.
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.inner.as_fd()
-    }
-}
-
 impl fmt::Debug for SessionFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionFile")
             .field("path", &self.path)
-            .field("identity", &self.metadata.identity)
+            .field("identity", &self.inner.identity())
             .finish()
     }
 }

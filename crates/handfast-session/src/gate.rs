@@ -71,7 +71,7 @@ impl<T> Gate<T> {
                     Err(errno) => return Err(errno.into()),
                 }
                 if Instant::now() >= deadline {
-                    return Err(Error::new(
+                    return Err(Error::refused(
                         ErrorKind::Busy,
                         "another process is committing or changing this session; try again",
                     ));

@@ -1,39 +1,53 @@
 //! What a mount's paths act on: the directory of the host itself, or an overlay over it.
 //!
-//! Both refuse links, wherever they stand in a path; links are the pipeline's.
+//! Both refuse links, wherever they stand in a path; links are the resolver's. Every verb takes a
+//! [`Spot`]: a directory that is held and a path below it. An overlay asks the guard again under its
+//! lock, with the path that the directory has then and the kind of what is there.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use handfast::files::{Attributes, Entry, Put, WhatToRemove};
 use handfast::{
-    ErrorKind, FileKind, LockGuard, LockKind, Metadata, Name, RelPath, RenameMode, Root, Timestamp,
-    Version, WriteOptions, Written,
+    Dir, ErrorKind, LockGuard, LockKind, Metadata, NameRef, OpenOptions, RelPath, RenameMode, Root,
+    SymlinkTarget, WriteOptions, Written,
 };
 
 use crate::error::Error;
 use crate::meter::{Account, FileMeter, Hold, Key, Making, Temporary};
-use crate::options::OpenOptions;
+pub(crate) use crate::overlay::Source;
 use crate::overlay::{Overlay, PathLock};
-pub(crate) use crate::overlay::{Put, Source};
+use crate::pipeline::Moving;
+use crate::place::{Guard, LayerDir, ObjectKey, Spot};
 
 /// Behind a mount.
 pub(crate) enum Layer {
-    Direct {
-        root: Root,
-        account: Arc<Account>,
-        mount: u32,
-    },
+    Direct(Direct),
     Overlay(Box<Overlay>),
 }
 
+/// A directory of the host itself.
+pub(crate) struct Direct {
+    root: Root,
+    account: Arc<Account>,
+    mount: u32,
+}
+
 /// A file that a layer opened.
-pub(crate) struct Opened {
+pub(crate) struct OpenedFile {
     // Before the file, see `SessionFile`.
     pub(crate) hold: Option<Hold>,
-    pub(crate) file: std::fs::File,
-    pub(crate) metadata: Metadata,
+    pub(crate) file: handfast::File,
     pub(crate) meter: Option<FileMeter>,
+}
+
+/// What a layer has under a name.
+pub(crate) struct FoundObject {
+    pub(crate) metadata: Metadata,
+    /// The object as a directory, if it is one.
+    pub(crate) dir: Option<LayerDir>,
+    pub(crate) key: Option<ObjectKey>,
 }
 
 /// A file that nobody sees.
@@ -68,17 +82,15 @@ impl Scratch {
     }
 }
 
-fn opened(file: handfast::File, meter: Option<FileMeter>, hold: Option<Hold>) -> Opened {
-    Opened {
-        metadata: *file.metadata(),
-        file: file.into_std(),
-        meter,
-        hold,
-    }
+/// Content that is put under a name.
+pub(crate) struct Content<'a> {
+    pub(crate) source: Source<'a>,
+    pub(crate) put: Put<'a>,
+    pub(crate) options: WriteOptions,
 }
 
 fn unsupported(what: &str) -> Error {
-    Error::new(
+    Error::refused(
         ErrorKind::Unsupported,
         format!("an overlay keeps no {what}; use a read-write mount"),
     )
@@ -87,142 +99,151 @@ fn unsupported(what: &str) -> Error {
 impl Layer {
     pub(crate) fn overlay(&self) -> Option<&Overlay> {
         match self {
-            Self::Direct { .. } => None,
+            Self::Direct(_) => None,
             Self::Overlay(overlay) => Some(overlay),
         }
     }
 
-    pub(crate) fn symlink_metadata(&self, path: &RelPath) -> Result<Metadata, Error> {
+    /// The top of the mount.
+    pub(crate) fn top(&self) -> Result<Metadata, Error> {
         match self {
-            Self::Direct { root, .. } => Ok(root.symlink_metadata(path)?),
-            Self::Overlay(overlay) => overlay.symlink_metadata(path),
+            Self::Direct(direct) => direct.root.symlink_metadata(&RelPath::root()),
+            Self::Overlay(overlay) => overlay.top(),
+        }
+    }
+
+    /// What stands under one name of a directory that is held; a link is itself.
+    pub(crate) fn lookup(&self, dir: &LayerDir, name: NameRef<'_>) -> Result<FoundObject, Error> {
+        match self {
+            Self::Direct(direct) => direct.lookup(dir, name),
+            Self::Overlay(overlay) => overlay.lookup(dir, name),
+        }
+    }
+
+    pub(crate) fn symlink_metadata(&self, spot: Spot<'_>) -> Result<Metadata, Error> {
+        match self {
+            Self::Direct(direct) => direct.at(spot)?.symlink_metadata(spot.rest),
+            Self::Overlay(overlay) => overlay.symlink_metadata(spot),
         }
     }
 
     /// Facts about something that is not a link.
-    pub(crate) fn metadata(&self, path: &RelPath) -> Result<Metadata, Error> {
-        let status = self.symlink_metadata(path)?;
+    pub(crate) fn metadata(&self, spot: Spot<'_>) -> Result<Metadata, Error> {
+        let status = self.symlink_metadata(spot)?;
         if status.is_symlink() {
-            return Err(Error::new(ErrorKind::Link, "a symbolic link is in the way"));
+            return Err(Error::refused(
+                ErrorKind::Link,
+                "a symbolic link is in the way",
+            ));
         }
         Ok(status)
     }
 
-    pub(crate) fn read_link(&self, path: &RelPath) -> Result<Vec<u8>, Error> {
+    pub(crate) fn read_link(&self, spot: Spot<'_>) -> Result<SymlinkTarget, Error> {
         match self {
-            Self::Direct { root, .. } => Ok(root.read_link(path)?.as_bytes().to_vec()),
-            Self::Overlay(overlay) => overlay.read_link(path),
+            Self::Direct(direct) => direct.at(spot)?.read_link(spot.rest),
+            Self::Overlay(overlay) => overlay.read_link(spot),
         }
     }
 
-    pub(crate) fn open_read(&self, path: &RelPath) -> Result<Opened, Error> {
+    pub(crate) fn open_read(&self, spot: Spot<'_>) -> Result<OpenedFile, Error> {
         let (file, hold) = match self {
-            Self::Direct {
-                root,
-                account,
-                mount,
-            } => {
-                let file = root.open(path)?;
-                let hold = account.hold(Key::of(*mount, file.metadata()));
+            Self::Direct(direct) => {
+                let file = direct.at(spot)?.open(spot.rest)?;
+                let hold = direct.account.hold(direct.key(file.metadata()));
                 (file, hold)
             }
-            Self::Overlay(overlay) => overlay.open_read(path)?,
+            Self::Overlay(overlay) => overlay.open_read(spot)?,
         };
-        Ok(opened(file, None, hold))
+        Ok(OpenedFile {
+            file,
+            hold,
+            meter: None,
+        })
     }
 
     /// Opens for writing, without truncating what the session has not judged yet.
-    pub(crate) fn open_write(&self, path: &RelPath, how: OpenOptions) -> Result<Opened, Error> {
+    pub(crate) fn open_write(
+        &self,
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+        how: OpenOptions,
+    ) -> Result<OpenedFile, Error> {
         match self {
-            Self::Direct {
-                root,
-                account,
-                mount,
-            } => {
-                let open = || Ok(root.open_with(path, how.to_library())?);
-                let file = if how.create || how.create_new {
-                    let len = root.symlink_metadata(path).map_or(0, |old| old.len);
-                    account.around_making(root, *mount, path, (len, Making::InPlace), open)?
-                } else {
-                    open()?
-                };
-                let key = Key::of(*mount, file.metadata());
-                let hold = account.hold(key);
-                let meter = account.meter(key, file.metadata().len)?;
-                Ok(opened(file, meter, hold))
-            }
+            Self::Direct(direct) => direct.open_write(spot, how),
             Self::Overlay(overlay) => {
-                let (file, id) = overlay.open_write(path, how)?;
+                let (file, id) = overlay.open_write(spot, guard, how)?;
                 let hold = overlay.hold(id);
                 let meter = overlay.meter(id, file.metadata().len)?;
-                Ok(opened(file, meter, hold))
+                Ok(OpenedFile { file, hold, meter })
             }
         }
     }
 
-    pub(crate) fn list(&self, path: &RelPath) -> Result<Vec<(Name, FileKind)>, Error> {
+    pub(crate) fn list(&self, spot: Spot<'_>) -> Result<Vec<Entry>, Error> {
         match self {
-            Self::Direct { root, .. } => {
+            Self::Direct(direct) => {
                 let mut found = Vec::new();
-                let mut listing = root.read_dir(path)?;
+                let mut listing = direct.at(spot)?.read_dir(spot.rest)?;
                 while let Some(entry) = listing.next_entry()? {
                     room_for_one(found.len())?;
-                    found.push((entry.name().to_name(), entry.kind()));
+                    found.push(Entry {
+                        name: entry.name().to_name(),
+                        kind: entry.kind(),
+                        inode: entry.inode(),
+                    });
                 }
                 Ok(found)
             }
-            Self::Overlay(overlay) => overlay.list(path),
+            Self::Overlay(overlay) => overlay.list(spot),
         }
     }
 
     pub(crate) fn write(
         &self,
-        path: &RelPath,
-        source: Source<'_>,
-        put: Put<'_>,
-        options: WriteOptions,
-        mode: Option<u32>,
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+        content: Content<'_>,
     ) -> Result<Written, Error> {
         match self {
-            Self::Direct {
-                root,
-                account,
-                mount,
-            } => {
-                let len = source.len();
-                account.around_making(root, *mount, path, (len, Making::Replaces), || {
-                    write_direct(root, path, source, put, options)
+            Self::Direct(direct) => {
+                let root = direct.at(spot)?;
+                let made = (content.source.len(), Making::Replaces);
+                direct.making(&root, spot, made, || {
+                    write_direct(&root, spot.rest, content)
                 })
             }
-            Self::Overlay(overlay) => overlay.write(path, source, put, mode),
+            Self::Overlay(overlay) => overlay.write(spot, guard, content),
         }
     }
 
-    pub(crate) fn append(&self, path: &RelPath, data: &[u8]) -> Result<Written, Error> {
+    pub(crate) fn append(
+        &self,
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+        data: &[u8],
+        options: WriteOptions,
+    ) -> Result<Written, Error> {
         match self {
-            Self::Direct {
-                root,
-                account,
-                mount,
-            } => {
-                let old = root.symlink_metadata(path).map_or(0, |old| old.len);
+            Self::Direct(direct) => {
+                let root = direct.at(spot)?;
+                let old = root.symlink_metadata(spot.rest).map_or(0, |old| old.len);
                 let len = old.saturating_add(data.len() as u64);
-                account.around_making(root, *mount, path, (len, Making::InPlace), || {
-                    Ok(root.append(path, data)?)
+                direct.making(&root, spot, (len, Making::InPlace), || {
+                    root.append_with(spot.rest, data, options)
                 })
             }
-            Self::Overlay(overlay) => overlay.append(path, data),
+            Self::Overlay(overlay) => overlay.append(spot, guard, data, options),
         }
     }
 
     /// A file that nobody sees, for a directory.
-    pub(crate) fn scratch(&self, dir: &RelPath) -> Result<(Scratch, Option<Temporary>), Error> {
+    pub(crate) fn scratch(&self, dir: Spot<'_>) -> Result<(Scratch, Option<Temporary>), Error> {
         match self {
-            Self::Direct {
-                root,
-                account,
-                mount,
-            } => Scratch::new(root, dir, account, *mount),
+            Self::Direct(direct) => {
+                let root = direct.at(dir)?;
+                Scratch::new(&root, dir.rest, &direct.account, direct.mount)
+            }
             Self::Overlay(overlay) => {
                 require_dir(&self.metadata(dir)?)?;
                 overlay.scratch()
@@ -233,210 +254,306 @@ impl Layer {
     /// Locks a file, which is there, or a directory.
     pub(crate) fn lock(
         &self,
-        path: &RelPath,
+        spot: Spot<'_>,
         kind: LockKind,
         patience: Duration,
         is_dir: bool,
-    ) -> Result<Lock, Error> {
+    ) -> Result<LayerLock, Error> {
         match self {
-            Self::Direct { root, .. } if is_dir => {
-                Ok(Lock::Direct(root.lock_dir(path, kind, patience)?))
+            Self::Direct(direct) => {
+                let root = direct.at(spot)?;
+                Ok(LayerLock::Direct(match is_dir {
+                    true => root.lock_dir(spot.rest, kind, patience)?,
+                    false => root.lock(spot.rest, kind, patience)?,
+                }))
             }
-            Self::Direct { root, .. } => Ok(Lock::Direct(root.lock(path, kind, patience)?)),
             Self::Overlay(overlay) => {
                 if is_dir {
-                    require_dir(&self.metadata(path)?)?;
+                    require_dir(&self.metadata(spot)?)?;
                 }
-                Ok(Lock::Overlay(overlay.lock_path(path, kind, patience)?))
+                Ok(LayerLock::Overlay(overlay.lock_path(spot, kind, patience)?))
             }
         }
     }
 
-    pub(crate) fn create_dir(&self, path: &RelPath, mode: Option<u32>) -> Result<(), Error> {
-        match self {
-            Self::Direct {
-                root,
-                account,
-                mount,
-            } => account.around_making(root, *mount, path, (0, Making::Replaces), || {
-                match mode {
-                    Some(mode) => root.create_dir_with(path, mode)?,
-                    None => root.create_dir(path)?,
-                };
-                Ok(())
-            }),
-            Self::Overlay(overlay) => overlay.create_dir(path, mode),
-        }
-    }
-
-    pub(crate) fn symlink(&self, target: &[u8], path: &RelPath) -> Result<(), Error> {
-        match self {
-            Self::Direct {
-                root,
-                account,
-                mount,
-            } => account.around_making(root, *mount, path, (0, Making::Replaces), || {
-                Ok(root.symlink(target, path)?)
-            }),
-            Self::Overlay(overlay) => overlay.symlink(target, path),
-        }
-    }
-
-    pub(crate) fn remove_file(&self, path: &RelPath) -> Result<(), Error> {
-        match self {
-            Self::Direct {
-                root,
-                account,
-                mount,
-            } => account.around_removing(root, *mount, path, || Ok(root.remove_file(path)?)),
-            Self::Overlay(overlay) => overlay.remove_file(path),
-        }
-    }
-
-    pub(crate) fn remove_if(&self, path: &RelPath, version: &Version) -> Result<(), Error> {
-        match self {
-            Self::Direct {
-                root,
-                account,
-                mount,
-            } => account.around_removing(root, *mount, path, || Ok(root.remove_if(path, version)?)),
-            Self::Overlay(overlay) => overlay.remove_file_if(path, Some(version)),
-        }
-    }
-
-    pub(crate) fn remove_dir(&self, path: &RelPath) -> Result<(), Error> {
-        match self {
-            Self::Direct {
-                root,
-                account,
-                mount,
-            } => account.around_removing(root, *mount, path, || Ok(root.remove_dir(path)?)),
-            Self::Overlay(overlay) => overlay.remove_dir(path),
-        }
-    }
-
-    pub(crate) fn rename(
+    pub(crate) fn create_dir(
         &self,
-        from: &RelPath,
-        to: &RelPath,
-        mode: RenameMode,
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+        mode: u32,
     ) -> Result<(), Error> {
         match self {
-            Self::Direct {
-                root,
-                account,
-                mount,
-            } => {
-                let rename = || Ok(root.rename(from, to, mode)?);
+            Self::Direct(direct) => {
+                let root = direct.at(spot)?;
+                direct.making(&root, spot, (0, Making::Replaces), || {
+                    root.create_dir_with(spot.rest, mode).map(drop)
+                })
+            }
+            Self::Overlay(overlay) => overlay.create_dir(spot, guard, mode),
+        }
+    }
+
+    pub(crate) fn symlink(
+        &self,
+        target: &[u8],
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Direct(direct) => {
+                let root = direct.at(spot)?;
+                direct.making(&root, spot, (0, Making::Replaces), || {
+                    root.symlink(target, spot.rest)
+                })
+            }
+            Self::Overlay(overlay) => overlay.symlink(target, spot, guard),
+        }
+    }
+
+    pub(crate) fn remove(
+        &self,
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+        what: WhatToRemove<'_>,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Direct(direct) => {
+                let root = direct.at(spot)?;
+                direct.removing(&root, spot, || match what {
+                    WhatToRemove::File => root.remove_file(spot.rest),
+                    WhatToRemove::FileIf(version) => root.remove_if(spot.rest, version),
+                    WhatToRemove::Dir => root.remove_dir(spot.rest),
+                })
+            }
+            Self::Overlay(overlay) => overlay.remove(spot, guard, what),
+        }
+    }
+
+    pub(crate) fn rename(&self, moving: &Moving<'_>, mode: RenameMode) -> Result<(), Error> {
+        let (from, to) = (moving.from.spot(), moving.to.spot());
+        match self {
+            Self::Direct(direct) => {
+                // What is renamed is not held: it may be another object by then. So its kind is
+                // not asked for, and the patterns alone decide.
+                let (from_guard, to_guard) = (&moving.from_guard, &moving.to_guard);
+                from_guard.check_move(from.walked, to.walked, None)?;
+                if mode == RenameMode::Exchange {
+                    to_guard.check_move(to.walked, from.walked, None)?;
+                }
+                let (source, target) = (direct.at(from)?, direct.at(to)?);
+                for (root, spot, guard) in [(&source, from, from_guard), (&target, to, to_guard)] {
+                    if let Ok(status) = root.symlink_metadata(spot.rest) {
+                        guard.refuse_kept(&status)?;
+                    }
+                }
+                let rename = || source.rename_to(from.rest, &target, to.rest, mode);
                 match mode {
                     // What stood there is gone, unless it is the same object under both names.
-                    RenameMode::Replace => account.around_removing(root, *mount, to, rename),
+                    RenameMode::Replace => direct.removing(&target, to, rename),
                     _ => rename(),
                 }
             }
-            Self::Overlay(overlay) => overlay.rename(from, to, mode),
+            Self::Overlay(overlay) => overlay.rename(moving, mode),
         }
     }
 
-    pub(crate) fn hard_link(&self, source: &RelPath, new: &RelPath) -> Result<(), Error> {
-        match self {
-            Self::Direct {
-                root,
-                account,
-                mount,
-            } => account.around_linking(root, *mount, source, || Ok(root.hard_link(source, new)?)),
-            Self::Overlay(_) => Err(unsupported("hard links")),
-        }
+    pub(crate) fn hard_link(&self, moving: &Moving<'_>) -> Result<(), Error> {
+        let (from, to) = (moving.from.spot(), moving.to.spot());
+        let direct = match self {
+            Self::Direct(direct) => direct,
+            Self::Overlay(_) => return Err(unsupported("hard links")),
+        };
+        let (source, target) = (direct.at(from)?, direct.at(to)?);
+        direct
+            .account
+            .around_linking(&source, direct.mount, from.rest, || {
+                source.hard_link_to(from.rest, &target, to.rest)
+            })
     }
 
-    pub(crate) fn chmod(&self, path: &RelPath, mode: u32) -> Result<(), Error> {
-        match self {
-            Self::Direct { root, .. } => Ok(root.chmod(path, mode)?),
-            Self::Overlay(overlay) => overlay.chmod(path, mode),
-        }
-    }
-
-    pub(crate) fn chown(
+    pub(crate) fn set_attributes(
         &self,
-        path: &RelPath,
-        uid: Option<u32>,
-        gid: Option<u32>,
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+        attributes: &Attributes,
     ) -> Result<(), Error> {
         match self {
-            Self::Direct { root, .. } => Ok(root.chown(path, uid, gid)?),
-            Self::Overlay(_) => Err(unsupported("owners")),
+            Self::Direct(direct) => {
+                let root = direct.at(spot)?;
+                handfast::Files::set_attributes(&*root, spot.rest, attributes)
+            }
+            Self::Overlay(_) if attributes.uid.is_some() || attributes.gid.is_some() => {
+                Err(unsupported("owners"))
+            }
+            Self::Overlay(overlay) => overlay.set_attributes(spot, guard, attributes),
         }
     }
 
-    pub(crate) fn set_times(
+    pub(crate) fn get_xattr(&self, spot: Spot<'_>, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        match self {
+            Self::Direct(direct) => direct.at(spot)?.get_xattr(spot.rest, name),
+            Self::Overlay(overlay) => overlay.backing_of(spot, |root, at| root.get_xattr(at, name)),
+        }
+    }
+
+    pub(crate) fn list_xattrs(&self, spot: Spot<'_>) -> Result<Vec<String>, Error> {
+        match self {
+            Self::Direct(direct) => direct.at(spot)?.list_xattrs(spot.rest),
+            Self::Overlay(overlay) => overlay.backing_of(spot, Root::list_xattrs),
+        }
+    }
+
+    pub(crate) fn set_xattr(
         &self,
-        path: &RelPath,
-        accessed: Option<Timestamp>,
-        modified: Option<Timestamp>,
+        spot: Spot<'_>,
+        name: &str,
+        value: Option<&[u8]>,
     ) -> Result<(), Error> {
-        match self {
-            Self::Direct { root, .. } => Ok(root.set_times(path, accessed, modified)?),
-            Self::Overlay(overlay) => overlay.set_times(path, accessed, modified),
-        }
-    }
-
-    pub(crate) fn get_xattr(&self, path: &RelPath, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        match self {
-            Self::Direct { root, .. } => Ok(root.get_xattr(path, name)?),
-            Self::Overlay(overlay) => overlay.backing_of(path, |root, at| root.get_xattr(at, name)),
-        }
-    }
-
-    pub(crate) fn list_xattrs(&self, path: &RelPath) -> Result<Vec<String>, Error> {
-        match self {
-            Self::Direct { root, .. } => Ok(root.list_xattrs(path)?),
-            Self::Overlay(overlay) => overlay.backing_of(path, Root::list_xattrs),
-        }
-    }
-
-    pub(crate) fn set_xattr(&self, path: &RelPath, name: &str, value: &[u8]) -> Result<(), Error> {
-        match self {
-            Self::Direct { root, .. } => Ok(root.set_xattr(path, name, value)?),
-            Self::Overlay(_) => Err(unsupported("extended attributes")),
-        }
-    }
-
-    pub(crate) fn remove_xattr(&self, path: &RelPath, name: &str) -> Result<(), Error> {
-        match self {
-            Self::Direct { root, .. } => Ok(root.remove_xattr(path, name)?),
-            Self::Overlay(_) => Err(unsupported("extended attributes")),
-        }
-    }
-
-    pub(crate) fn version(&self, path: &RelPath, digest: bool) -> Result<Version, Error> {
-        match self {
-            Self::Direct { root, .. } if digest => Ok(root.version_with_digest(path)?),
-            Self::Direct { root, .. } => Ok(root.version(path)?),
-            Self::Overlay(overlay) => overlay.version(path, digest),
+        let direct = match self {
+            Self::Direct(direct) => direct,
+            Self::Overlay(_) => return Err(unsupported("extended attributes")),
+        };
+        let root = direct.at(spot)?;
+        match value {
+            Some(value) => root.set_xattr(spot.rest, name, value),
+            None => root.remove_xattr(spot.rest, name),
         }
     }
 }
 
+/// A root to work in: the mount's own, or the one of a directory that is held.
+enum RootAt<'a> {
+    Top(&'a Root),
+    Dir(Box<Dir>),
+}
+
+impl std::ops::Deref for RootAt<'_> {
+    type Target = Root;
+
+    fn deref(&self) -> &Root {
+        match self {
+            Self::Top(root) => root,
+            Self::Dir(dir) => dir,
+        }
+    }
+}
+
+impl Direct {
+    pub(crate) fn new(root: Root, account: Arc<Account>, mount: u32) -> Self {
+        Self {
+            root,
+            account,
+            mount,
+        }
+    }
+
+    fn key(&self, object: &Metadata) -> Key {
+        Key::of(self.mount, object)
+    }
+
+    /// The root from which a spot's path counts, expecting the object that was looked up.
+    fn at(&self, spot: Spot<'_>) -> Result<RootAt<'_>, Error> {
+        let held = match spot.dir {
+            LayerDir::Top => None,
+            LayerDir::Direct(dir) => Some(dir),
+            LayerDir::Overlay(_) => {
+                return Err(Error::refused(
+                    ErrorKind::Invalid,
+                    "the handle belongs to another mount",
+                ));
+            }
+        };
+        Ok(match (held, spot.expected) {
+            (Some(dir), Some(ObjectKey::Direct(identity))) => {
+                RootAt::Dir(Box::new(dir.expecting(*identity)))
+            }
+            (Some(dir), _) => RootAt::Dir(dir.clone()),
+            (None, Some(ObjectKey::Direct(identity))) => {
+                RootAt::Dir(Box::new(self.root.as_dir()?.expecting(*identity)))
+            }
+            (None, _) => RootAt::Top(&self.root),
+        })
+    }
+
+    fn lookup(&self, dir: &LayerDir, name: NameRef<'_>) -> Result<FoundObject, Error> {
+        let here = match dir {
+            LayerDir::Top => Box::new(self.root.as_dir()?),
+            LayerDir::Direct(dir) => dir.clone(),
+            LayerDir::Overlay(_) => return Err(Error::refused(ErrorKind::Invalid, "")),
+        };
+        let found = here.lookup_name(name)?;
+        Ok(FoundObject {
+            metadata: *found.metadata(),
+            key: Some(ObjectKey::Direct(found.metadata().identity)),
+            dir: match found.metadata().is_dir() {
+                true => Some(LayerDir::Direct(Box::new(here.dir_of_node(&found)?))),
+                false => None,
+            },
+        })
+    }
+
+    fn open_write(&self, spot: Spot<'_>, how: OpenOptions) -> Result<OpenedFile, Error> {
+        let root = self.at(spot)?;
+        let open = || root.open_with(spot.rest, how.truncate(false));
+        let file = if how.creates() {
+            let len = root.symlink_metadata(spot.rest).map_or(0, |old| old.len);
+            self.making(&root, spot, (len, Making::InPlace), open)?
+        } else {
+            open()?
+        };
+        let key = self.key(file.metadata());
+        let hold = self.account.hold(key);
+        let meter = self.account.meter(key, file.metadata().len)?;
+        Ok(OpenedFile { file, hold, meter })
+    }
+
+    fn making<T>(
+        &self,
+        root: &Root,
+        spot: Spot<'_>,
+        made: (u64, Making),
+        make: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let place = crate::meter::Site {
+            root,
+            mount: self.mount,
+            path: spot.rest,
+            walked: spot.walked,
+        };
+        self.account.around_making(&place, made, make)
+    }
+
+    fn removing<T>(
+        &self,
+        root: &Root,
+        spot: Spot<'_>,
+        remove: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.account
+            .around_removing(root, self.mount, spot.rest, remove)
+    }
+}
+
 /// A lock of a layer.
-pub(crate) enum Lock {
+pub(crate) enum LayerLock {
     Direct(LockGuard),
     Overlay(PathLock),
 }
 
 fn require_dir(status: &Metadata) -> Result<(), Error> {
     if !status.is_dir() {
-        return Err(Error::new(ErrorKind::NotADirectory, "not a directory"));
+        return Err(Error::refused(ErrorKind::NotADirectory, "not a directory"));
     }
     Ok(())
 }
 
 /// How many entries of a directory are listed at once: they are held in memory.
-const LISTED: usize = 1_000_000;
+const MAX_ENTRIES: usize = 1_000_000;
 
 /// Refuses a listing that has as many entries as one may have.
 pub(crate) fn room_for_one(listed: usize) -> Result<(), Error> {
-    if listed >= LISTED {
-        return Err(Error::new(
+    if listed >= MAX_ENTRIES {
+        return Err(Error::refused(
             ErrorKind::Limit,
             "the directory has more than a million entries",
         ));
@@ -444,27 +561,26 @@ pub(crate) fn room_for_one(listed: usize) -> Result<(), Error> {
     Ok(())
 }
 
-fn write_direct(
-    root: &Root,
-    path: &RelPath,
-    source: Source<'_>,
-    put: Put<'_>,
-    options: WriteOptions,
-) -> Result<Written, Error> {
+fn write_direct(root: &Root, path: &RelPath, content: Content<'_>) -> Result<Written, Error> {
+    let Content {
+        source,
+        put,
+        options,
+    } = content;
     if let Source::Bytes(bytes) = source {
-        return Ok(match put {
-            Put::Replace => root.write_with(path, bytes, options)?,
-            Put::New => root.write_new_with(path, bytes, options)?,
-            Put::If(version) => root.write_if_with(path, version, bytes, options)?,
-        });
+        return match put {
+            Put::Replace => root.write_with(path, bytes, options),
+            Put::New => root.write_new_with(path, bytes, options),
+            Put::If(version) => root.write_if_with(path, version, bytes, options),
+        };
     }
     let mut staged = root.stage(path, options)?;
     source.fill(&mut staged)?;
-    Ok(match put {
-        Put::Replace => staged.commit()?,
-        Put::New => staged.commit_new()?,
-        Put::If(version) => staged.commit_if(version)?,
-    })
+    match put {
+        Put::Replace => staged.commit(),
+        Put::New => staged.commit_new(),
+        Put::If(version) => staged.commit_if(version),
+    }
 }
 
 #[cfg(test)]
@@ -473,8 +589,8 @@ mod tests {
 
     #[test]
     fn a_listing_ends_at_a_million() {
-        assert!(room_for_one(LISTED - 1).is_ok());
-        let error = room_for_one(LISTED).unwrap_err();
+        assert!(room_for_one(MAX_ENTRIES - 1).is_ok());
+        let error = room_for_one(MAX_ENTRIES).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
     }
 }

@@ -25,24 +25,27 @@
 #![forbid(unsafe_code)]
 #![cfg(all(target_os = "linux", not(handfast_unsupported)))]
 
+mod caller;
 mod codec;
 mod deed;
 mod error;
 mod file;
+mod files;
 mod folding;
 mod gate;
+mod judge;
 mod layer;
 mod log;
 mod meter;
 mod mount;
 mod mount_facts;
-mod options;
+mod node;
 mod other_names;
 mod overlay;
 mod pipeline;
+mod place;
 pub mod policy;
 mod quota;
-mod resolve;
 mod rules;
 mod session;
 mod state;
@@ -51,19 +54,19 @@ mod verbs;
 mod vpath;
 mod whole;
 
-pub use error::{Error, Reason};
+pub use caller::{Caller, Scope};
+pub use error::{Error, Reason, SessionError};
 pub use file::SessionFile;
+pub use handfast::OpenOptions;
+pub use handfast::files::{Entry, Put};
 pub use meter::Used;
 pub use mount::{Mode, MountSpec};
-pub use options::OpenOptions;
 pub use overlay::{CommitOptions, DiffKind, OnConflict};
 pub use policy::Policy;
 pub use quota::Quota;
 pub use rules::{Access, PRESETS, Patterns, Protect, Rule};
 pub use session::{Session, SessionOptions, SessionSpec};
 pub use state::Catalogue;
-pub use verbs::{
-    Entry, Explanation, SessionLock, Staged, TempDir, TempFile, Walk, WalkEntry, Wanted,
-};
-pub use vpath::VirtualPath;
+pub use verbs::{Explanation, SessionLock, Staged, TempDir, TempFile, Walk, WalkEntry, Wanted};
+pub use vpath::{AsVirtualPath, VirtualPath};
 pub use whole::{Changed, Committed, MountUsage};

@@ -211,7 +211,7 @@ fn bytes_of(records: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
 }
 
 fn too_large() -> Error {
-    Error::new(
+    Error::refused(
         ErrorKind::Limit,
         "this touches more names at once than one record of a session holds; do it in parts",
     )
@@ -242,7 +242,7 @@ fn length_of(bytes: &[u8]) -> usize {
 }
 
 fn tampered(why: &str) -> Error {
-    Error::new(
+    Error::refused(
         ErrorKind::Stale,
         format!("the session's journal was changed from outside: {why}"),
     )

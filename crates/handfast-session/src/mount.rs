@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use handfast::{
     ErrorKind, FilesystemKind, HardLinks, Identity, Links, Metadata, RelPath, Root, escape,
@@ -9,10 +10,11 @@ use handfast::{
 
 use crate::error::Error;
 use crate::folding;
+use crate::judge::MountJudge;
 use crate::layer::Layer;
-use crate::other_names::OtherNames;
 use crate::quota::Quota;
 use crate::rules::{Access, Protect, Rule, Rules, Shape};
+use crate::session::OpenedBase;
 use crate::vpath::VirtualPath;
 
 /// What may be done below a mount point.
@@ -162,7 +164,6 @@ pub(crate) struct Mount {
     /// What the host calls the directory; only ever compared with the text of links.
     host: PathBuf,
     pub(crate) mode: Mode,
-    pub(crate) rules: Rules,
     pub(crate) links: Links,
     pub(crate) hard_links: HardLinks,
     /// The directory of the host, as the library sees it; links are never followed by it.
@@ -171,31 +172,28 @@ pub(crate) struct Mount {
     pub(crate) quota: Quota,
     /// Directories that do not move: Handfast's own state lies in them.
     kept: Vec<(u64, u64)>,
-    other_names: OtherNames,
+    pub(crate) judge: Arc<MountJudge>,
 }
 
 impl Mount {
-    pub(crate) fn new(
-        spec: &MountSpec,
-        number: u32,
-        base: Root,
-        layer: Layer,
-        kept: Vec<(u64, u64)>,
-    ) -> Result<Self, Error> {
-        Ok(Self {
+    pub(crate) fn new(spec: &MountSpec, number: u32, layer: Layer, opened: OpenedBase) -> Self {
+        Self {
             number,
             at: spec.at.clone(),
             host: spec.host.clone(),
             mode: spec.mode,
-            rules: Rules::compile(&spec.protect)?,
             links: spec.links,
             hard_links: spec.hard_links,
-            base,
+            base: opened.root,
             layer,
             quota: spec.quota,
-            kept,
-            other_names: OtherNames::default(),
-        })
+            kept: opened.kept,
+            judge: opened.judge,
+        }
+    }
+
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.judge.rules
     }
 
     /// Whether an object is Handfast's own state or leads to it.
@@ -206,8 +204,7 @@ impl Mount {
 
     /// A path below this mount in the session's namespace.
     pub(crate) fn full(&self, path: &RelPath) -> VirtualPath {
-        let names = path.segments();
-        names.fold(self.at.clone(), |full, name| full.join(name))
+        self.at.join(path)
     }
 
     /// What an absolute link target says below this mount, if it begins with the host's name of
@@ -231,12 +228,13 @@ impl Mount {
 
     /// The rule that forbids an access to a path below this mount.
     pub(crate) fn forbids(&self, path: &RelPath, access: Access, shape: Shape) -> Option<Rule> {
-        self.rules.decide(path, access, shape, || self.folds(path))
+        self.rules()
+            .decide(path, access, shape, || self.folds(path))
     }
 
     /// Whether no rule speaks of what lies below a path because of where it lies.
     pub(crate) fn is_ordinary_below(&self, path: &RelPath) -> bool {
-        self.rules.is_ordinary_below(path, || self.folds(path))
+        self.rules().is_ordinary_below(path, || self.folds(path))
     }
 
     /// Whether a lookup of the path may find a name of another case: by where it stands, and by
@@ -248,20 +246,6 @@ impl Mount {
                 let origin = overlay.origin_of(path);
                 origin.map_or(true, |origin| folding::folds(&self.base, &origin))
             })
-    }
-
-    /// Judges an object with several names by what else it is known as.
-    pub(crate) fn check_other_names(&self, object: &Metadata, access: Access) -> Result<(), Error> {
-        if !object.has_other_names() || self.rules.is_empty() {
-            return Ok(());
-        }
-        let rule_of = |path: &RelPath| self.forbids(path, Access::Change, Shape::File);
-        self.other_names.check(&self.base, rule_of, object, access)
-    }
-
-    /// How well other names of protected files are known, in words.
-    pub(crate) fn other_names(&self) -> &'static str {
-        self.other_names.how_well()
     }
 }
 
@@ -308,7 +292,8 @@ impl MountTable {
 
     pub(crate) fn route(&self, path: &VirtualPath) -> Route<'_> {
         for mount in &self.mounts {
-            if let Some(rest) = below(mount.at.as_rel(), path.as_rel()) {
+            if let Some(rest) = path.as_rel().strip_prefix(mount.at.as_rel()) {
+                let rest = rest.to_path().with_must_be_dir(path.as_rel().must_be_dir());
                 return Route::Mount(mount, rest);
             }
         }
@@ -316,28 +301,21 @@ impl MountTable {
             || self
                 .mounts
                 .iter()
-                .any(|mount| below(path.as_rel(), mount.at.as_rel()).is_some())
+                .any(|mount| mount.at.as_rel().starts_with(path.as_rel()))
         {
             return Route::Above;
         }
         Route::Nowhere
     }
 
-    /// Whether a path below a mount is not covered by another that is mounted there.
-    pub(crate) fn shows(&self, mount: &Mount, path: &RelPath) -> bool {
-        let full = mount.full(path);
-        matches!(self.route(&full), Route::Mount(found, _) if std::ptr::eq(found, mount))
-    }
-
     /// Names of mount points, or of directories above them, directly in a virtual directory.
     pub(crate) fn names_in(&self, path: &VirtualPath) -> Vec<(handfast::Name, &Mount)> {
         let mut found: Vec<(handfast::Name, &Mount)> = Vec::new();
         for mount in &self.mounts {
-            let Some(rest) = below(path.as_rel(), mount.at.as_rel()) else {
-                continue;
-            };
-            let first = rest.segments().next().map(|name| name.to_name());
-            if let Some(name) = first
+            let rest = mount.at.as_rel().strip_prefix(path.as_rel());
+            let first = rest.and_then(|rest| rest.split_first());
+            if let Some((name, _)) = first
+                && let name = name.to_name()
                 && !found.iter().any(|(known, _)| *known == name)
             {
                 found.push((name, mount));
@@ -350,52 +328,27 @@ impl MountTable {
     pub(crate) fn holds_mount(&self, path: &VirtualPath) -> bool {
         self.mounts
             .iter()
-            .any(|mount| below(path.as_rel(), mount.at.as_rel()).is_some())
+            .any(|mount| mount.at.as_rel().starts_with(path.as_rel()))
     }
-}
-
-/// What is left of `path` below `above`, compared by components.
-pub(crate) fn below(above: &RelPath, path: &RelPath) -> Option<RelPath> {
-    let (prefix, bytes) = (above.as_bytes(), path.as_bytes());
-    if prefix.is_empty() {
-        return Some(path.clone());
-    }
-    let rest = match bytes.strip_prefix(prefix)? {
-        b"" => b"",
-        [b'/', rest @ ..] => rest,
-        _ => return None,
-    };
-    if rest.is_empty() {
-        return Some(RelPath::root());
-    }
-    let wide = handfast::Limits::new()
-        .with_depth(usize::MAX)
-        .with_total(usize::MAX);
-    if !path.must_be_dir() {
-        return RelPath::parse_with(rest, &wide).ok();
-    }
-    let mut rest = rest.to_vec();
-    rest.push(b'/');
-    RelPath::clean_with(rest, &wide).ok()
 }
 
 fn refuse_overlap(one: &Mount, other: &Mount) -> Result<(), Error> {
     let both = format!("`{}` and `{}`", one.at, other.at);
     if one.at.as_rel().as_bytes() == other.at.as_rel().as_bytes() {
-        return Err(Error::new(
+        return Err(Error::refused(
             ErrorKind::Invalid,
             format!("two mounts have the same virtual path `{}`", one.at),
         ));
     }
     let (first, second) = (one.base.identity(), other.base.identity());
     if same(&first, &second) {
-        return Err(Error::new(
+        return Err(Error::refused(
             ErrorKind::Invalid,
             format!("the mounts {both} are the same host directory; the weaker mode would win"),
         ));
     }
     if folding::lies_below(&one.base, &second)? || folding::lies_below(&other.base, &first)? {
-        return Err(Error::new(
+        return Err(Error::refused(
             ErrorKind::Invalid,
             format!(
                 "the host directories of the mounts {both} lie in one another; the weaker mode would win"
@@ -412,7 +365,7 @@ fn same(one: &Identity, other: &Identity) -> bool {
 /// Refuses filesystems on which another machine or program decides what is there.
 pub(crate) fn refuse_network(spec: &MountSpec, kind: FilesystemKind) -> Result<(), Error> {
     if kind.is_remote() && !spec.allow_network_fs {
-        return Err(Error::new(
+        return Err(Error::refused(
             ErrorKind::Unsupported,
             format!(
                 "the mount `{}` lies on {kind}, where {}; set `allow_network_fs` to accept that",

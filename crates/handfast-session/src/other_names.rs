@@ -1,77 +1,137 @@
 //! Other names of protected files.
 //!
-//! A file with several names is judged by all that one walk of the mount found, when the first such
-//! file is met. So hard-linked package stores stay readable. What appears later, from outside of the
-//! session, is not known; who wants certainty refuses files with several names.
+//! A file with several names has the narrowest rule of all of them. Its names are found by a walk of
+//! the base, when the first such file is met and again when a file got a name after the walk. So
+//! hard-linked package stores stay readable. A walk that did not see everything refuses files with
+//! several names: one of them may be protected. Names that an outsider adds within a second after a
+//! walk may be missed; `hard_links = "refuse"` is certain.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
-use handfast::{ErrorKind, FileKind, Limits, Metadata, RelPath, Root, TreeLimits};
+use handfast::{ErrorKind, FileKind, Limits, Metadata, RelPath, Root, Timestamp, TreeLimits};
 
-use crate::error::Error;
+use crate::error::{Error, ProtectedBy};
 use crate::rules::{Access, Protection, Rule};
 
 /// How many entries are looked at.
-const WALK_LIMIT: u64 = 5_000_000;
+const MAX_ENTRIES: u64 = 5_000_000;
 
-/// Protected objects that have several names, found when first needed.
+/// Times of files may lag behind the clock by a tick of the kernel.
+const CLOCK_TICK: Duration = Duration::from_millis(20);
+
+/// A walk is not repeated sooner than this, and not sooner than it took several times over: a file
+/// that keeps changing must not make every access a walk.
+const MIN_PAUSE: Duration = Duration::from_secs(1);
+
+/// Protected files that have several names, as the last walk found them.
 #[derive(Default)]
 pub(crate) struct OtherNames {
-    known: OnceLock<Known>,
+    known: Mutex<Option<Arc<Known>>>,
 }
 
 struct Known {
     protected: BTreeMap<(u64, u64), (Protection, String)>,
     /// The walk looked at everything.
     complete: bool,
+    /// When it began, as times of files are told.
+    begun: Timestamp,
+    ended: Instant,
+    took: Duration,
 }
 
 impl OtherNames {
-    /// Judges an object with several names by what else it is known as.
+    /// Judges a file with several names by what else it is called.
     pub(crate) fn check(
         &self,
         base: &Root,
         rule_of: impl Fn(&RelPath) -> Option<Rule>,
-        object: &Metadata,
+        file: &Metadata,
         access: Access,
     ) -> Result<(), Error> {
-        let known = self
-            .known
-            .get_or_init(|| Known::find(base, rule_of, WALK_LIMIT));
-        let identity = (object.identity.device, object.identity.inode);
-        match known.protected.get(&identity) {
+        let known = self.known_for(base, rule_of, file);
+        match known.protected.get(&key(file)) {
             Some((Protection::ReadOnly, _)) if access == Access::Read => Ok(()),
-            Some((_, pattern)) => Err(Error::new(
+            Some((_, pattern)) => Err(Error::refused(
                 ErrorKind::Denied,
                 "the file is protected under another of its names",
             )
-            .with_rule(pattern.clone())),
+            .because(ProtectedBy(pattern.clone()))),
+            None if !known.complete => Err(Error::refused(
+                ErrorKind::Denied,
+                "the file has several names, and not all directories could be searched for a \
+                 protected one",
+            )
+            .because(crate::error::Reason::Protected)),
             None => Ok(()),
         }
     }
 
+    /// What is known, walked again if the file may have got a name since.
+    fn known_for(
+        &self,
+        base: &Root,
+        rule_of: impl Fn(&RelPath) -> Option<Rule>,
+        file: &Metadata,
+    ) -> Arc<Known> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*known
+            && known.covers(file)
+        {
+            return Arc::clone(known);
+        }
+        let walked = Arc::new(Known::find(base, rule_of, MAX_ENTRIES));
+        *known = Some(Arc::clone(&walked));
+        walked
+    }
+
     /// How well they are known, in words.
     pub(crate) fn how_well(&self) -> &'static str {
-        match self.known.get() {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
             Some(known) if !known.complete => {
-                "other names of protected files are known in part: the walk stopped after 5,000,000 \
-                 entries, or could not read a directory; `hard_links = \"refuse\"` is certain"
+                "not all directories could be searched for other names of protected files: files with \
+                 several names are refused"
             }
-            _ => "other names of protected files are known from one walk: as good as that walk",
+            _ => {
+                "files with several names are judged by all names that a walk found; an outsider's \
+                 new name may be missed for a second, and `hard_links = \"refuse\"` is certain"
+            }
         }
     }
 }
 
+fn key(file: &Metadata) -> (u64, u64) {
+    (file.identity.device, file.identity.inode)
+}
+
 impl Known {
+    /// Whether the walk is good enough for a file: giving a file a name changes its change time.
+    fn covers(&self, file: &Metadata) -> bool {
+        let is_older = file.changed < self.begun;
+        is_older || self.ended.elapsed() < MIN_PAUSE.max(self.took * 5)
+    }
+
     fn find(base: &Root, rule_of: impl Fn(&RelPath) -> Option<Rule>, entries: u64) -> Self {
+        let started = Instant::now();
         let mut found = Self {
             protected: BTreeMap::new(),
             complete: false,
+            begun: Timestamp::from(SystemTime::now() - CLOCK_TICK),
+            ended: started,
+            took: Duration::ZERO,
         };
+        found.walk(base, rule_of, entries);
+        found.ended = Instant::now();
+        found.took = started.elapsed();
+        found
+    }
+
+    fn walk(&mut self, base: &Root, rule_of: impl Fn(&RelPath) -> Option<Rule>, entries: u64) {
         let limits = TreeLimits::new().with_entries(entries);
         let Ok(mut walk) = base.walk_with(&RelPath::root(), limits) else {
-            return found;
+            return;
         };
         let wide = Limits::new().with_depth(usize::MAX).with_total(usize::MAX);
         let mut missed = false;
@@ -79,7 +139,7 @@ impl Known {
             let entry = match walk.next_entry() {
                 Ok(Some(entry)) => entry,
                 Ok(None) => break,
-                Err(error) if error.kind() == ErrorKind::Limit => return found,
+                Err(error) if error.kind() == ErrorKind::Limit => return,
                 // One directory cannot be read; the walk goes on beside it.
                 Err(_) => {
                     missed = true;
@@ -90,20 +150,20 @@ impl Known {
                 continue;
             }
             let Ok(path) = entry.rel_path(&wide) else {
+                missed = true;
                 continue;
             };
             let Some(rule) = rule_of(&path) else {
                 continue;
             };
-            let Ok(object) = entry.metadata() else {
-                continue;
-            };
-            if object.has_other_names() {
-                found.add(&object, &rule);
+            match entry.metadata() {
+                Ok(object) if object.has_other_names() => self.add(&object, &rule),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(_) => missed = true,
             }
         }
-        found.complete = !missed;
-        found
+        self.complete = !missed;
     }
 
     /// The stricter of two rules stays.
@@ -112,10 +172,9 @@ impl Known {
             "deny" => Protection::Deny,
             _ => Protection::ReadOnly,
         };
-        let key = (object.identity.device, object.identity.inode);
         let said = self
             .protected
-            .entry(key)
+            .entry(key(object))
             .or_insert((protection, rule.to_string()));
         if protection < said.0 {
             *said = (protection, rule.to_string());
@@ -143,8 +202,8 @@ mod tests {
         above.remove_tree(&name).unwrap();
         assert!(whole.complete && !part.complete);
         let names = OtherNames::default();
-        assert!(names.how_well().contains("as good as"));
-        assert!(names.known.set(part).is_ok());
-        assert!(names.how_well().contains("in part"));
+        assert!(names.how_well().contains("all names"));
+        *names.known.lock().unwrap() = Some(Arc::new(part));
+        assert!(names.how_well().contains("not all"));
     }
 }

@@ -1,63 +1,64 @@
-//! The one way from a request to an effect: parse → route → resolve → decide → record → act.
+//! The one way from a request to an effect: parse → route → decide → record → act.
 //!
 //! Every verb of a session runs through [`Session::act`] or [`Session::act_on_two`]. Below a mount
 //! the library is asked with links refused, so the components that a decision is made on are the
-//! components that are walked. Where links may be followed, a link that stops the library is read
-//! here, its target is put in its place, and everything is decided again on the new path.
+//! components that are walked. Where a link stops it and links may be followed, the path is resolved
+//! once, name by name with every link judged, and the verb is done again on the directory that was
+//! held at the end of that walk.
 
-use handfast::{
-    Decision, ErrorKind, Event, Links, Metadata, NameRef, Phase, RecordError, RelPath, Verb,
-};
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use handfast::files::{LastLink, Step};
+use handfast::{Decision, ErrorKind, Event, Files as _, Links, Metadata, Phase, RecordError, Verb};
 
 use crate::error::{Error, Reason};
-use crate::mount::{Mode, Mount, Route};
-use crate::resolve;
+use crate::mount::{Mount, Route};
+use crate::node::SessionNode;
+use crate::place::{Guard, Place};
 use crate::rules::{Access, Shape};
 use crate::session::Session;
-use crate::vpath::VirtualPath;
+use crate::vpath::{AsVirtualPath, VirtualPath};
 
-/// As many links as the kernel follows.
-pub(crate) const MAX_LINKS: u32 = 40;
+/// How often a verb is done again because a link appeared under it.
+const MAX_RETRIES: u32 = 8;
 
 /// So much is told of text that is no path: it may be of any length.
-const TOLD_TEXT: usize = 4096;
-
-/// What to do with a link as last component.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Last {
-    /// Follow it, where the mount allows.
-    Follow,
-    /// The link itself is meant.
-    Itself,
-}
+const MAX_TOLD_TEXT: usize = 4096;
 
 /// A request.
 #[derive(Clone, Copy)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct Request<'a> {
     pub(crate) verb: Verb,
-    pub(crate) path: &'a [u8],
-    pub(crate) last: Last,
+    pub(crate) target: Target<'a>,
+    pub(crate) last: LastLink,
     pub(crate) access: Access,
     pub(crate) shape: Shape,
-    /// Whether links on the way are followed, where the mount allows.
-    pub(crate) follow: bool,
 }
 
-impl<'a> Ask<'a> {
+/// What a request is about.
+#[derive(Clone, Copy)]
+pub(crate) enum Target<'a> {
+    /// A path, or text that becomes one.
+    Path(&'a dyn AsVirtualPath),
+    /// A place that was walked to before: no link is followed any more.
+    Held(&'a Place<'a>),
+}
+
+impl<'a> Request<'a> {
     /// Reading a file.
-    pub(crate) fn read(verb: Verb, path: &'a [u8]) -> Self {
+    pub(crate) fn read(verb: Verb, path: &'a dyn AsVirtualPath) -> Self {
         Self {
             verb,
-            path,
-            last: Last::Follow,
+            target: Target::Path(path),
+            last: LastLink::Follow,
             access: Access::Read,
             shape: Shape::File,
-            follow: true,
         }
     }
 
     /// Looking at what may be a directory.
-    pub(crate) fn look(verb: Verb, path: &'a [u8]) -> Self {
+    pub(crate) fn look(verb: Verb, path: &'a dyn AsVirtualPath) -> Self {
         Self {
             shape: Shape::MaybeDir,
             ..Self::read(verb, path)
@@ -65,38 +66,28 @@ impl<'a> Ask<'a> {
     }
 
     /// Changing something.
-    pub(crate) fn change(verb: Verb, path: &'a [u8]) -> Self {
+    pub(crate) fn change(verb: Verb, path: &'a dyn AsVirtualPath) -> Self {
         Self {
             access: Access::Change,
             ..Self::look(verb, path)
         }
     }
 
-    /// The entry itself, also if it is a link.
-    pub(crate) fn itself(self) -> Self {
+    /// The same on a place that is held.
+    pub(crate) fn held(self, place: &'a Place<'a>) -> Self {
         Self {
-            last: Last::Itself,
+            target: Target::Held(place),
             ..self
         }
     }
-}
 
-impl Ask<'_> {
-    /// No link is followed: the path was settled before.
-    pub(crate) fn without_links(self) -> Self {
+    /// The entry itself, also if it is a link.
+    pub(crate) fn itself(self) -> Self {
         Self {
-            follow: false,
-            ..self.itself()
+            last: LastLink::Itself,
+            ..self
         }
     }
-}
-
-/// A path in a mount, without links as far as is known; the layer below refuses if there is one.
-pub(crate) struct Place<'a> {
-    pub(crate) mount: &'a Mount,
-    pub(crate) path: RelPath,
-    /// The last component was a link that was followed: nothing is created under it.
-    pub(crate) through_link: bool,
 }
 
 /// One operation and its events.
@@ -105,101 +96,176 @@ pub(crate) struct Op<'a> {
     verb: Verb,
     path: &'a VirtualPath,
     destination: Option<&'a VirtualPath>,
-    told: std::cell::Cell<Option<u64>>,
+    told: Cell<Option<u64>>,
     /// The recorder itself refused: it knows.
-    silent: std::cell::Cell<bool>,
+    silent: Cell<bool>,
 }
 
 impl Session {
     /// Runs a verb on one path.
     pub(crate) fn act<T>(
         &self,
-        ask: Ask<'_>,
-        act: impl FnMut(&Place<'_>, &Op<'_>) -> Result<T, Error>,
+        request: Request<'_>,
+        act: impl FnMut(&Place<'_>, &Guard<'_>, &Op<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let path = self.parse(ask.verb, ask.path)?;
-        let op = Op::new(self, ask.verb, &path, None);
-        op.finish(self.act_at(ask, &path, &op, act))
+        let path = self.path_of(request.verb, request.target)?;
+        let op = Op::new(self, request.verb, &path, None);
+        op.finish(self.act_at(&request, &path, &op, act))
     }
 
     fn act_at<T>(
         &self,
-        ask: Ask<'_>,
+        request: &Request<'_>,
         path: &VirtualPath,
         op: &Op<'_>,
-        mut act: impl FnMut(&Place<'_>, &Op<'_>) -> Result<T, Error>,
+        mut act: impl FnMut(&Place<'_>, &Guard<'_>, &Op<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let mut place = self.route(path)?;
-        for _ in 0..=MAX_LINKS {
-            decide(&place, ask.access, ask.shape)?;
-            if ask.access == Access::Change {
+        let mut place = self.begin(request, path)?;
+        for _ in 0..MAX_RETRIES {
+            let guard = self.guard(&place, request);
+            guard.check(&place.path)?;
+            if request.access == Access::Change {
                 op.allow(place.mount, None)?;
             }
-            match act(&place, op) {
-                Err(error) if error.kind() == ErrorKind::Link && ask.follow => {
-                    place = resolve::settle(self.mounts(), place, ask.last, ask.access)?
-                        .ok_or(error)?;
+            match act(&place, &guard, op) {
+                Err(error) if error.kind() == ErrorKind::Link => {
+                    place = self.follow(request, path)?.ok_or(error)?;
                 }
                 done => return done,
             }
         }
-        Err(Error::new(ErrorKind::Link, "too many links, or a loop"))
+        Err(links_keep_changing())
     }
 
     /// Runs a verb on a source and a destination.
     pub(crate) fn act_on_two<T>(
         &self,
-        ask: Ask<'_>,
-        to: Ask<'_>,
-        mut act: impl FnMut(&Place<'_>, &Place<'_>, &Op<'_>) -> Result<T, Error>,
+        from: Request<'_>,
+        to: Request<'_>,
+        mut act: impl FnMut(&Moving<'_>, &Op<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let refuse = |error: Error| {
-            error
-                .on(ask.verb, handfast::escape(ask.path))
-                .and(Some(handfast::escape(to.path)))
-        };
-        let path = self.parse(ask.verb, ask.path).map_err(refuse)?;
-        let destination = self.parse(ask.verb, to.path).map_err(refuse)?;
-        let op = Op::new(self, ask.verb, &path, Some(&destination));
+        let path = self.path_of(from.verb, from.target)?;
+        let destination = self.path_of(from.verb, to.target)?;
+        let op = Op::new(self, from.verb, &path, Some(&destination));
         let mut run = || {
-            let mut source = self.route(&path)?;
-            let mut target = self.route(&destination)?;
-            for _ in 0..=2 * MAX_LINKS {
-                decide(&source, ask.access, ask.shape)?;
-                decide(&target, to.access, to.shape)?;
+            let mut source = self.begin(&from, &path)?;
+            let mut target = self.begin(&to, &destination)?;
+            for _ in 0..MAX_RETRIES {
+                let moving = Moving {
+                    from: &source,
+                    to: &target,
+                    from_guard: self.guard(&source, &from),
+                    to_guard: self.guard(&target, &to),
+                };
+                moving.from_guard.check(&source.path)?;
+                moving.to_guard.check(&target.path)?;
                 op.allow(source.mount, None)?;
-                let error = match act(&source, &target, &op) {
+                let error = match act(&moving, &op) {
                     Err(error) if error.kind() == ErrorKind::Link => error,
                     done => return done,
                 };
-                let next = resolve::settle(self.mounts(), source.again(), ask.last, ask.access)?;
-                let other = resolve::settle(self.mounts(), target.again(), to.last, to.access)?;
-                if next.is_none() && other.is_none() {
+                let (one, other) = (self.follow(&from, &path)?, self.follow(&to, &destination)?);
+                if one.is_none() && other.is_none() {
                     return Err(error);
                 }
-                source = next.unwrap_or(source);
+                source = one.unwrap_or(source);
                 target = other.unwrap_or(target);
             }
-            Err(Error::new(ErrorKind::Link, "too many links, or a loop"))
+            Err(links_keep_changing())
         };
         op.finish(run())
     }
 
-    /// Text becomes a path. What becomes none is refused, and the recorder hears of that too.
-    pub(crate) fn parse(&self, verb: Verb, text: &[u8]) -> Result<VirtualPath, Error> {
-        let error = match VirtualPath::parse(text) {
-            Ok(path) => return Ok(path),
-            Err(error) => error.on(verb, handfast::escape(text)),
+    pub(crate) fn guard<'a>(&'a self, place: &Place<'a>, request: &Request<'_>) -> Guard<'a> {
+        Guard {
+            mount: place.mount,
+            caller: self.caller(),
+            access: request.access,
+            shape: request.shape,
+        }
+    }
+
+    /// Where a request begins: what is held, or the mount that the path belongs to.
+    fn begin<'a>(&'a self, request: &Request<'a>, path: &VirtualPath) -> Result<Place<'a>, Error> {
+        match request.target {
+            Target::Held(place) => Ok(place.clone()),
+            Target::Path(_) => self.route(path),
+        }
+    }
+
+    /// Resolves a path that a link is on. `None` if links are not followed here, or if there is
+    /// none: then the verb's own error counts.
+    fn follow<'a>(
+        &'a self,
+        request: &Request<'_>,
+        path: &VirtualPath,
+    ) -> Result<Option<Place<'a>>, Error> {
+        if matches!(request.target, Target::Held(_)) {
+            return Ok(None);
+        }
+        if self.route(path)?.mount.links == Links::Refuse {
+            return Ok(None);
+        }
+        let mut links = 0;
+        let mut judge = |step: Step<'_>| {
+            let node = step.node.data::<SessionNode>()?;
+            let Some(mount) = node.mount(self) else {
+                return Ok(());
+            };
+            if !step.is_link {
+                return Ok(());
+            }
+            links += 1;
+            if mount.links == Links::Refuse {
+                let why = "a link leads to a mount where links are not followed";
+                return Err(Error::refused(ErrorKind::Link, why));
+            }
+            // The link stands under a name of its own, and may be protected by it.
+            let place = Place::at(mount, node.path_in(mount));
+            let guard = Guard {
+                shape: Shape::MaybeDir,
+                ..self.guard(&place, request)
+            };
+            guard.check(&place.path)
         };
-        if let (Some(recorder), Some(mount)) = (self.recorder(), self.mounts().iter().next()) {
-            let top = RelPath::root();
+        let found = self.resolve(path.as_rel(), request.last, &mut judge)?;
+        if links == 0 {
+            return Ok(None);
+        }
+        self.place_of(&found).map(Some)
+    }
+
+    /// Where a verb would end up: behind the links that it would follow.
+    pub(crate) fn settle<'a>(
+        &'a self,
+        request: &Request<'_>,
+        place: &Place<'a>,
+    ) -> Result<Place<'a>, Error> {
+        self.guard(place, request).check(&place.path)?;
+        let followed = self.follow(request, &place.full())?;
+        Ok(followed.unwrap_or_else(|| place.clone()))
+    }
+
+    /// Text becomes a path, once. What becomes none is refused, and the recorder hears of that too.
+    fn path_of<'a>(&self, verb: Verb, target: Target<'a>) -> Result<Cow<'a, VirtualPath>, Error> {
+        let text = match target {
+            Target::Held(place) => return Ok(Cow::Owned(place.full())),
+            Target::Path(text) => text,
+        };
+        let error = match text.as_virtual() {
+            Ok(path) => return Ok(path),
+            Err(error) => error.on(verb, handfast::escape(text.as_text())),
+        };
+        let recorder = self.caller().recorder_for(true);
+        if let (Some(recorder), Some(mount)) = (recorder, self.mounts().iter().next()) {
+            let top = handfast::RelPath::root();
             let backend = mount.base.backend();
             let mut event = Event::begin(verb, &top, mount.base.identity(), backend);
-            event.actor = self.actor();
-            event.text = Some(&text[..text.len().min(TOLD_TEXT)]);
+            event.actor = Some(self.caller().actor());
+            event.text = Some(&text.as_text()[..text.as_text().len().min(MAX_TOLD_TEXT)]);
             event.decision = Decision::Refused {
                 kind: error.kind(),
-                why: error.detail().to_owned(),
+                why: error.detail(),
             };
             recorder
                 .record(&event)
@@ -211,64 +277,30 @@ impl Session {
     /// The mount a path belongs to, and the path below it.
     pub(crate) fn route(&self, path: &VirtualPath) -> Result<Place<'_>, Error> {
         match self.mounts().route(path) {
-            Route::Mount(mount, path) => Ok(Place {
-                mount,
-                path,
-                through_link: false,
-            }),
-            Route::Above => Err(Error::new(
+            Route::Mount(mount, path) => Ok(Place::at(mount, path)),
+            Route::Above => Err(Error::refused(
                 ErrorKind::Denied,
                 "this directory only holds mount points and cannot be changed",
             )
             .because(Reason::MountPoint)),
-            Route::Nowhere => Err(Error::new(ErrorKind::NotFound, "nothing is mounted there")
-                .because(Reason::NotMounted)),
+            Route::Nowhere => Err(
+                Error::refused(ErrorKind::NotFound, "nothing is mounted there")
+                    .because(Reason::NotMounted),
+            ),
         }
     }
 }
 
-impl Place<'_> {
-    fn again(&self) -> Self {
-        Self {
-            mount: self.mount,
-            path: self.path.clone(),
-            through_link: self.through_link,
-        }
-    }
-
-    /// Whether links of this mount are followed.
-    pub(crate) fn follows_links(&self) -> bool {
-        self.mount.links == Links::Beneath
-    }
+/// A verb with a source and a destination.
+pub(crate) struct Moving<'a> {
+    pub(crate) from: &'a Place<'a>,
+    pub(crate) to: &'a Place<'a>,
+    pub(crate) from_guard: Guard<'a>,
+    pub(crate) to_guard: Guard<'a>,
 }
 
-/// May this be done to this path?
-pub(crate) fn decide(place: &Place<'_>, access: Access, shape: Shape) -> Result<(), Error> {
-    if let Some(rule) = place.mount.forbids(&place.path, access, shape) {
-        return Err(
-            Error::new(ErrorKind::Denied, format!("protected by {rule}"))
-                .with_rule(rule.to_string()),
-        );
-    }
-    if access == Access::Change && place.path.segments().any(is_ours) {
-        return Err(Error::new(
-            ErrorKind::Denied,
-            "names that begin with `.handfast-` are kept for unfinished work; `recover` cleans up",
-        )
-        .because(Reason::Protected));
-    }
-    if access == Access::Change && place.mount.mode == Mode::ReadOnly {
-        return Err(
-            Error::new(ErrorKind::Denied, "the mount is read-only").because(Reason::ReadOnlyMount)
-        );
-    }
-    Ok(())
-}
-
-/// Whether a name looks like what the library and commits leave behind when they are killed: what
-/// an agent put there could be taken for that, and finished.
-fn is_ours(name: NameRef<'_>) -> bool {
-    name.as_bytes().starts_with(b".handfast-")
+fn links_keep_changing() -> Error {
+    Error::refused(ErrorKind::Raced, "links on the way keep changing")
 }
 
 impl<'a> Op<'a> {
@@ -283,8 +315,8 @@ impl<'a> Op<'a> {
             verb,
             path,
             destination,
-            told: std::cell::Cell::new(None),
-            silent: std::cell::Cell::new(false),
+            told: Cell::new(None),
+            silent: Cell::new(false),
         }
     }
 
@@ -305,10 +337,10 @@ impl<'a> Op<'a> {
     fn finish<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         let result = result.map_err(|error| {
             error
-                .on(self.verb, self.path)
-                .and(self.destination.map(ToString::to_string))
+                .on(self.verb, self.path.to_string())
+                .with_destination(self.destination.map(ToString::to_string))
         });
-        if self.session.recorder().is_none() || self.silent.get() {
+        if self.recorder().is_none() || self.silent.get() {
             return result;
         }
         let told = match (&result, self.told.get(), self.verb.changes()) {
@@ -320,9 +352,13 @@ impl<'a> Op<'a> {
         match told {
             Err(error) if result.is_ok() => Err(error
                 .with_effect(handfast::Effect::Visible)
-                .on(self.verb, self.path)),
+                .on(self.verb, self.path.to_string())),
             _ => result,
         }
+    }
+
+    fn recorder(&self) -> Option<&dyn handfast::Recorder> {
+        self.session.caller().recorder_for(self.verb.changes())
     }
 
     fn tell(
@@ -332,7 +368,7 @@ impl<'a> Op<'a> {
         result_of: Option<u64>,
         error: Option<&Error>,
     ) -> Result<(), Error> {
-        let Some(recorder) = self.session.recorder() else {
+        let Some(recorder) = self.recorder() else {
             self.told.set(Some(0));
             return Ok(());
         };
@@ -353,7 +389,7 @@ impl<'a> Op<'a> {
             base.identity(),
             base.backend(),
         );
-        event.actor = self.session.actor();
+        event.actor = Some(self.session.caller().actor());
         event.destination = self.destination.map(VirtualPath::as_rel);
         event.object = object;
         if let Some(id) = result_of {
@@ -363,7 +399,7 @@ impl<'a> Op<'a> {
         if let Some(error) = error {
             event.decision = Decision::Refused {
                 kind: error.kind(),
-                why: error.detail().to_owned(),
+                why: error.detail(),
             };
         }
         self.told.set(Some(event.op_id));
@@ -380,5 +416,5 @@ pub(crate) fn not_recorded(refused: &RecordError) -> Error {
         RecordError::Refused(_) => ErrorKind::Denied,
         RecordError::Failed(_) => ErrorKind::Io,
     };
-    Error::new(kind, refused.to_string())
+    Error::refused(kind, refused.to_string())
 }

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use handfast::{Durability, ErrorKind, Recorder, Root, RootOptions, TempDir};
+use handfast::{Durability, ErrorKind, ObjectJudge, Root, RootOptions, TempDir};
 
+use crate::caller::Caller;
 use crate::error::Error;
-use crate::layer::Layer;
+use crate::judge::MountJudge;
+use crate::layer::{Direct, Layer};
 use crate::meter::Account;
 use crate::mount::{Mode, Mount, MountSpec, MountTable, refuse_network};
 use crate::overlay::Overlay;
@@ -52,39 +54,16 @@ impl SessionSpec {
 /// How a session is opened.
 #[derive(Clone, Default)]
 pub struct SessionOptions {
-    pub(crate) recorder: Option<Arc<dyn Recorder>>,
-    pub(crate) actor: Option<Arc<str>>,
     pub(crate) private: Vec<Root>,
     pub(crate) read_limit: Option<u64>,
     pub(crate) durability: Option<Durability>,
 }
 
 impl SessionOptions {
-    /// No recorder, no actor.
+    /// The usual limits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Tells every decision to a recorder before it takes effect. Paths in events are the
-    /// session's, without the leading slash.
-    #[must_use]
-    pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
-        self.recorder = Some(recorder);
-        self
-    }
-
-    /// Whether there is a recorder.
-    #[must_use]
-    pub fn has_recorder(&self) -> bool {
-        self.recorder.is_some()
-    }
-
-    /// Names the party on whose behalf the session is used.
-    #[must_use]
-    pub fn actor(mut self, actor: impl Into<Arc<str>>) -> Self {
-        self.actor = Some(actor.into());
-        self
     }
 
     /// Keeps a directory of ours (state, log, keys, sockets) out of every mount, by identity.
@@ -113,23 +92,22 @@ impl SessionOptions {
 impl fmt::Debug for SessionOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionOptions")
-            .field("recorder", &self.recorder.is_some())
-            .field("actor", &self.actor)
             .field("private", &self.private.len())
             .finish_non_exhaustive()
     }
 }
 
-/// One agent's view of files: absolute virtual paths over mounted directories.
+/// One agent's view of files: absolute virtual paths over mounted directories, used on behalf of a
+/// [`Caller`].
 ///
 /// ```
-/// use handfast_session::{Mode, MountSpec, Protect, Session, SessionSpec, VirtualPath};
+/// use handfast_session::{Caller, Mode, MountSpec, Protect, Session, SessionSpec, VirtualPath};
 /// # let dir = std::env::temp_dir().join(format!("handfast-session-doc-{}", std::process::id()));
 /// # std::fs::create_dir(&dir).unwrap();
 /// let mount = MountSpec::new(&dir, VirtualPath::parse("/ws")?)
 ///     .mode(Mode::ReadWrite)
 ///     .protect(Protect::new().with_deny(".env"));
-/// let session = Session::new(&SessionSpec::new().mount(mount))?;
+/// let session = Session::new(&SessionSpec::new().mount(mount), Caller::new("robot"))?;
 /// session.write("/ws/notes.txt", "hello")?;
 /// assert_eq!(session.read("/ws/sub/../notes.txt")?, b"hello");
 /// assert!(session.write("/ws/.env", "SECRET=1").is_err());
@@ -138,11 +116,17 @@ impl fmt::Debug for SessionOptions {
 /// ```
 ///
 /// It can be shared between threads, and a durable one opened by several processes at a time.
+/// Cloning is cheap; [`Session::for_caller`] gives the same session to somebody else.
+#[derive(Clone)]
 pub struct Session {
+    core: Arc<Core>,
+    caller: Caller,
+}
+
+/// What all callers of a session share.
+struct Core {
     mounts: MountTable,
     account: Arc<Account>,
-    recorder: Option<Arc<dyn Recorder>>,
-    actor: Option<Arc<str>>,
     read_limit: u64,
     durability: Durability,
     quota: Quota,
@@ -157,26 +141,46 @@ impl Session {
     /// `Invalid` for mounts that contradict each other, or an overlay, which needs a home (see
     /// [`Catalogue`](crate::Catalogue)); `Unsupported` for a network filesystem that was not
     /// allowed; otherwise as [`Root::open_ambient`].
-    pub fn new(spec: &SessionSpec) -> Result<Self, Error> {
-        Self::with_options(spec, SessionOptions::new())
+    pub fn new(spec: &SessionSpec, caller: Caller) -> Result<Self, Error> {
+        Self::with_options(spec, SessionOptions::new(), caller)
     }
 
     /// As [`Session::new`], with options.
     ///
     /// # Errors
     /// As [`Session::new`].
-    pub fn with_options(spec: &SessionSpec, options: SessionOptions) -> Result<Self, Error> {
-        Self::assemble(spec, options, None)
+    pub fn with_options(
+        spec: &SessionSpec,
+        options: SessionOptions,
+        caller: Caller,
+    ) -> Result<Self, Error> {
+        Self::assemble(spec, options, caller, None)
+    }
+
+    /// The same session for another caller.
+    #[must_use]
+    pub fn for_caller(&self, caller: Caller) -> Self {
+        Self {
+            core: Arc::clone(&self.core),
+            caller,
+        }
+    }
+
+    /// On whose behalf it is used.
+    #[must_use]
+    pub fn caller(&self) -> &Caller {
+        &self.caller
     }
 
     /// Opens the mounts of a session whose home is given.
     pub(crate) fn assemble(
         spec: &SessionSpec,
         options: SessionOptions,
+        caller: Caller,
         home: Option<&Root>,
     ) -> Result<Self, Error> {
         if spec.mounts.is_empty() {
-            return Err(Error::new(ErrorKind::Invalid, "nothing is mounted"));
+            return Err(Error::refused(ErrorKind::Invalid, "nothing is mounted"));
         }
         let quotas = spec.mounts.iter().map(|mount| mount.quota).collect();
         let books = match home {
@@ -188,19 +192,16 @@ impl Session {
         let mut mounts = Vec::new();
         let mut direct = Vec::new();
         for (number, mount) in (0..).zip(&spec.mounts) {
-            let (base, kept) = open_base(mount, &options.private)?;
+            let opened = open_base(mount, &options.private)?;
+            let base = &opened.root;
             let layer = match mount.mode {
                 Mode::ReadOnly | Mode::ReadWrite => {
                     direct.push((number, base.clone()));
-                    Layer::Direct {
-                        root: base.clone(),
-                        account: Arc::clone(&account),
-                        mount: number,
-                    }
+                    Layer::Direct(Direct::new(base.clone(), Arc::clone(&account), number))
                 }
                 Mode::Overlay => {
                     let home = home.ok_or_else(|| {
-                        Error::new(
+                        Error::refused(
                             ErrorKind::Invalid,
                             "an overlay needs a home on disk; `memory` needs none",
                         )
@@ -219,20 +220,21 @@ impl Session {
                     Layer::Overlay(Box::new(overlay))
                 }
             };
-            mounts.push(Mount::new(mount, number, base, layer, kept)?);
+            mounts.push(Mount::new(mount, number, layer, opened));
         }
         account.settle_pending(&direct)?;
-        let session = Self {
+        let core = Core {
             mounts: MountTable::new(mounts)?,
             account,
-            recorder: options.recorder,
-            actor: options.actor,
             read_limit: options.read_limit.unwrap_or(64 << 20),
             durability: options.durability.unwrap_or(Durability::File),
             quota: spec.quota,
             _memory: memory,
         };
-        Ok(session)
+        Ok(Self {
+            core: Arc::new(core),
+            caller,
+        })
     }
 
     /// Cleans up after whoever was killed in this session, and finishes a commit that was under
@@ -250,39 +252,29 @@ impl Session {
     /// What the session as a whole may use.
     #[must_use]
     pub fn quota(&self) -> Quota {
-        self.quota
+        self.core.quota
     }
 
     pub(crate) fn mounts(&self) -> &MountTable {
-        &self.mounts
+        &self.core.mounts
     }
 
     pub(crate) fn account(&self) -> &Arc<Account> {
-        &self.account
+        &self.core.account
     }
 
-    pub(crate) fn recorder(&self) -> Option<&dyn Recorder> {
-        self.recorder.as_deref()
-    }
-
-    pub(crate) fn actor(&self) -> Option<&str> {
-        self.actor.as_deref()
-    }
-
-    pub(crate) fn read_limit(&self) -> u64 {
-        self.read_limit
+    /// The largest file that is read whole.
+    #[must_use]
+    pub fn read_limit(&self) -> u64 {
+        self.core.read_limit
     }
 
     pub(crate) fn durability(&self) -> Durability {
-        self.durability
-    }
-
-    pub(crate) fn number_of(&self, mount: &Mount) -> u32 {
-        mount.number
+        self.core.durability
     }
 
     pub(crate) fn overlays(&self) -> impl Iterator<Item = (&Mount, &Overlay)> {
-        self.mounts
+        self.mounts()
             .iter()
             .filter_map(|mount| Some((mount, mount.layer.overlay()?)))
     }
@@ -290,43 +282,49 @@ impl Session {
     /// The mounts: virtual path and mode, deepest first.
     #[must_use]
     pub fn mount_points(&self) -> Vec<(VirtualPath, Mode)> {
-        self.mounts
+        self.mounts()
             .iter()
             .map(|mount| (mount.at.clone(), mount.mode))
             .collect()
     }
 }
 
-/// Opens a directory of the host for a mount. Our own directories below it are denied; they and
-/// those that lead to them stay where they are, so that nobody puts others in their place.
-fn open_base(spec: &MountSpec, private: &[Root]) -> Result<(Root, Vec<(u64, u64)>), Error> {
+/// A directory of the host that a mount shows.
+pub(crate) struct OpenedBase {
+    /// The directory, with the mount's judge.
+    pub(crate) root: Root,
+    /// Directories that lead to Handfast's own state, and that state: they stay where they are, so
+    /// that nobody puts others in their place.
+    pub(crate) kept: Vec<(u64, u64)>,
+    pub(crate) judge: Arc<MountJudge>,
+}
+
+/// Opens a directory of the host for a mount. Our own directories below it are denied.
+fn open_base(spec: &MountSpec, private: &[Root]) -> Result<OpenedBase, Error> {
     let options = RootOptions::new()
         .hard_links(spec.hard_links)
         .read_limit(u64::MAX);
-    let explain = |error: handfast::Error| {
-        let kind = error.kind();
-        Error::new(
-            kind,
-            format!(
-                "the directory for `{}` cannot be opened: {}",
-                spec.at,
-                error.detail()
-            ),
-        )
+    let explain = |error: Error| {
+        let why = format!(
+            "the directory for `{}` cannot be opened: {}",
+            spec.at,
+            error.detail()
+        );
+        Error::refused(error.kind(), why)
     };
-    let base = match &spec.held {
+    let plain = match &spec.held {
         Some(dir) => again(dir, options.clone())?,
         None => Root::open_ambient_with(&spec.host, options.clone()).map_err(explain)?,
     };
-    refuse_network(spec, base.enforcement().filesystem)?;
-    let mut denied = options;
+    refuse_network(spec, plain.enforcement().filesystem)?;
+    let mut options = options;
     let mut kept = Vec::new();
     for dir in private {
-        let (ours, theirs) = (dir.identity(), base.identity());
+        let (ours, theirs) = (dir.identity(), plain.identity());
         if (ours.device, ours.inode) == (theirs.device, theirs.inode)
-            || folding::lies_below(&base, &ours)?
+            || folding::lies_below(&plain, &ours)?
         {
-            return Err(Error::new(
+            return Err(Error::refused(
                 ErrorKind::Invalid,
                 format!(
                     "the directory for `{}` is Handfast's own state, or lies in it; mount something else",
@@ -335,14 +333,16 @@ fn open_base(spec: &MountSpec, private: &[Root]) -> Result<(Root, Vec<(u64, u64)
             ));
         }
         if let Some(way) = folding::way_down(dir, &theirs)? {
-            denied = denied.deny(ours);
+            options = options.deny(ours);
             kept.extend(way);
         }
     }
-    if kept.is_empty() {
-        return Ok((base, kept));
+    let judge = Arc::new(MountJudge::new(&spec.protect, plain.clone())?);
+    if !judge.is_empty() {
+        options = options.judge(Arc::clone(&judge) as Arc<dyn ObjectJudge>);
     }
-    Ok((again(&base, denied)?, kept))
+    let root = again(&plain, options)?;
+    Ok(OpenedBase { root, kept, judge })
 }
 
 /// The same directory with other options, by descriptor: a second lookup could lead elsewhere.
@@ -356,7 +356,8 @@ fn again(dir: &Root, options: RootOptions) -> Result<Root, Error> {
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
-            .field("mounts", &self.mounts)
+            .field("mounts", &self.core.mounts)
+            .field("caller", &self.caller)
             .finish_non_exhaustive()
     }
 }

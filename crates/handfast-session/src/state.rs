@@ -7,6 +7,7 @@ use handfast::{
     Decision, ErrorKind, HardLinks, Links, Name, RelPath, Root, RootOptions, TempDir, Verb,
 };
 
+use crate::caller::Caller;
 use crate::codec::{Reader, Writer, unknown};
 use crate::error::Error;
 use crate::log::Log;
@@ -40,7 +41,7 @@ impl Catalogue {
         let state = Root::open_ambient_with(dir, options)?;
         let status = state.metadata(&RelPath::root())?;
         if status.mode & 0o022 != 0 {
-            return Err(Error::new(
+            return Err(Error::refused(
                 ErrorKind::Denied,
                 "the state directory can be written by others; take that away with chmod 700",
             ));
@@ -79,7 +80,7 @@ impl Catalogue {
     ) -> Result<(), Error> {
         let name = check_name(name, "name of a session")?;
         if spec.mounts.iter().any(|mount| mount.mode == Mode::Memory) {
-            return Err(Error::new(
+            return Err(Error::refused(
                 ErrorKind::Unsupported,
                 "an overlay in memory does not outlive its process; use `overlay`",
             ));
@@ -87,7 +88,7 @@ impl Catalogue {
         let mut spec = spec.clone();
         for mount in &mut spec.mounts {
             if mount.held.is_some() {
-                return Err(Error::new(
+                return Err(Error::refused(
                     ErrorKind::Invalid,
                     format!(
                         "a session that lasts needs a path for `{}`, not an open directory",
@@ -103,17 +104,18 @@ impl Catalogue {
         }
         home.root().create_dir_with(&account_path()?, 0o700)?;
         fill(home.root(), &spec)?;
-        let mut session = Session::assemble(&spec, self.options(), Some(home.root()))?;
+        let maker = Caller::new("handfast");
+        let mut session = Session::assemble(&spec, self.options(), maker, Some(home.root()))?;
         let record = write_spec(&spec, &mut session);
         drop(session);
         Log::create(home.root(), SPEC, &[record])?;
         home.persist_new(&self.sessions, &RelPath::from(&name))
             .map_err(|error| match error.kind() {
-                ErrorKind::Exists => Error::new(
+                ErrorKind::Exists => Error::refused(
                     ErrorKind::Exists,
                     format!("there is a session `{name}` already"),
                 ),
-                _ => error.into(),
+                _ => error,
             })
     }
 
@@ -122,24 +124,29 @@ impl Catalogue {
     /// # Errors
     /// `NotFound`; `Stale` if a base was replaced by another directory, or the state was changed
     /// from outside; otherwise as [`Session::new`].
-    pub fn open(&self, name: &str) -> Result<Session, Error> {
-        self.open_with(name, SessionOptions::new())
+    pub fn open(&self, name: &str, caller: Caller) -> Result<Session, Error> {
+        self.open_with(name, SessionOptions::new(), caller)
     }
 
     /// As [`Catalogue::open`], with options.
     ///
     /// # Errors
     /// As [`Catalogue::open`].
-    pub fn open_with(&self, name: &str, options: SessionOptions) -> Result<Session, Error> {
+    pub fn open_with(
+        &self,
+        name: &str,
+        options: SessionOptions,
+        caller: Caller,
+    ) -> Result<Session, Error> {
         let home = self.home(name)?;
         let (spec, bases) = read_spec(&home)?;
         let options = options.private(&self.state);
-        let session = Session::assemble(&spec, options, Some(&home))?;
+        let session = Session::assemble(&spec, options, caller, Some(&home))?;
         for mount in session.mounts().iter() {
             let now = mount.base.identity();
             let was = bases.get(mount.number as usize);
             if was != Some(&(now.device, now.inode)) {
-                return Err(Error::new(
+                return Err(Error::refused(
                     ErrorKind::Stale,
                     format!(
                         "the directory behind `{}` is not the one the session was made for",
@@ -181,24 +188,16 @@ impl Catalogue {
     ///
     /// # Errors
     /// As [`Catalogue::create`] and [`Catalogue::open`]; `NotFound` if there is no such snapshot.
-    pub fn fork(&self, name: &str, label: Option<&str>, new: &str) -> Result<(), Error> {
-        self.fork_with(name, label, new, SessionOptions::new())
-    }
-
-    /// As [`Catalogue::fork`], told to a recorder.
-    ///
-    /// # Errors
-    /// As [`Catalogue::fork`].
-    pub fn fork_with(
+    pub fn fork(
         &self,
         name: &str,
         label: Option<&str>,
         new: &str,
-        options: SessionOptions,
+        caller: Caller,
     ) -> Result<(), Error> {
         let label = label.map(|label| check_name(label, "label")).transpose()?;
         let named = check_name(new, "name of a session")?;
-        let session = self.open_with(name, options)?;
+        let session = self.open(name, caller)?;
         let spec = self.spec(name)?;
         session.whole(Verb::Fork, Some(&named), |deed| {
             self.make(new, &spec, |home, _| {
@@ -208,27 +207,28 @@ impl Catalogue {
         })
     }
 
-    /// Removes a session with everything in it. What it changed and did not commit is gone.
+    /// Removes a session that cannot be opened any more, unseen.
     ///
     /// # Errors
     /// `NotFound`; what the disk says.
-    pub fn remove(&self, name: &str) -> Result<(), Error> {
+    pub fn remove_unseen(&self, name: &str) -> Result<(), Error> {
         drop(self.home(name)?);
         let name = check_name(name, "name of a session")?;
-        Ok(self.sessions.remove_tree(&RelPath::from(&name))?)
+        self.sessions.remove_tree(&RelPath::from(&name))
     }
 
-    /// As [`Catalogue::remove`], told to a recorder as what it is: everything is discarded.
+    /// Removes a session with everything in it. What it changed and did not commit is gone; a
+    /// recorder is told as what it is, everything is discarded.
     ///
     /// # Errors
-    /// As [`Catalogue::remove`], and as [`Catalogue::open`]: what is told must be known.
-    pub fn remove_with(&self, name: &str, options: SessionOptions) -> Result<(), Error> {
-        let session = self.open_with(name, options)?;
+    /// As [`Catalogue::open`]: what is told must be known.
+    pub fn remove(&self, name: &str, caller: Caller) -> Result<(), Error> {
+        let session = self.open(name, caller)?;
         session.whole(Verb::Discard, None, |deed| {
             if deed.is_recorded() {
                 deed.is_about(&session.diff()?, &[])?;
             }
-            self.remove(name)?;
+            self.remove_unseen(name)?;
             deed.done(Decision::Allowed)
         })
     }
@@ -244,9 +244,9 @@ impl Catalogue {
             .open_dir(&RelPath::from(&name))
             .map_err(|error| match error.kind() {
                 ErrorKind::NotFound => {
-                    Error::new(ErrorKind::NotFound, format!("there is no session `{name}`"))
+                    Error::refused(ErrorKind::NotFound, format!("there is no session `{name}`"))
                 }
-                _ => error.into(),
+                _ => error,
             })?;
         Ok(dir.into_root())
     }
@@ -263,7 +263,7 @@ fn make_private(dir: &Path) -> Result<(), Error> {
     builder.recursive(true).mode(0o700);
     match builder.create(dir) {
         Ok(()) => Ok(()),
-        Err(error) => Err(Error::new(
+        Err(error) => Err(Error::refused(
             ErrorKind::Io,
             format!("the state directory cannot be made: {error}"),
         )),
@@ -285,7 +285,7 @@ pub(crate) fn mount_path(number: u32) -> Result<RelPath, Error> {
 pub(crate) fn memory_home() -> Result<(TempDir, Root), Error> {
     let options = RootOptions::new().read_limit(u64::MAX);
     let memory = Root::open_ambient_with("/dev/shm", options).map_err(|error| {
-        Error::new(
+        Error::refused(
             ErrorKind::Unsupported,
             format!(
                 "there is no filesystem in memory at /dev/shm: {}",
@@ -294,7 +294,7 @@ pub(crate) fn memory_home() -> Result<(TempDir, Root), Error> {
         )
     })?;
     if memory.enforcement().filesystem != handfast::FilesystemKind::Tmpfs {
-        return Err(Error::new(
+        return Err(Error::refused(
             ErrorKind::Unsupported,
             "/dev/shm is not in memory here; use `overlay`",
         ));
@@ -329,7 +329,7 @@ pub(crate) fn check_name(text: &str, what: &str) -> Result<Name, Error> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let starts_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
     if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) || !starts_well {
-        return Err(Error::new(
+        return Err(Error::refused(
             ErrorKind::Invalid,
             format!(
                 "`{}` is no {what}: letters, digits, `.`, `_` and `-`, at most 64, beginning with a letter or digit",
@@ -384,7 +384,7 @@ fn read_spec(home: &Root) -> Result<Recorded, Error> {
         Ok(())
     })?;
     if log.news()? != crate::log::News::None {
-        return Err(Error::new(
+        return Err(Error::refused(
             ErrorKind::Stale,
             "what the session was made of was changed from outside",
         ));

@@ -1,8 +1,9 @@
 //! A path as the agent writes it: absolute, in the session's own namespace.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use handfast::{ErrorKind, Limits, NameRef, RelPath, Verb, escape};
+use handfast::{ErrorKind, Limits, RelPath, RelPathRef, Verb, escape};
 
 use crate::error::Error;
 
@@ -47,32 +48,102 @@ impl VirtualPath {
         self.rel.is_root()
     }
 
-    /// The path of an entry of this directory.
+    /// A name or a path below this directory.
     #[must_use]
-    pub fn join(&self, name: NameRef<'_>) -> Self {
+    pub fn join<'b>(&self, below: impl Into<RelPathRef<'b>>) -> Self {
         Self {
-            rel: self.rel.join(name),
+            rel: self.rel.join(below),
         }
     }
 
-    /// The path as it is written.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        [b"/", self.rel.as_bytes()].concat()
+    /// `/`.
+    #[must_use]
+    pub fn root() -> Self {
+        Self::from(RelPath::root())
     }
 
-    pub(crate) fn from_rel(rel: RelPath) -> Self {
+    /// The path without its last name; nothing for `/`.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        self.rel.parent().map(Self::from)
+    }
+
+    /// Whether this path is `above` or lies below it, name by name.
+    #[must_use]
+    pub fn starts_with(&self, above: &Self) -> bool {
+        self.rel.starts_with(&above.rel)
+    }
+
+    /// What is left of this path below `above`.
+    #[must_use]
+    pub fn strip_prefix(&self, above: &Self) -> Option<RelPathRef<'_>> {
+        self.rel.strip_prefix(&above.rel)
+    }
+}
+
+impl From<RelPath> for VirtualPath {
+    /// A path below `/`.
+    fn from(rel: RelPath) -> Self {
         Self { rel }
     }
 }
 
+/// What a session's verbs take for a path: a [`VirtualPath`], or text that becomes one at the door.
+pub trait AsVirtualPath {
+    /// The path.
+    ///
+    /// # Errors
+    /// As [`VirtualPath::parse`].
+    fn as_virtual(&self) -> Result<Cow<'_, VirtualPath>, Error>;
+
+    /// The text as it came, for an event that says it was refused.
+    fn as_text(&self) -> &[u8];
+}
+
+impl AsVirtualPath for VirtualPath {
+    fn as_virtual(&self) -> Result<Cow<'_, VirtualPath>, Error> {
+        Ok(Cow::Borrowed(self))
+    }
+
+    fn as_text(&self) -> &[u8] {
+        self.rel.as_bytes()
+    }
+}
+
+macro_rules! from_text {
+    ($($text:ty),*) => {$(
+        impl AsVirtualPath for $text {
+            fn as_virtual(&self) -> Result<Cow<'_, VirtualPath>, Error> {
+                VirtualPath::parse(self).map(Cow::Owned)
+            }
+
+            fn as_text(&self) -> &[u8] {
+                self.as_ref()
+            }
+        }
+    )*};
+}
+
+from_text!(str, String, [u8], Vec<u8>);
+
+impl<P: AsVirtualPath + ?Sized> AsVirtualPath for &P {
+    fn as_virtual(&self) -> Result<Cow<'_, VirtualPath>, Error> {
+        (**self).as_virtual()
+    }
+
+    fn as_text(&self) -> &[u8] {
+        (**self).as_text()
+    }
+}
+
 fn fold(bytes: &[u8], limits: &Limits) -> Result<VirtualPath, Error> {
-    let invalid = |why| Error::new(ErrorKind::Invalid, why);
+    let invalid = |why| Error::refused(ErrorKind::Invalid, why);
     if bytes.is_empty() {
         return Err(invalid("the path is empty"));
     }
     // Cheap refusals first: hostile input may be long.
     if bytes.len() > limits.total {
-        return Err(Error::new(ErrorKind::TooLong, "the path is too long"));
+        return Err(Error::refused(ErrorKind::TooLong, "the path is too long"));
     }
     if bytes.contains(&0) {
         return Err(invalid("the path holds a NUL byte"));
@@ -84,7 +155,7 @@ fn fold(bytes: &[u8], limits: &Limits) -> Result<VirtualPath, Error> {
     if bytes.len() > 1 && !bytes.ends_with(b"/") {
         let whole = limits.with_total(limits.total + 1);
         if let Ok(rel) = RelPath::parse_with(&bytes[1..], &whole) {
-            return Ok(VirtualPath::from_rel(rel));
+            return Ok(VirtualPath::from(rel));
         }
     }
     let mut names: Vec<&[u8]> = Vec::new();
@@ -98,17 +169,17 @@ fn fold(bytes: &[u8], limits: &Limits) -> Result<VirtualPath, Error> {
                 names.pop();
             }
             name if name.len() > limits.segment => {
-                return Err(Error::new(ErrorKind::TooLong, "a name is too long"));
+                return Err(Error::refused(ErrorKind::TooLong, "a name is too long"));
             }
             name => names.push(name),
         }
         seen += 1;
         if seen > limits.depth {
-            return Err(Error::new(ErrorKind::TooLong, "the path is too deep"));
+            return Err(Error::refused(ErrorKind::TooLong, "the path is too deep"));
         }
     }
     if names.is_empty() {
-        return Ok(VirtualPath::from_rel(RelPath::root()));
+        return Ok(VirtualPath::from(RelPath::root()));
     }
     let mut text = names.join(&b'/');
     if must_be_dir {
@@ -116,7 +187,7 @@ fn fold(bytes: &[u8], limits: &Limits) -> Result<VirtualPath, Error> {
     }
     // One byte for the slash that stood in front.
     let limits = limits.with_total(limits.total + 1);
-    Ok(VirtualPath::from_rel(RelPath::clean_with(text, &limits)?))
+    Ok(VirtualPath::from(RelPath::clean_with(text, &limits)?))
 }
 
 impl fmt::Display for VirtualPath {

@@ -1,6 +1,6 @@
 //! A session as a whole: what it changed, and what becomes of that.
 
-use handfast::{Decision, ErrorKind, Metadata, Name, RelPath, Root, Verb};
+use handfast::{Decision, ErrorKind, Name, RelPath, Root, Verb};
 
 use crate::error::Error;
 use crate::meter::Used;
@@ -8,8 +8,9 @@ use crate::mount::{Mode, Mount};
 use crate::overlay::{
     CommitOptions, CommitReport, Conflict, DiffChange, DiffKind, OnConflict, Overlay,
 };
+use crate::place::Guard;
 use crate::quota::Quota;
-use crate::rules::Access;
+use crate::rules::{Access, Shape};
 use crate::session::Session;
 use crate::state;
 use crate::vpath::VirtualPath;
@@ -140,8 +141,13 @@ impl Session {
             }
         }
         for (mount, overlay, paths) in &chosen {
-            let may_copy = |file: &Metadata| mount.check_other_names(file, Access::Change);
-            let report = overlay.commit(paths, options.on_conflict, &may_copy, progress)?;
+            let guard = Guard {
+                mount,
+                caller: self.caller(),
+                access: Access::Change,
+                shape: Shape::MaybeDir,
+            };
+            let report = overlay.commit(paths, options.on_conflict, &guard, progress)?;
             let CommitReport {
                 committed,
                 conflicts,
@@ -188,7 +194,7 @@ impl Session {
         let label = state::check_name(label, "label")?;
         self.whole(Verb::Snapshot, Some(&label), |deed| {
             if self.has_label(&label)? {
-                return Err(Error::new(
+                return Err(Error::refused(
                     ErrorKind::Exists,
                     format!("there is a snapshot `{label}` already"),
                 ));
@@ -206,7 +212,7 @@ impl Session {
         let label = state::check_name(label, "label")?;
         self.whole(Verb::Rollback, Some(&label), |deed| {
             if !self.has_label(&label)? {
-                return Err(Error::new(
+                return Err(Error::refused(
                     ErrorKind::NotFound,
                     format!("there is no snapshot `{label}`"),
                 ));
@@ -269,7 +275,7 @@ impl Session {
             any = true;
         }
         if !any {
-            return Err(Error::new(
+            return Err(Error::refused(
                 ErrorKind::Invalid,
                 "the session has no overlay: there is nothing to keep or go back to",
             ));
@@ -303,14 +309,13 @@ impl Session {
         for path in paths {
             let mut any = false;
             for (mount, overlay) in self.overlays() {
-                let below =
-                    if let Some(rest) = crate::mount::below(mount.at.as_rel(), path.as_rel()) {
-                        rest.as_bytes().to_vec()
-                    } else if crate::mount::below(path.as_rel(), mount.at.as_rel()).is_some() {
-                        Vec::new()
-                    } else {
-                        continue;
-                    };
+                let below = if let Some(rest) = path.strip_prefix(&mount.at) {
+                    rest.as_bytes().to_vec()
+                } else if mount.at.starts_with(path) {
+                    Vec::new()
+                } else {
+                    continue;
+                };
                 any = true;
                 match found
                     .iter_mut()
@@ -321,7 +326,7 @@ impl Session {
                 }
             }
             if !any {
-                return Err(Error::new(
+                return Err(Error::refused(
                     ErrorKind::NotFound,
                     format!("`{path}` is in no overlay of this session"),
                 ));
@@ -377,9 +382,6 @@ fn changed(mount: &Mount, change: &DiffChange) -> Result<Changed, Error> {
 }
 
 fn virtual_path(mount: &Mount, below: &[u8]) -> Result<VirtualPath, Error> {
-    let mut path = mount.at.clone();
-    for name in RelPath::parse_with(below, &crate::overlay::WIDE)?.segments() {
-        path = path.join(name);
-    }
-    Ok(path)
+    let below = RelPath::parse_with(below, &crate::overlay::WIDE)?;
+    Ok(mount.full(&below))
 }

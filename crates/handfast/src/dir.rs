@@ -4,11 +4,15 @@ use std::fmt;
 use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use crate::error::Error;
+use crate::files::Node;
 use crate::identity::Identity;
 use crate::metadata::Metadata;
 use crate::options::Links;
 use crate::path::RelPath;
 use crate::root::{Below, Root};
+use crate::sys;
+use crate::verb::Verb;
 
 /// A directory below a root, held by descriptor, with the root's policy.
 ///
@@ -63,12 +67,48 @@ impl Dir {
         &self.metadata
     }
 
+    /// The same directory for one verb on a name of it: if the name leads to another object by
+    /// then, the verb answers `Raced` and does nothing. Only for paths of one name.
+    #[must_use]
+    pub fn expecting(&self, object: Identity) -> Self {
+        Self {
+            root: self.root.expecting(object),
+            metadata: self.metadata,
+        }
+    }
+
     /// Makes it a root of its own, with the same options and recorder. Its paths count from here.
     #[must_use]
     pub fn into_root(self) -> Root {
         let mut root = self.root;
         root.below = None;
         root
+    }
+}
+
+impl Root {
+    /// The root itself as a directory.
+    ///
+    /// # Errors
+    /// `Io` if the system does not say what it is now.
+    pub fn as_dir(&self) -> Result<Dir, Error> {
+        let metadata = sys::status(&self.pinned.fd)
+            .map_err(|fault| Error::new(Verb::OpenDir, ".", fault))?;
+        Ok(Dir {
+            root: self.without_links(),
+            metadata,
+        })
+    }
+
+    /// The directory behind a node of this root's [`Files`](crate::Files).
+    ///
+    /// # Errors
+    /// `NotADirectory` if it is something else; `Invalid` if the node is of other files.
+    pub fn dir_of_node(&self, node: &Node) -> Result<Dir, Error> {
+        Ok(Dir {
+            root: crate::files::dir_of(node)?.clone(),
+            metadata: *node.metadata(),
+        })
     }
 }
 

@@ -97,7 +97,7 @@ pub use {
     verbs::{
         DirEntry, LockGuard, LockKind, OpenOptions, ReadDir, Recovered, RecoveryOutcome,
         RenameMode, Staged, SymlinkTarget, TempDir, TempFile, TreeLimits, Walk, WalkEntry,
-        WriteOptions, Written,
+        WriteOptions, Written, check_symlink_target,
     },
     version::{Difference, Version},
 };

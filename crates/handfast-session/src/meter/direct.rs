@@ -15,28 +15,39 @@ pub(crate) enum Making {
     InPlace,
 }
 
+/// Where something is made.
+pub(crate) struct Site<'a> {
+    /// The directory from which the path counts.
+    pub(crate) root: &'a Root,
+    pub(crate) mount: u32,
+    pub(crate) path: &'a RelPath,
+    /// The whole path below the mount, under which the books remember it.
+    pub(crate) walked: &'a RelPath,
+}
+
 impl Account {
     /// Makes something under a path of a directory of the host: charged as pending, made, and then
     /// charged to the object it became. `len` is the length it will have, and `how` says what
     /// becomes of what stands there.
     pub(crate) fn around_making<T>(
         &self,
-        root: &Root,
-        mount: u32,
-        path: &RelPath,
+        site: &Site<'_>,
         (len, how): (u64, Making),
         make: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         if !self.counting {
             return make();
         }
+        let &Site {
+            root, mount, path, ..
+        } = site;
         let turn = self.turn()?;
         let old = root.symlink_metadata(path).ok();
         let old_key = old.as_ref().map(|old| Key::of(mount, old));
         // What is replaced and has other names lives on under them, with what it was charged.
         let lives_on =
             how == Making::Replaces && old.as_ref().is_some_and(Metadata::has_other_names);
-        let place = path.as_bytes().to_vec();
+        let place = site.walked.as_bytes().to_vec();
         {
             let mut books = turn.state();
             let known = old_key.and_then(|key| books.charges.get(&key)).copied();

@@ -1,7 +1,7 @@
 //! What open handles are charged.
 
-use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -19,18 +19,18 @@ impl FileMeter {
     /// Lets something happen after which the file is `end` bytes long, or longer if it was.
     pub(crate) fn grow_to<T>(
         &self,
-        file: &File,
+        file: impl AsFd + Copy,
         end: u64,
         act: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
         // No file is longer: the system refuses it, but only after it was charged.
         let end = end.min(i64::MAX.cast_unsigned());
         let turn = self.account.turn().map_err(io::Error::from)?;
-        let now = file.metadata()?.len();
+        let now = length(file)?;
         self.charge(&turn, end.max(now))?;
         let done = act();
         // A file that became shorter gives back what it grew.
-        let left = file.metadata()?.len();
+        let left = length(file)?;
         if left < end.max(now) {
             self.charge(&turn, left)?;
         }
@@ -40,12 +40,12 @@ impl FileMeter {
     /// Lets something be added to the end.
     pub(crate) fn append<T>(
         &self,
-        file: &File,
+        file: impl AsFd + Copy,
         more: u64,
         act: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
         let turn = self.account.turn().map_err(io::Error::from)?;
-        let end = file.metadata()?.len().saturating_add(more);
+        let end = length(file)?.saturating_add(more);
         self.charge(&turn, end)?;
         act()
     }
@@ -55,6 +55,10 @@ impl FileMeter {
             .charge_in(turn, self.key, len, false, None)
             .map_err(io::Error::from)
     }
+}
+
+fn length(file: impl AsFd) -> io::Result<u64> {
+    Ok(u64::try_from(rustix::fs::fstat(file)?.st_size).unwrap_or(0))
 }
 
 /// One open handle; dropping it gives it back.

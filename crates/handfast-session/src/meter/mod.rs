@@ -21,7 +21,7 @@ use crate::gate::{Gate, Locked};
 use crate::log::{Log, News};
 use crate::quota::Quota;
 use books::{Books, Charge, Entry};
-pub(crate) use direct::Making;
+pub(crate) use direct::{Making, Site};
 pub(crate) use handle::{FileMeter, HandleTicket, Hold};
 pub(crate) use temporary::Temporary;
 
@@ -220,7 +220,7 @@ impl Account {
         for (whose, quota, used) in [("mount", own, here), ("session", self.session, all)] {
             let exceeds = |what: &str, limit: u64| {
                 let detail = format!("the {whose}'s limit of {limit} {what} would be exceeded");
-                Error::new(ErrorKind::Quota, detail).because(Reason::Quota)
+                Error::refused(ErrorKind::Quota, detail).because(Reason::Quota)
             };
             if let Some(limit) = quota.file_bytes
                 && len > limit
@@ -384,7 +384,7 @@ impl Account {
             {
                 let detail =
                     format!("the {whose}'s limit of {limit} open handles would be exceeded");
-                return Err(Error::new(ErrorKind::Quota, detail).because(Reason::Quota));
+                return Err(Error::refused(ErrorKind::Quota, detail).because(Reason::Quota));
             }
         }
         Ok(Some(ticket))

@@ -72,7 +72,7 @@ impl Overlay {
         match found {
             Some(FileKind::Dir) => Ok(Standing::Missing),
             Some(FileKind::Symlink) => Err(super::tree::link()),
-            _ => Err(Error::new(
+            _ => Err(Error::refused(
                 ErrorKind::NotADirectory,
                 "something on the way is not a directory",
             )),
@@ -98,7 +98,7 @@ impl Overlay {
             FileKind::Symlink => Was::Link(self.base.read_link(&at)?.as_bytes().to_vec()),
             FileKind::Dir => Was::Kept,
             _ => {
-                return Err(Error::new(
+                return Err(Error::refused(
                     ErrorKind::Kind,
                     "it is a FIFO, a socket or a device",
                 ));
@@ -147,7 +147,7 @@ impl Overlay {
         match (file.object, &file.base) {
             (Some(id), _) => Ok((&self.store, super::store::object_path(id))),
             (None, Some(at)) => Ok((&self.base, at.clone())),
-            (None, None) => Err(Error::new(
+            (None, None) => Err(Error::refused(
                 ErrorKind::Stale,
                 "the journal names a file without content",
             )),
@@ -165,7 +165,7 @@ fn standing_in_base(at: RelPath, status: &Metadata) -> Result<Standing, Error> {
             base: Some(at),
         }),
         _ => {
-            return Err(Error::new(
+            return Err(Error::refused(
                 ErrorKind::Kind,
                 "it is a FIFO, a socket or a device",
             ));
@@ -182,7 +182,7 @@ pub(super) fn parent_of(path: &RelPath) -> Result<RelPath, Error> {
 }
 
 pub(super) fn top_itself() -> Error {
-    Error::new(
+    Error::refused(
         ErrorKind::Invalid,
         "the mount point itself cannot be used here; name something in it",
     )

@@ -1,50 +1,51 @@
 //! Changing: new content to the store, then one record.
 
-use handfast::{ErrorKind, RelPath, Timestamp, Version, Written};
+use handfast::files::{Attributes, Put};
+use handfast::{Durability, ErrorKind, FileKind, OpenOptions, RelPath, WriteOptions, Written};
 
 use super::base::{FileAt, Standing, top_itself};
-use super::store::{Source, fresh_id, object_path};
+use super::store::{NewMode, Source, fresh_id, object_path};
 use super::tree::{Change, Content, DirNode, Entry, FileNode, Found, Now, Tree, Was, base_path};
 use super::{Overlay, State};
 use crate::error::Error;
 use crate::gate::Locked;
-use crate::options::OpenOptions;
+use crate::layer::Content as LayerContent;
+use crate::place::{Guard, Spot};
 
 /// How often a file of the base that changes while it is copied is copied again.
 const TRIES: u32 = 8;
-
-/// How a file is put.
-#[derive(Clone, Copy)]
-pub(crate) enum Put<'a> {
-    Replace,
-    New,
-    If(&'a Version),
-}
 
 impl Overlay {
     /// Replaces or creates a file.
     pub(crate) fn write(
         &self,
-        path: &RelPath,
-        source: Source<'_>,
-        put: Put<'_>,
-        mode: Option<u32>,
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+        content: LayerContent<'_>,
     ) -> Result<Written, Error> {
+        let LayerContent {
+            source,
+            put,
+            options,
+        } = content;
+        let mode = options.exact_mode();
         let locked = self.begin()?;
+        let path = &self.judged(&locked, spot, guard)?;
+        guard.check_new(path, Some(FileKind::File))?;
         let (changes, written, old) = {
             let tree = locked.state().tree.clone_spine(path);
             let standing = self.standing(&tree, path)?;
             refuse_top(path)?;
             let (file, mode) = match (&standing, put) {
                 (Standing::Missing, Put::If(_)) => {
-                    return Err(Error::new(ErrorKind::Stale, "the file is gone"));
+                    return Err(Error::refused(ErrorKind::Stale, "the file is gone"));
                 }
                 (Standing::Missing, _) => (None, mode),
                 (Standing::Dir, Put::New) | (Standing::Link, Put::New) => {
                     return Err(exists());
                 }
                 (Standing::Dir, _) => {
-                    return Err(Error::new(ErrorKind::IsADirectory, "is a directory"));
+                    return Err(Error::refused(ErrorKind::IsADirectory, "is a directory"));
                 }
                 (Standing::Link, _) => return Err(super::tree::link()),
                 (Standing::File(_), Put::New) => return Err(exists()),
@@ -52,7 +53,7 @@ impl Overlay {
                     if let Put::If(version) = put
                         && !self.is_version(file, version)?
                     {
-                        return Err(Error::new(ErrorKind::Stale, "the content was changed"));
+                        return Err(Error::refused(ErrorKind::Stale, "the content was changed"));
                     }
                     let kept = self.mode_of(file)?;
                     (Some(file), Some(mode.unwrap_or(kept)))
@@ -64,96 +65,123 @@ impl Overlay {
                 _ => None,
             };
             let was = self.was_given(&tree, path, file, given)?;
-            let (id, written) = self.put_object(source, mode, old)?;
+            let bits = mode.map_or(NewMode::Usual, NewMode::Exact);
+            let durability = options.durability_level();
+            let (id, written) = self.put_object(source, bits, old, durability)?;
             let origin = origin_of(&tree, path, file);
             (vec![put_file(path, was, id, origin)], written, old)
         };
         self.record(&locked, changes)?;
+        self.sync_journal(&locked, options.durability_level())?;
         self.drop_objects(old)?;
         Ok(written)
     }
 
     /// Adds to the end of a file, creating it if it is missing.
-    pub(crate) fn append(&self, path: &RelPath, data: &[u8]) -> Result<Written, Error> {
+    pub(crate) fn append(
+        &self,
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+        data: &[u8],
+        options: WriteOptions,
+    ) -> Result<Written, Error> {
         let locked = self.begin()?;
+        let path = &self.judged(&locked, spot, guard)?;
+        guard.check_new(path, Some(FileKind::File))?;
         let standing = self.standing(&locked.state().tree.clone_spine(path), path)?;
         if let Standing::Missing = standing {
             drop(locked);
-            return match self.write(path, Source::Bytes(data), Put::New, None) {
-                Err(error) if error.kind() == ErrorKind::Exists => self.append(path, data),
+            let content = LayerContent {
+                source: Source::Bytes(data),
+                put: Put::New,
+                options,
+            };
+            return match self.write(spot, guard, content) {
+                Err(error) if error.kind() == ErrorKind::Exists => {
+                    self.append(spot, guard, data, options)
+                }
                 done => done,
             };
         }
-        let id = self.own_object(&locked, path)?;
+        let id = self.own_object(&locked, path, Some(guard))?;
         let object = object_path(id);
         let end = self.store.symlink_metadata(&object)?.len + data.len() as u64;
         self.account.charge(self.key(id), end, true, None)?;
-        Ok(self.store.append(&object, data)?)
+        let written = self.store.append_with(&object, data, options)?;
+        self.sync_journal(&locked, options.durability_level())?;
+        Ok(written)
     }
 
-    /// Opens a file for writing in place, creating it as asked. `true` if it is new.
+    /// Opens a file for writing in place, creating it as asked.
     pub(crate) fn open_write(
         &self,
-        path: &RelPath,
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
         options: OpenOptions,
     ) -> Result<(handfast::File, u64), Error> {
         let locked = self.begin()?;
+        let path = &self.judged(&locked, spot, guard)?;
+        guard.check_new(path, Some(FileKind::File))?;
         refuse_top(path)?;
         let tree = locked.state().tree.clone_spine(path);
         let id = match self.standing(&tree, path)? {
-            Standing::Missing if options.create || options.create_new => {
+            Standing::Missing if options.creates() => {
                 let was = self.was(&tree, path.as_bytes())?;
                 // A new object is made under the umask, as any new file.
-                let (id, written) = self.put_object(Source::Bytes(b""), None, None)?;
+                let bits = NewMode::Umask(options.creation_mode());
+                let (id, written) =
+                    self.put_object(Source::Bytes(b""), bits, None, Durability::None)?;
                 drop(written);
-                if options.mode != 0o666 {
-                    let now = self.store.symlink_metadata(&object_path(id))?.mode;
-                    self.store.chmod(&object_path(id), now & options.mode)?;
-                }
                 self.record(&locked, vec![put_file(path, was, id, None)])?;
                 id
             }
-            Standing::Missing => return Err(Error::new(ErrorKind::NotFound, "nothing is there")),
-            Standing::Dir => return Err(Error::new(ErrorKind::IsADirectory, "is a directory")),
+            Standing::Missing => {
+                return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
+            }
+            Standing::Dir => return Err(Error::refused(ErrorKind::IsADirectory, "is a directory")),
             Standing::Link => return Err(super::tree::link()),
-            Standing::File(_) if options.create_new => return Err(exists()),
-            Standing::File(_) => self.own_object(&locked, path)?,
+            Standing::File(_) if options.creates_new() => return Err(exists()),
+            Standing::File(_) => self.own_object(&locked, path, Some(guard))?,
         };
-        let how = handfast::OpenOptions::new()
-            .read(options.read)
-            .write(options.write)
-            .append(options.append);
-        let file = self.open_object(id, how, true)?;
-        if options.truncate {
+        let file = self.open_object(id, options.create(false).truncate(false), true)?;
+        if options.truncates() {
             file.set_len(0)?;
             self.account.charge(self.key(id), 0, true, None)?;
         }
         Ok((file, id))
     }
 
-    /// An object of the live tree alone, with the file's content: copied up if it is not there.
+    /// An object of the live tree alone, with the file's content: copied up if it is not there. The
+    /// file that is copied is the one that the guard judged.
     pub(super) fn own_object(
         &self,
         locked: &Locked<'_, State>,
         path: &RelPath,
+        guard: Option<&Guard<'_>>,
     ) -> Result<u64, Error> {
         let tree = locked.state().tree.clone_spine(path);
         let standing = self.standing(&tree, path)?;
         let file = match &standing {
             Standing::File(file) => file,
-            Standing::Dir => return Err(Error::new(ErrorKind::IsADirectory, "is a directory")),
+            Standing::Dir => return Err(Error::refused(ErrorKind::IsADirectory, "is a directory")),
             Standing::Link => return Err(super::tree::link()),
-            Standing::Missing => return Err(Error::new(ErrorKind::NotFound, "nothing is there")),
+            Standing::Missing => {
+                return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
+            }
         };
         if let Some(id) = file.object.filter(|_| !file.sealed) {
             return Ok(id);
         }
         for _ in 0..TRIES {
             let source = self.open_standing(&standing)?;
+            if let (Some(guard), None) = (guard, file.object) {
+                guard.check_file(source.metadata())?;
+            }
             let before = source.version()?;
-            let mode = Some(source.metadata().mode & 0o777);
+            let mode = NewMode::Exact(source.metadata().mode & 0o777);
             let content = source.into_std();
-            let (id, written) = self.put_object(Source::of_file(&content)?, mode, None)?;
+            let content = Source::of_file(&content)?;
+            let (id, written) = self.put_object(content, mode, None, Durability::None)?;
             drop(written);
             // The version that is remembered must be that of the content that was copied.
             if file.object.is_none() && !self.is_version(file, &before)? {
@@ -168,7 +196,7 @@ impl Overlay {
             self.record(locked, vec![put_file(path, was, id, origin)])?;
             return Ok(id);
         }
-        Err(Error::new(
+        Err(Error::refused(
             ErrorKind::Raced,
             "the file of the base kept changing while it was copied",
         ))
@@ -179,8 +207,14 @@ impl Overlay {
         Ok(root.symlink_metadata(&path)?.mode & 0o777)
     }
 
-    pub(crate) fn create_dir(&self, path: &RelPath, mode: Option<u32>) -> Result<(), Error> {
+    pub(crate) fn create_dir(
+        &self,
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+        mode: u32,
+    ) -> Result<(), Error> {
         let locked = self.begin()?;
+        let path = &self.judged(&locked, spot, guard)?;
         refuse_top(path).map_err(|_| exists())?;
         let tree = locked.state().tree.clone_spine(path);
         if !matches!(self.standing(&tree, path)?, Standing::Missing) {
@@ -191,7 +225,8 @@ impl Overlay {
         self.account.charge(self.key(id), 0, true, None)?;
         let mut dir = DirNode {
             id,
-            mode,
+            // Like any new directory: without an exact mode the umask decides at commit.
+            mode: (mode & 0o777 != 0o777).then_some(mode & 0o777),
             ..DirNode::default()
         };
         let entry = match was {
@@ -219,9 +254,16 @@ impl Overlay {
         self.record(&locked, vec![put(path, entry)])
     }
 
-    pub(crate) fn symlink(&self, target: &[u8], path: &RelPath) -> Result<(), Error> {
-        require_beneath(target, path)?;
+    pub(crate) fn symlink(
+        &self,
+        target: &[u8],
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+    ) -> Result<(), Error> {
         let locked = self.begin()?;
+        let path = &self.judged(&locked, spot, guard)?;
+        guard.check_new(path, Some(FileKind::Symlink))?;
+        handfast::check_symlink_target(target, path)?;
         refuse_top(path).map_err(|_| exists())?;
         let tree = locked.state().tree.clone_spine(path);
         if !matches!(self.standing(&tree, path)?, Standing::Missing) {
@@ -237,22 +279,33 @@ impl Overlay {
         self.record(&locked, vec![put(path, Entry { was, now })])
     }
 
-    pub(crate) fn chmod(&self, path: &RelPath, mode: u32) -> Result<(), Error> {
+    /// Changes mode and times; a file is copied up first.
+    pub(crate) fn set_attributes(
+        &self,
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+        attributes: &Attributes,
+    ) -> Result<(), Error> {
         let locked = self.begin()?;
+        let path = &self.judged(&locked, spot, guard)?;
         refuse_top(path)?;
         let tree = locked.state().tree.clone_spine(path);
-        let standing = self.standing(&tree, path)?;
-        match standing {
-            Standing::Dir => {
-                let old = self.old_mode(&tree, path)?;
-                let path = path.as_bytes().to_vec();
-                self.record(&locked, vec![Change::DirMode { path, mode, old }])
+        if let Standing::Dir = self.standing(&tree, path)? {
+            if attributes.accessed.is_some() || attributes.modified.is_some() {
+                return Err(Error::refused(
+                    ErrorKind::Unsupported,
+                    "an overlay keeps no times of directories",
+                ));
             }
-            _ => {
-                let id = self.own_object(&locked, path)?;
-                Ok(self.store.chmod(&object_path(id), mode)?)
-            }
+            let Some(mode) = attributes.mode else {
+                return Ok(());
+            };
+            let old = self.old_mode(&tree, path)?;
+            let path = path.as_bytes().to_vec();
+            return self.record(&locked, vec![Change::DirMode { path, mode, old }]);
         }
+        let id = self.own_object(&locked, path, Some(guard))?;
+        handfast::Files::set_attributes(&self.store, &object_path(id), attributes)
     }
 
     /// The mode of the directory of the base that a path shows; nothing if it is changed already,
@@ -268,23 +321,6 @@ impl Overlay {
             _ => return Ok(None),
         };
         Ok(Some(self.base.symlink_metadata(&at)?.mode & 0o7777))
-    }
-
-    pub(crate) fn set_times(
-        &self,
-        path: &RelPath,
-        accessed: Option<Timestamp>,
-        modified: Option<Timestamp>,
-    ) -> Result<(), Error> {
-        let locked = self.begin()?;
-        if let Standing::Dir = self.standing(&locked.state().tree.clone_spine(path), path)? {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                "an overlay keeps no times of directories",
-            ));
-        }
-        let id = self.own_object(&locked, path)?;
-        Ok(self.store.set_times(&object_path(id), accessed, modified)?)
     }
 }
 
@@ -325,30 +361,7 @@ pub(super) fn refuse_top(path: &RelPath) -> Result<(), Error> {
 }
 
 pub(super) fn exists() -> Error {
-    Error::new(ErrorKind::Exists, "something is there already")
-}
-
-/// The library's rule for links: relative, and not out of the mount.
-fn require_beneath(target: &[u8], path: &RelPath) -> Result<(), Error> {
-    let escape = || Error::new(ErrorKind::Escape, "the link would lead outside the mount");
-    if target.is_empty() || target.contains(&0) {
-        return Err(Error::new(ErrorKind::Invalid, "the target is not a path"));
-    }
-    if target.len() > 4095 {
-        return Err(Error::new(ErrorKind::TooLong, "the target is too long"));
-    }
-    if target.first() == Some(&b'/') {
-        return Err(escape());
-    }
-    let mut depth = path.depth().saturating_sub(1);
-    for segment in target.split(|byte| *byte == b'/') {
-        match segment {
-            b"" | b"." => {}
-            b".." => depth = depth.checked_sub(1).ok_or_else(escape)?,
-            _ => depth += 1,
-        }
-    }
-    Ok(())
+    Error::refused(ErrorKind::Exists, "something is there already")
 }
 
 /// Directories and links of the overlay: they use a name and no content.

@@ -185,7 +185,9 @@ impl Overlay {
     }
 
     fn read_small(&self, path: &RelPath, limit: u64) -> Result<Option<Vec<u8>>, Error> {
-        match self.backing_of(path, |root, at| root.read_to_limit(at, limit)) {
+        match self.backing_of(super::look::whole(path), |root, at| {
+            root.read_to_limit(at, limit)
+        }) {
             Ok(data) => Ok(Some(data)),
             Err(error)
                 if matches!(

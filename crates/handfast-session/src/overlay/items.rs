@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use handfast::FileKind;
+
 use super::tree::{Content, Entry, Now, Tree, Was};
 
 /// What became of a name.
@@ -28,6 +30,20 @@ pub(super) enum What {
     },
     /// A link.
     Link { target: Vec<u8> },
+}
+
+impl What {
+    /// The kind of what stands under the name afterwards; nothing if the name goes.
+    pub(super) fn kind(&self) -> Option<FileKind> {
+        match self {
+            // A name that goes is as good as one of a directory: nothing comes under it.
+            Self::Delete | Self::NewDir { .. } | Self::MoveDir { .. } | Self::DirMode { .. } => {
+                Some(FileKind::Dir)
+            }
+            Self::MoveFile { .. } | Self::File { .. } => Some(FileKind::File),
+            Self::Link { .. } => Some(FileKind::Symlink),
+        }
+    }
 }
 
 /// One changed name.

@@ -6,6 +6,7 @@ use handfast::{ErrorKind, LockGuard, LockKind, RelPath, Root};
 
 use super::Overlay;
 use crate::error::Error;
+use crate::place::Spot;
 
 const LOCKS: &str = "locks";
 
@@ -13,16 +14,17 @@ impl Overlay {
     /// Locks a path for all processes of the session. Waits up to `patience`.
     pub(crate) fn lock_path(
         &self,
-        path: &RelPath,
+        spot: Spot<'_>,
         kind: LockKind,
         patience: Duration,
     ) -> Result<PathLock, Error> {
+        let path = self.with_tree(|tree| self.path_of(tree, spot))??;
         match self.home.create_dir_with(&RelPath::parse(LOCKS)?, 0o700) {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::Exists => {}
             Err(error) => return Err(error.into()),
         }
-        let at = RelPath::parse(format!("{LOCKS}/{:016x}", number(path)))?;
+        let at = RelPath::parse(format!("{LOCKS}/{:016x}", number(&path)))?;
         let guard = self.home.lock(&at, kind, patience)?;
         Ok(PathLock {
             home: self.home.clone(),

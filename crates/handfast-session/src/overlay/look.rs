@@ -1,15 +1,21 @@
 //! Reading: what is seen of the base through the overlay.
 
-use handfast::{ErrorKind, FileKind, Metadata, Name, NameRef, OpenOptions, RelPath, Root, Version};
+use handfast::files::Entry;
+use handfast::{
+    ErrorKind, FileKind, Metadata, Name, NameRef, OpenOptions, RelPath, Root, SymlinkTarget,
+};
 
 use super::Overlay;
 use super::base::Standing;
+use super::keys::DirHandle;
 use super::tree::{Content, Found, Now, base_path};
 use crate::error::Error;
+use crate::layer::FoundObject;
 use crate::meter::Hold;
+use crate::place::{LayerDir, ObjectKey, Spot};
 
 /// How often something that is replaced while we look is looked up again.
-const TRIES: u32 = 64;
+const MAX_RETRIES: u32 = 64;
 
 /// What is asked of the base or the store, once the tree has said where.
 enum Where {
@@ -22,13 +28,14 @@ enum Where {
 }
 
 impl Overlay {
-    fn locate(&self, path: &RelPath) -> Result<Where, Error> {
+    fn locate(&self, spot: Spot<'_>) -> Result<Where, Error> {
         self.with_tree(|tree| {
-            Ok(match tree.find(path)? {
+            let path = self.path_of(tree, spot)?;
+            Ok(match tree.find(&path)? {
                 Found::Top => Where::Top,
                 Found::Base(at) => Where::Base(at),
                 Found::Here(Now::Gone) => {
-                    return Err(Error::new(ErrorKind::NotFound, "nothing is there"));
+                    return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
                 }
                 Found::Here(Now::Dir(dir)) => Where::Dir(
                     dir.id,
@@ -40,7 +47,7 @@ impl Overlay {
                     (Content::Object { id, .. }, _) => Where::Object(*id),
                     (Content::Base, Some((at, _))) => Where::Base(base_path(at)?),
                     (Content::Base, None) => {
-                        return Err(Error::new(
+                        return Err(Error::refused(
                             ErrorKind::Stale,
                             "the journal names a file without content",
                         ));
@@ -50,8 +57,8 @@ impl Overlay {
         })?
     }
 
-    pub(crate) fn symlink_metadata(&self, path: &RelPath) -> Result<Metadata, Error> {
-        self.again(path, |place| match place {
+    pub(crate) fn symlink_metadata(&self, spot: Spot<'_>) -> Result<Metadata, Error> {
+        self.again(spot, |place| match place {
             Where::Top => Ok(self.base.symlink_metadata(&RelPath::root())?),
             Where::Base(at) => Ok(self.base.symlink_metadata(at)?),
             Where::Object(id) => Ok(self
@@ -93,16 +100,16 @@ impl Overlay {
     /// Opens a file for reading.
     pub(crate) fn open_read(
         &self,
-        path: &RelPath,
+        spot: Spot<'_>,
     ) -> Result<(handfast::File, Option<Hold>), Error> {
-        self.again(path, |place| match place {
+        self.again(spot, |place| match place {
             Where::Base(at) => Ok((self.base.open(at)?, None)),
             Where::Object(id) => {
                 let hold = self.hold(*id);
                 Ok((self.store.open(&super::store::object_path(*id))?, hold))
             }
             Where::Top | Where::Dir(..) => {
-                Err(Error::new(ErrorKind::IsADirectory, "is a directory"))
+                Err(Error::refused(ErrorKind::IsADirectory, "is a directory"))
             }
             Where::Link(..) => Err(super::tree::link()),
         })
@@ -111,40 +118,31 @@ impl Overlay {
     /// The root and path of the file behind a path, for what the library can answer alone.
     pub(crate) fn backing_of<T>(
         &self,
-        path: &RelPath,
-        ask: impl Fn(&Root, &RelPath) -> Result<T, handfast::Error>,
+        spot: Spot<'_>,
+        ask: impl Fn(&Root, &RelPath) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.again(path, |place| match place {
+        self.again(spot, |place| match place {
             Where::Base(at) => Ok(ask(&self.base, at)?),
             Where::Object(id) => Ok(ask(&self.store, &super::store::object_path(*id))?),
             Where::Top => Ok(ask(&self.base, &RelPath::root())?),
             Where::Dir(_, Some(origin), _) => Ok(ask(&self.base, origin)?),
-            Where::Dir(..) => Err(Error::new(ErrorKind::IsADirectory, "is a directory")),
+            Where::Dir(..) => Err(Error::refused(ErrorKind::IsADirectory, "is a directory")),
             Where::Link(..) => Err(super::tree::link()),
         })
     }
 
-    pub(crate) fn version(&self, path: &RelPath, digest: bool) -> Result<Version, Error> {
-        self.backing_of(path, |root, at| {
-            if digest {
-                root.version_with_digest(at)
-            } else {
-                root.version(at)
-            }
-        })
-    }
-
-    pub(crate) fn read_link(&self, path: &RelPath) -> Result<Vec<u8>, Error> {
-        self.again(path, |place| match place {
-            Where::Link(_, target) => Ok(target.clone()),
-            Where::Base(at) => Ok(self.base.read_link(at)?.as_bytes().to_vec()),
-            _ => Err(Error::new(ErrorKind::Kind, "it is not a symbolic link")),
+    pub(crate) fn read_link(&self, spot: Spot<'_>) -> Result<SymlinkTarget, Error> {
+        self.again(spot, |place| match place {
+            Where::Link(_, target) => Ok(SymlinkTarget::from_stored(target.clone())),
+            Where::Base(at) => self.base.read_link(at),
+            _ => Err(Error::refused(ErrorKind::Kind, "it is not a symbolic link")),
         })
     }
 
     /// The names in a directory: the overlay's, and the base's that are not covered.
-    pub(crate) fn list(&self, path: &RelPath) -> Result<Vec<(Name, FileKind)>, Error> {
+    pub(crate) fn list(&self, spot: Spot<'_>) -> Result<Vec<Entry>, Error> {
         let (origin, covered) = self.with_tree(|tree| {
+            let path = &self.path_of(tree, spot)?;
             let covered = tree.dir(path).map(|dir| {
                 let names = dir.children.iter().map(|(name, entry)| {
                     let kind = match &entry.now {
@@ -165,14 +163,18 @@ impl Overlay {
                 None => match tree.find(path)? {
                     Found::Base(at) => Ok((Some(at), Vec::new())),
                     Found::Here(Now::Link { .. }) => Err(super::tree::link()),
-                    _ => Err(Error::new(ErrorKind::NotADirectory, "not a directory")),
+                    _ => Err(Error::refused(ErrorKind::NotADirectory, "not a directory")),
                 },
             }
         })??;
-        let mut found: Vec<(Name, FileKind)> = Vec::new();
+        let mut found: Vec<Entry> = Vec::new();
         for (name, kind) in &covered {
             if let Some(kind) = kind {
-                found.push((Name::parse(name)?, *kind));
+                found.push(Entry {
+                    name: Name::parse(name)?,
+                    kind: *kind,
+                    inode: 0,
+                });
             }
         }
         if let Some(origin) = origin {
@@ -198,7 +200,11 @@ impl Overlay {
                         .starts_with(super::STAGING.as_bytes());
                 if !is_staging && !is_covered(entry.name()) {
                     crate::layer::room_for_one(found.len())?;
-                    found.push((entry.name().to_name(), entry.kind()));
+                    found.push(Entry {
+                        name: entry.name().to_name(),
+                        kind: entry.kind(),
+                        inode: entry.inode(),
+                    });
                 }
             }
         }
@@ -209,16 +215,16 @@ impl Overlay {
     /// is still named and not there was removed behind our back.
     fn again<T>(
         &self,
-        path: &RelPath,
+        spot: Spot<'_>,
         ask: impl Fn(&Where) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        for _ in 0..TRIES {
-            let place = self.locate(path)?;
+        for _ in 0..MAX_RETRIES {
+            let place = self.locate(spot)?;
             match (ask(&place), &place) {
                 (Err(error), Where::Object(id)) if error.kind() == ErrorKind::NotFound => {
-                    let now = self.locate(path)?;
+                    let now = self.locate(spot)?;
                     if matches!(now, Where::Object(other) if other == *id) {
-                        return Err(Error::new(
+                        return Err(Error::refused(
                             ErrorKind::Stale,
                             "the overlay's content for this file is gone: it was removed from outside",
                         ));
@@ -226,7 +232,7 @@ impl Overlay {
                 }
                 // A name may move from base to overlay between the two looks as well.
                 (Err(error), Where::Base(at)) if error.kind() == ErrorKind::NotFound => {
-                    match self.locate(path)? {
+                    match self.locate(spot)? {
                         Where::Base(now) if now == *at => return Err(error),
                         _ => {}
                     }
@@ -234,7 +240,7 @@ impl Overlay {
                 (answer, _) => return answer,
             }
         }
-        Err(Error::new(
+        Err(Error::refused(
             ErrorKind::Raced,
             "the file kept being replaced; trying again is sound",
         ))
@@ -242,7 +248,45 @@ impl Overlay {
 
     /// Whether a directory shows nothing.
     pub(super) fn is_empty_dir(&self, path: &RelPath) -> Result<bool, Error> {
-        Ok(self.list(path)?.is_empty())
+        Ok(self.list(whole(path))?.is_empty())
+    }
+
+    /// The top of the mount.
+    pub(crate) fn top(&self) -> Result<Metadata, Error> {
+        let mode = self.with_tree(|tree| tree.root.mode)?;
+        let mut status = self.base.symlink_metadata(&RelPath::root())?;
+        status.mode = mode.unwrap_or(status.mode);
+        Ok(status)
+    }
+
+    /// What stands under one name of a directory, with a handle that follows it.
+    pub(crate) fn lookup(&self, dir: &LayerDir, name: NameRef<'_>) -> Result<FoundObject, Error> {
+        let rest = RelPath::from(name);
+        let spot = Spot {
+            dir,
+            rest: &rest,
+            walked: &rest,
+            expected: None,
+        };
+        let metadata = self.symlink_metadata(spot)?;
+        let (key, handle) = self.with_tree(|tree| {
+            let path = self.path_of(tree, spot)?;
+            let handle = match metadata.is_dir() {
+                true => tree
+                    .dir_key(&path)
+                    .map(|key| DirHandle::new(key, path.clone())),
+                false => None,
+            };
+            Ok::<_, Error>((tree.file_key(&path), handle))
+        })??;
+        Ok(FoundObject {
+            metadata,
+            dir: handle.map(LayerDir::Overlay),
+            key: match metadata.is_dir() {
+                true => None,
+                false => key.map(ObjectKey::Overlay),
+            },
+        })
     }
 
     /// Opens the file behind a standing, for reading.
@@ -252,8 +296,18 @@ impl Overlay {
                 let (root, path) = self.backing(file)?;
                 Ok(root.open_with(&path, OpenOptions::new())?)
             }
-            _ => Err(Error::new(ErrorKind::Kind, "it is not a file")),
+            _ => Err(Error::refused(ErrorKind::Kind, "it is not a file")),
         }
+    }
+}
+
+/// A path from the top of the mount.
+pub(super) fn whole(path: &RelPath) -> Spot<'_> {
+    Spot {
+        dir: &LayerDir::Top,
+        rest: path,
+        walked: path,
+        expected: None,
     }
 }
 

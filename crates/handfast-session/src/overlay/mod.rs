@@ -15,6 +15,7 @@ mod content;
 mod diff;
 mod discard;
 mod items;
+mod keys;
 mod lock;
 mod look;
 mod origin;
@@ -28,17 +29,18 @@ mod tree;
 use std::fmt;
 use std::sync::Arc;
 
-use handfast::{Limits, RelPath, Root};
+use handfast::{Durability, ErrorKind, Limits, RelPath, Root};
 
 use crate::error::Error;
 use crate::gate::{Gate, Locked};
 use crate::layer::Scratch;
 use crate::log::{Log, News};
 use crate::meter::{Account, FileMeter, Hold, Temporary};
+use crate::place::{Guard, LayerDir, ObjectKey, Spot};
 use tree::{Change, Tree};
 
-pub(crate) use change::Put;
 pub(crate) use diff::Sides;
+pub(crate) use keys::{DirHandle, FileKey};
 pub(crate) use lock::PathLock;
 pub(crate) use store::Source;
 
@@ -160,6 +162,44 @@ impl Overlay {
         Ok(look(&state.tree))
     }
 
+    /// Where a spot is now, in the tree.
+    fn path_of(&self, tree: &Tree, spot: Spot<'_>) -> Result<RelPath, Error> {
+        let path = match spot.dir {
+            LayerDir::Top => spot.rest.clone(),
+            LayerDir::Overlay(dir) => tree
+                .path_of(dir)?
+                .join(spot.rest)
+                .with_must_be_dir(spot.rest.must_be_dir()),
+            LayerDir::Direct(_) => {
+                return Err(Error::refused(
+                    ErrorKind::Invalid,
+                    "the handle belongs to another mount",
+                ));
+            }
+        };
+        if let Some(ObjectKey::Overlay(expected)) = spot.expected
+            && tree.file_key(&path).as_ref() != Some(expected)
+        {
+            return Err(Error::refused(
+                ErrorKind::Raced,
+                "the name leads to another object by now",
+            ));
+        }
+        Ok(path)
+    }
+
+    /// Where a spot is, once our turn has come, and whether the guard allows it there.
+    fn judged(
+        &self,
+        locked: &Locked<'_, State>,
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+    ) -> Result<RelPath, Error> {
+        let path = self.path_of(&locked.state().tree, spot)?;
+        guard.check(&path)?;
+        Ok(path)
+    }
+
     /// Takes our turn: nobody else changes anything until it is dropped. A commit that somebody
     /// began and did not live to end is ended first.
     fn begin(&self) -> Result<Locked<'_, State>, Error> {
@@ -180,6 +220,18 @@ impl Overlay {
             state.catch_up(true)?;
         }
         Ok(locked)
+    }
+
+    /// Waits until what was recorded is on the disk, as far as somebody asked for that.
+    fn sync_journal(
+        &self,
+        locked: &Locked<'_, State>,
+        durability: Durability,
+    ) -> Result<(), Error> {
+        match durability {
+            Durability::None => Ok(()),
+            Durability::File | Durability::Full => locked.state().log.sync(),
+        }
     }
 
     /// Makes changes, as a whole.

@@ -2,44 +2,59 @@
 
 use std::collections::BTreeMap;
 
+use handfast::files::WhatToRemove;
 use handfast::{ErrorKind, RelPath, Version};
 
-use super::Overlay;
 use super::base::Standing;
 use super::change::{put, refuse_top};
 use super::tree::{Change, Content, Entry, FileNode, Now, Tree, Was};
+use super::{Overlay, State};
 use crate::error::Error;
+use crate::gate::Locked;
+use crate::place::{Guard, Spot};
 
 impl Overlay {
-    pub(crate) fn remove_file(&self, path: &RelPath) -> Result<(), Error> {
-        self.remove_file_if(path, None)
+    /// Removes an entry.
+    pub(crate) fn remove(
+        &self,
+        spot: Spot<'_>,
+        guard: &Guard<'_>,
+        what: WhatToRemove<'_>,
+    ) -> Result<(), Error> {
+        let locked = self.begin()?;
+        let path = self.judged(&locked, spot, guard)?;
+        refuse_top(&path)?;
+        match what {
+            WhatToRemove::File => self.remove_file(&locked, &path, None),
+            WhatToRemove::FileIf(version) => self.remove_file(&locked, &path, Some(version)),
+            WhatToRemove::Dir => self.remove_dir(&locked, &path),
+        }
     }
 
     /// Removes a file or link; a file only if it is still a version that somebody saw.
-    pub(crate) fn remove_file_if(
+    fn remove_file(
         &self,
+        locked: &Locked<'_, State>,
         path: &RelPath,
         version: Option<&Version>,
     ) -> Result<(), Error> {
-        let locked = self.begin()?;
-        refuse_top(path)?;
         let tree = locked.state().tree.clone_spine(path);
         let standing = self.standing(&tree, path)?;
         match (&standing, version) {
             (Standing::Missing, Some(_)) => {
-                return Err(Error::new(ErrorKind::Stale, "the file is gone"));
+                return Err(Error::refused(ErrorKind::Stale, "the file is gone"));
             }
             (Standing::Missing, None) => {
-                return Err(Error::new(ErrorKind::NotFound, "nothing is there"));
+                return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
             }
             (Standing::Dir, _) => {
-                return Err(Error::new(ErrorKind::IsADirectory, "is a directory"));
+                return Err(Error::refused(ErrorKind::IsADirectory, "is a directory"));
             }
             (Standing::File(file), Some(version)) if !self.is_version(file, version)? => {
-                return Err(Error::new(ErrorKind::Stale, "the content was changed"));
+                return Err(Error::refused(ErrorKind::Stale, "the content was changed"));
             }
             (Standing::Link, Some(_)) => {
-                return Err(Error::new(
+                return Err(Error::refused(
                     ErrorKind::Stale,
                     "something else than a file stands under the name",
                 ));
@@ -51,29 +66,29 @@ impl Overlay {
             _ => self.was(&tree, path.as_bytes())?,
         };
         let (changes, freed) = removal(&tree, path, was);
-        self.record(&locked, changes)?;
+        self.record(locked, changes)?;
         self.drop_objects(freed)
     }
 
-    pub(crate) fn remove_dir(&self, path: &RelPath) -> Result<(), Error> {
-        let locked = self.begin()?;
-        refuse_top(path)?;
+    fn remove_dir(&self, locked: &Locked<'_, State>, path: &RelPath) -> Result<(), Error> {
         let tree = locked.state().tree.clone();
         match self.standing(&tree, path)? {
             Standing::Dir => {}
-            Standing::Missing => return Err(Error::new(ErrorKind::NotFound, "nothing is there")),
+            Standing::Missing => {
+                return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
+            }
             Standing::Link | Standing::File(_) => {
-                return Err(Error::new(ErrorKind::NotADirectory, "not a directory"));
+                return Err(Error::refused(ErrorKind::NotADirectory, "not a directory"));
             }
         }
         if !self.is_empty_dir(path)? {
-            return Err(Error::new(
+            return Err(Error::refused(
                 ErrorKind::NotEmpty,
                 "the directory is not empty",
             ));
         }
         let (changes, freed) = self.removal(&tree, path)?;
-        self.record(&locked, changes)?;
+        self.record(locked, changes)?;
         self.drop_objects(freed)
     }
 

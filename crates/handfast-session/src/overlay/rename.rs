@@ -2,42 +2,45 @@
 
 use std::collections::BTreeMap;
 
-use handfast::{ErrorKind, RelPath, RenameMode};
+use handfast::{ErrorKind, FileKind, RelPath, RenameMode};
 
 use super::Overlay;
-use super::base::Standing;
+use super::base::{FileAt, Standing};
 use super::change::{exists, put, refuse_top};
 use super::store::fresh_id;
 use super::tree::{Change, Content, DirNode, Entry, FileNode, Now, Tree, Was};
 use crate::error::Error;
-use crate::mount::below;
+use crate::pipeline::Moving;
+use crate::place::Guard;
 
 impl Overlay {
-    pub(crate) fn rename(
-        &self,
-        from: &RelPath,
-        to: &RelPath,
-        mode: RenameMode,
-    ) -> Result<(), Error> {
+    pub(crate) fn rename(&self, moving: &Moving<'_>, mode: RenameMode) -> Result<(), Error> {
+        let locked = self.begin()?;
+        let from = &self.judged(&locked, moving.from.spot(), &moving.from_guard)?;
+        let to = &self.judged(&locked, moving.to.spot(), &moving.to_guard)?;
         refuse_top(from)?;
         refuse_top(to)?;
-        let locked = self.begin()?;
         let mut tree = locked.state().tree.clone();
         let source = self.standing(&tree, from)?;
         let target = self.standing(&tree, to)?;
         if let Standing::Missing = source {
-            return Err(Error::new(ErrorKind::NotFound, "nothing is there"));
+            return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
         }
         require_dir(from, &source)?;
+        // What moves is what was judged: nobody else changes the tree until we are done.
+        self.judge_move(&moving.from_guard, from, to, &source)?;
+        if mode == RenameMode::Exchange && !matches!(target, Standing::Missing) {
+            self.judge_move(&moving.to_guard, to, from, &target)?;
+        }
         if from.as_bytes() == to.as_bytes() {
             return match mode {
                 RenameMode::NoReplace => Err(exists()),
                 _ => Ok(()),
             };
         }
-        let into_itself = |outer: &RelPath, inner: &RelPath| below(outer, inner).is_some();
+        let into_itself = |outer: &RelPath, inner: &RelPath| inner.starts_with(outer);
         if into_itself(from, to) || (mode == RenameMode::Exchange && into_itself(to, from)) {
-            return Err(Error::new(
+            return Err(Error::refused(
                 ErrorKind::Invalid,
                 "a directory cannot be moved into itself",
             ));
@@ -55,7 +58,7 @@ impl Overlay {
         require_depth(&tree, from, to)?;
         if mode == RenameMode::Exchange {
             if let Standing::Missing = target {
-                return Err(Error::new(ErrorKind::NotFound, "nothing is there"));
+                return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
             }
             require_depth(&tree, to, from)?;
             if let Some(change) = self.materialise(&tree, to)? {
@@ -78,16 +81,16 @@ impl Overlay {
             (_, _) if mode == RenameMode::NoReplace => return Err(exists()),
             (Standing::Dir, Standing::Dir) if self.is_empty_dir(to)? => {}
             (Standing::Dir, Standing::Dir) => {
-                return Err(Error::new(
+                return Err(Error::refused(
                     ErrorKind::NotEmpty,
                     "the directory is not empty",
                 ));
             }
             (Standing::Dir, _) => {
-                return Err(Error::new(ErrorKind::NotADirectory, "not a directory"));
+                return Err(Error::refused(ErrorKind::NotADirectory, "not a directory"));
             }
             (_, Standing::Dir) => {
-                return Err(Error::new(ErrorKind::IsADirectory, "is a directory"));
+                return Err(Error::refused(ErrorKind::IsADirectory, "is a directory"));
             }
             _ => {}
         }
@@ -115,6 +118,37 @@ impl Overlay {
         step(&mut tree, change)?;
         self.record(&locked, changes)?;
         self.drop_objects(freed)
+    }
+
+    fn judge_move(
+        &self,
+        guard: &Guard<'_>,
+        from: &RelPath,
+        to: &RelPath,
+        what: &Standing,
+    ) -> Result<(), Error> {
+        let kind = match what {
+            Standing::Missing => return Ok(()),
+            Standing::Dir => FileKind::Dir,
+            Standing::Link => FileKind::Symlink,
+            Standing::File(_) => FileKind::File,
+        };
+        guard.check_move(from, to, Some(kind))?;
+        let base = match what {
+            Standing::File(FileAt {
+                object: None,
+                base: Some(base),
+                ..
+            }) => base.clone(),
+            Standing::Dir => from.clone(),
+            _ => return Ok(()),
+        };
+        match self.base.symlink_metadata(&base) {
+            // A commit may give the content a name of its own.
+            Ok(status) if kind == FileKind::File => guard.check_file(&status),
+            Ok(status) => guard.refuse_kept(&status),
+            Err(_) => Ok(()),
+        }
     }
 
     /// The change that makes an object of the base an entry of the overlay, so that it can move.
@@ -153,7 +187,7 @@ impl Overlay {
                 origin: Some(at),
                 ..DirNode::default()
             }),
-            _ => return Err(Error::new(ErrorKind::NotFound, "nothing is there")),
+            _ => return Err(Error::refused(ErrorKind::NotFound, "nothing is there")),
         };
         if let Now::Link { id, .. } = &now {
             self.account.charge(self.key(*id), 0, true, None)?;
@@ -222,7 +256,7 @@ const MAX_DEPTH: usize = 512;
 /// What moves does not come to lie too deep.
 fn require_depth(tree: &Tree, from: &RelPath, to: &RelPath) -> Result<(), Error> {
     if to.depth() + tree.height(from) > MAX_DEPTH {
-        return Err(Error::new(
+        return Err(Error::refused(
             ErrorKind::TooLong,
             "what lies in the directory would come to lie too deep",
         ));
@@ -232,7 +266,7 @@ fn require_depth(tree: &Tree, from: &RelPath, to: &RelPath) -> Result<(), Error>
 
 fn require_dir(path: &RelPath, standing: &Standing) -> Result<(), Error> {
     if path.must_be_dir() && !matches!(standing, Standing::Dir) {
-        return Err(Error::new(ErrorKind::NotADirectory, "not a directory"));
+        return Err(Error::refused(ErrorKind::NotADirectory, "not a directory"));
     }
     Ok(())
 }

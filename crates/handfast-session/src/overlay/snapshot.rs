@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use handfast::{ErrorKind, Name, RelPath};
+use handfast::{Durability, ErrorKind, Name, RelPath};
 
-use super::store::Source;
+use super::store::{NewMode, Source};
 use super::tree::{Change, Content, FileNode, Now, Tree};
 use super::{JOURNAL, OBJECTS, Overlay, SNAPSHOTS, State, record};
 use crate::error::Error;
@@ -19,7 +19,7 @@ impl Overlay {
         let home = self.snapshots()?;
         let text = text_of(label)?;
         Log::create(&home, &text, &record::of_tree(&tree)).map_err(|error| match error.kind() {
-            ErrorKind::Exists => Error::new(
+            ErrorKind::Exists => Error::refused(
                 ErrorKind::Exists,
                 format!("there is a snapshot `{label}` already"),
             ),
@@ -34,8 +34,10 @@ impl Overlay {
         for id in locked.state().tree.objects() {
             if self.is_being_written(id)? {
                 let file = self.store.open(&super::store::object_path(id))?;
-                let mode = Some(file.metadata().mode & 0o777);
-                let (copy, _) = self.put_object(Source::of_file(&file.into_std())?, mode, None)?;
+                let mode = NewMode::Exact(file.metadata().mode & 0o777);
+                let content = file.into_std();
+                let content = Source::of_file(&content)?;
+                let (copy, _) = self.put_object(content, mode, None, Durability::None)?;
                 copies.push((id, copy));
             }
         }
@@ -130,7 +132,7 @@ impl Overlay {
 
     fn snapshot_tree(&self, label: &Name) -> Result<Tree, Error> {
         read_tree(&self.snapshots()?, &text_of(label)?).map_err(|error| match error.kind() {
-            ErrorKind::Stale => Error::new(
+            ErrorKind::Stale => Error::refused(
                 ErrorKind::NotFound,
                 format!("there is no snapshot `{label}`"),
             ),
@@ -181,7 +183,7 @@ fn read_tree(home: &handfast::Root, name: &str) -> Result<Tree, Error> {
         Ok(())
     })?;
     if log.news()? != crate::log::News::None {
-        return Err(Error::new(
+        return Err(Error::refused(
             ErrorKind::Stale,
             "the snapshot was changed from outside",
         ));
@@ -191,5 +193,5 @@ fn read_tree(home: &handfast::Root, name: &str) -> Result<Tree, Error> {
 
 fn text_of(label: &Name) -> Result<String, Error> {
     String::from_utf8(label.as_bytes().to_vec())
-        .map_err(|_| Error::new(ErrorKind::Invalid, "a label is plain text"))
+        .map_err(|_| Error::refused(ErrorKind::Invalid, "a label is plain text"))
 }

@@ -47,6 +47,17 @@ impl<'a> Source<'a> {
     }
 }
 
+/// The permission bits of a new object.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum NewMode {
+    /// Exactly these.
+    Exact(u32),
+    /// Those of any new file.
+    Usual,
+    /// What the umask leaves of these.
+    Umask(u32),
+}
+
 pub(super) fn object_path(id: u64) -> RelPath {
     RelPath::parse(format!("{id:016x}")).expect("a number is a name")
 }
@@ -63,14 +74,15 @@ impl Overlay {
     pub(super) fn put_object(
         &self,
         source: Source<'_>,
-        mode: Option<u32>,
+        mode: NewMode,
         freed: Option<u64>,
+        durability: Durability,
     ) -> Result<(u64, Written), Error> {
         let id = fresh_id()?;
         let freed = freed.map(|id| self.key(id));
         self.account
             .charge(self.key(id), source.len(), true, freed)?;
-        let written = self.write_object(id, source, mode);
+        let written = self.write_object(id, source, mode, durability);
         if written.is_err() {
             self.account.refund(self.key(id))?;
         }
@@ -81,12 +93,15 @@ impl Overlay {
         &self,
         id: u64,
         source: Source<'_>,
-        mode: Option<u32>,
+        mode: NewMode,
+        durability: Durability,
     ) -> Result<Written, Error> {
-        let mut options = WriteOptions::new().durability(Durability::None);
-        if let Some(mode) = mode {
-            options = options.mode(mode);
-        }
+        let options = WriteOptions::new().durability(durability);
+        let options = match mode {
+            NewMode::Exact(mode) => options.mode(mode),
+            NewMode::Usual => options,
+            NewMode::Umask(mode) => options.mode(self.under_umask(mode)?),
+        };
         let path = object_path(id);
         match source {
             Source::Bytes(bytes) => Ok(self.store.write_new_with(&path, bytes, options)?),
@@ -96,6 +111,20 @@ impl Overlay {
                 Ok(staged.commit_new()?)
             }
         }
+    }
+
+    /// What the umask leaves of a mode. The kernel is asked by making a file: asking for the umask
+    /// itself would set it for the whole process.
+    fn under_umask(&self, mode: u32) -> Result<u32, Error> {
+        if mode & 0o777 == 0o600 {
+            return Ok(0o600);
+        }
+        let probe = object_path(fresh_id()?);
+        let how = OpenOptions::new().write(true).create_new(true).mode(mode);
+        let made = self.store.open_with(&probe, how)?;
+        let left = made.metadata().mode & 0o777;
+        self.store.remove_file(&probe)?;
+        Ok(left)
     }
 
     /// Opens an object. One that is open for writing is marked as such for as long as it is.
@@ -202,7 +231,7 @@ impl Overlay {
 /// An object that should be there and is not was removed behind our back.
 pub(super) fn lost(error: handfast::Error) -> Error {
     match error.kind() {
-        ErrorKind::NotFound => Error::new(
+        ErrorKind::NotFound => Error::refused(
             ErrorKind::Stale,
             "the overlay's content for this file is gone: it was removed from outside",
         ),

@@ -429,22 +429,22 @@ pub(crate) fn base_path(bytes: &[u8]) -> Result<RelPath, Error> {
 }
 
 fn missing() -> Error {
-    Error::new(ErrorKind::NotFound, "nothing is there")
+    Error::refused(ErrorKind::NotFound, "nothing is there")
 }
 
 fn not_a_directory() -> Error {
-    Error::new(
+    Error::refused(
         ErrorKind::NotADirectory,
         "something on the way is not a directory",
     )
 }
 
 pub(crate) fn link() -> Error {
-    Error::new(ErrorKind::Link, "a symbolic link is in the way")
+    Error::refused(ErrorKind::Link, "a symbolic link is in the way")
 }
 
 fn misfit() -> Error {
-    Error::new(
+    Error::refused(
         ErrorKind::Stale,
         "the session's journal holds a change that does not fit",
     )

@@ -143,7 +143,7 @@ fn line_of(text: &str, at: usize) -> usize {
 }
 
 pub(crate) fn invalid(why: impl Into<String>) -> Error {
-    Error::new(
+    Error::refused(
         ErrorKind::Invalid,
         format!("the policy is not valid: {}", why.into()),
     )

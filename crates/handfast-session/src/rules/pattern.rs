@@ -18,7 +18,7 @@ pub(super) struct Pattern {
 impl Pattern {
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
         let bad = |why: &str| {
-            Error::new(
+            Error::refused(
                 ErrorKind::Invalid,
                 format!(
                     "the pattern `{}` is not valid: {why}",

@@ -62,7 +62,7 @@ pub(crate) fn preset(name: &str) -> Result<Protect, Error> {
             deny: own(WORKSPACE_DENY),
             read_only: own(WORKSPACE_READ_ONLY),
         }),
-        other => Err(Error::new(
+        other => Err(Error::refused(
             ErrorKind::Invalid,
             format!(
                 "there is no preset `{}`; there is `{}`",

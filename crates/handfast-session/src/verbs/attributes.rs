@@ -1,23 +1,21 @@
 //! Modes, owners, times and extended attributes.
 
+use handfast::files::Attributes;
 use handfast::{Timestamp, Verb};
 
-use super::read::judge_names;
 use crate::error::Error;
-use crate::pipeline::Ask;
-use crate::rules::Access;
+use crate::files::attributes_verb;
+use crate::pipeline::Request;
 use crate::session::Session;
+use crate::vpath::AsVirtualPath;
 
 impl Session {
     /// Changes permission bits. In an overlay the file is copied up first.
     ///
     /// # Errors
     /// As [`Session::write`]; `HardLink` if the file has other names.
-    pub fn chmod(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<(), Error> {
-        self.act(Ask::change(Verb::Chmod, path.as_ref()), |place, _| {
-            judge_names(place, Access::Change)?;
-            place.mount.layer.chmod(&place.path, mode)
-        })
+    pub fn chmod(&self, path: impl AsVirtualPath, mode: u32) -> Result<(), Error> {
+        self.set_attributes(path, &Attributes::new().mode(mode))
     }
 
     /// Changes owner and group, in a read-write mount.
@@ -26,14 +24,11 @@ impl Session {
     /// `Unsupported` in an overlay; otherwise as [`handfast::Root::chown`].
     pub fn chown(
         &self,
-        path: impl AsRef<[u8]>,
+        path: impl AsVirtualPath,
         uid: Option<u32>,
         gid: Option<u32>,
     ) -> Result<(), Error> {
-        self.act(Ask::change(Verb::Chown, path.as_ref()), |place, _| {
-            judge_names(place, Access::Change)?;
-            place.mount.layer.chown(&place.path, uid, gid)
-        })
+        self.set_attributes(path, &Attributes::new().owner(uid, gid))
     }
 
     /// Changes access and modification times. An overlay keeps them for files until they are
@@ -43,13 +38,36 @@ impl Session {
     /// As [`Session::write`].
     pub fn set_times(
         &self,
-        path: impl AsRef<[u8]>,
+        path: impl AsVirtualPath,
         accessed: Option<Timestamp>,
         modified: Option<Timestamp>,
     ) -> Result<(), Error> {
-        self.act(Ask::change(Verb::SetTimes, path.as_ref()), |place, _| {
-            judge_names(place, Access::Change)?;
-            place.mount.layer.set_times(&place.path, accessed, modified)
+        self.set_attributes(path, &Attributes::new().times(accessed, modified))
+    }
+
+    /// Changes several attributes.
+    ///
+    /// # Errors
+    /// As [`Session::chmod`], [`Session::chown`] and [`Session::set_times`].
+    pub fn set_attributes(
+        &self,
+        path: impl AsVirtualPath,
+        attributes: &Attributes,
+    ) -> Result<(), Error> {
+        let verb = attributes_verb(attributes);
+        self.set_attributes_as(Request::change(verb, &path), attributes)
+    }
+
+    pub(crate) fn set_attributes_as(
+        &self,
+        request: Request<'_>,
+        attributes: &Attributes,
+    ) -> Result<(), Error> {
+        self.act(request, |place, guard, _| {
+            place
+                .mount
+                .layer
+                .set_attributes(place.spot(), guard, attributes)
         })
     }
 
@@ -57,10 +75,22 @@ impl Session {
     ///
     /// # Errors
     /// As [`handfast::Root::get_xattr`].
-    pub fn get_xattr(&self, path: impl AsRef<[u8]>, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        self.act(Ask::look(Verb::GetXattr, path.as_ref()), |place, op| {
+    pub fn get_xattr(
+        &self,
+        path: impl AsVirtualPath,
+        name: &str,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        self.get_xattr_as(Request::look(Verb::GetXattr, &path), name)
+    }
+
+    pub(crate) fn get_xattr_as(
+        &self,
+        request: Request<'_>,
+        name: &str,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        self.act(request, |place, _, op| {
             op.allow(place.mount, None)?;
-            place.mount.layer.get_xattr(&place.path, name)
+            place.mount.layer.get_xattr(place.spot(), name)
         })
     }
 
@@ -68,10 +98,14 @@ impl Session {
     ///
     /// # Errors
     /// As [`handfast::Root::list_xattrs`].
-    pub fn list_xattrs(&self, path: impl AsRef<[u8]>) -> Result<Vec<String>, Error> {
-        self.act(Ask::look(Verb::ListXattr, path.as_ref()), |place, op| {
+    pub fn list_xattrs(&self, path: impl AsVirtualPath) -> Result<Vec<String>, Error> {
+        self.list_xattrs_as(Request::look(Verb::ListXattr, &path))
+    }
+
+    pub(crate) fn list_xattrs_as(&self, request: Request<'_>) -> Result<Vec<String>, Error> {
+        self.act(request, |place, _, op| {
             op.allow(place.mount, None)?;
-            place.mount.layer.list_xattrs(&place.path)
+            place.mount.layer.list_xattrs(place.spot())
         })
     }
 
@@ -79,21 +113,31 @@ impl Session {
     ///
     /// # Errors
     /// `Unsupported` in an overlay; otherwise as [`handfast::Root::set_xattr`].
-    pub fn set_xattr(&self, path: impl AsRef<[u8]>, name: &str, value: &[u8]) -> Result<(), Error> {
-        self.act(Ask::change(Verb::SetXattr, path.as_ref()), |place, _| {
-            judge_names(place, Access::Change)?;
-            place.mount.layer.set_xattr(&place.path, name, value)
-        })
+    pub fn set_xattr(
+        &self,
+        path: impl AsVirtualPath,
+        name: &str,
+        value: &[u8],
+    ) -> Result<(), Error> {
+        self.set_xattr_as(Request::change(Verb::SetXattr, &path), name, Some(value))
     }
 
     /// Removes an extended attribute in `user.`, in a read-write mount.
     ///
     /// # Errors
     /// `Unsupported` in an overlay; otherwise as [`handfast::Root::remove_xattr`].
-    pub fn remove_xattr(&self, path: impl AsRef<[u8]>, name: &str) -> Result<(), Error> {
-        self.act(Ask::change(Verb::RemoveXattr, path.as_ref()), |place, _| {
-            judge_names(place, Access::Change)?;
-            place.mount.layer.remove_xattr(&place.path, name)
+    pub fn remove_xattr(&self, path: impl AsVirtualPath, name: &str) -> Result<(), Error> {
+        self.set_xattr_as(Request::change(Verb::RemoveXattr, &path), name, None)
+    }
+
+    pub(crate) fn set_xattr_as(
+        &self,
+        request: Request<'_>,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> Result<(), Error> {
+        self.act(request, |place, _, _| {
+            place.mount.layer.set_xattr(place.spot(), name, value)
         })
     }
 }

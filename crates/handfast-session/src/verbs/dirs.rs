@@ -1,31 +1,34 @@
 //! Directories: making and listing.
 
-use handfast::{ErrorKind, FileKind, Name, Verb};
+use handfast::files::Entry;
+use handfast::{ErrorKind, FileKind, Verb};
 
 use crate::error::Error;
 use crate::mount::Route;
-use crate::pipeline::Ask;
+use crate::pipeline::Request;
 use crate::session::Session;
-use crate::vpath::VirtualPath;
-
-/// One entry of a directory.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Entry {
-    /// Its name.
-    pub name: Name,
-    /// Its kind; `Unknown` where the filesystem does not say.
-    pub kind: FileKind,
-}
+use crate::vpath::{AsVirtualPath, VirtualPath};
 
 impl Session {
     /// Creates a directory; the name must be free.
     ///
     /// # Errors
     /// `Exists`, `NotFound` if its parent is missing; otherwise as [`Session::write`].
-    pub fn create_dir(&self, path: impl AsRef<[u8]>) -> Result<(), Error> {
-        let ask = Ask::change(Verb::CreateDir, path.as_ref()).itself();
-        self.act(ask, |place, _| {
-            place.mount.layer.create_dir(&place.path, None)
+    pub fn create_dir(&self, path: impl AsVirtualPath) -> Result<(), Error> {
+        self.create_dir_with(path, 0o777)
+    }
+
+    /// As [`Session::create_dir`], with a mode.
+    ///
+    /// # Errors
+    /// As [`Session::create_dir`].
+    pub fn create_dir_with(&self, path: impl AsVirtualPath, mode: u32) -> Result<(), Error> {
+        self.create_dir_as(Request::change(Verb::CreateDir, &path).itself(), mode)
+    }
+
+    pub(crate) fn create_dir_as(&self, request: Request<'_>, mode: u32) -> Result<(), Error> {
+        self.act(request, |place, guard, _| {
+            place.mount.layer.create_dir(place.spot(), guard, mode)
         })
     }
 
@@ -33,25 +36,32 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::create_dir`]; what was made before an error stays.
-    pub fn create_dir_all(&self, path: impl AsRef<[u8]>) -> Result<(), Error> {
-        let whole = self.parse(Verb::CreateDirAll, path.as_ref())?;
-        let mut at = VirtualPath::parse("/")?;
+    pub fn create_dir_all(&self, path: impl AsVirtualPath) -> Result<(), Error> {
+        self.create_dir_all_with(path, 0o777)
+    }
+
+    /// As [`Session::create_dir_all`], with a mode for the directories that are made.
+    ///
+    /// # Errors
+    /// As [`Session::create_dir_all`].
+    pub fn create_dir_all_with(&self, path: impl AsVirtualPath, mode: u32) -> Result<(), Error> {
+        let whole = path.as_virtual()?;
+        let mut at = VirtualPath::root();
         for name in whole.as_rel().segments() {
             at = at.join(name);
             if self.mounts().holds_mount(&at) {
                 continue;
             }
-            let text = format_bytes(&at);
-            match self.create_dir(&text) {
+            match self.create_dir_with(&at, mode) {
                 Ok(()) => {}
-                Err(error)
-                    if error.kind() == ErrorKind::Exists && self.metadata(&text)?.is_dir() => {}
+                Err(error) if error.kind() == ErrorKind::Exists && self.metadata(&at)?.is_dir() => {
+                }
                 Err(error) if error.kind() == ErrorKind::Exists => {
-                    return Err(Error::new(
+                    return Err(Error::refused(
                         ErrorKind::NotADirectory,
                         "something on the way is not a directory",
                     )
-                    .on(Verb::CreateDirAll, &whole));
+                    .on(Verb::CreateDirAll, whole.to_string()));
                 }
                 Err(error) => return Err(error),
             }
@@ -65,32 +75,44 @@ impl Session {
     ///
     /// # Errors
     /// `NotADirectory`, `NotFound`, `Denied`; `Limit` beyond a million entries.
-    pub fn read_dir(&self, path: impl AsRef<[u8]>) -> Result<Vec<Entry>, Error> {
-        let bytes = path.as_ref();
-        let whole = self.parse(Verb::ReadDir, bytes)?;
-        let mut found = match self.mounts().route(&whole) {
-            Route::Above => Vec::new(),
-            _ => self.act(Ask::look(Verb::ReadDir, bytes), |place, op| {
-                let listed = place.mount.layer.list(&place.path)?;
-                op.allow(place.mount, None)?;
-                Ok(listed)
-            })?,
-        };
-        for (name, _) in self.mounts().names_in(&whole) {
-            found.retain(|(known, _)| *known != name);
-            found.push((name, FileKind::Dir));
+    pub fn read_dir(&self, path: impl AsVirtualPath) -> Result<Vec<Entry>, Error> {
+        let whole = path.as_virtual();
+        if let Ok(whole) = &whole
+            && let Route::Above = self.mounts().route(whole)
+        {
+            return Ok(self.with_mount_points(whole, Vec::new()));
         }
-        found.sort_unstable();
-        Ok(found
-            .into_iter()
-            .map(|(name, kind)| Entry { name, kind })
-            .collect())
+        let request = Request::look(Verb::ReadDir, &path);
+        match &whole {
+            Ok(whole) => self.list(request, whole),
+            // The verb refuses the text, and says so to the recorder.
+            Err(_) => self.list(request, &VirtualPath::root()),
+        }
     }
-}
 
-/// A virtual path as the bytes it is parsed from.
-pub(super) fn format_bytes(path: &VirtualPath) -> Vec<u8> {
-    let mut text = vec![b'/'];
-    text.extend_from_slice(path.as_rel().as_bytes());
-    text
+    pub(crate) fn list(
+        &self,
+        request: Request<'_>,
+        path: &VirtualPath,
+    ) -> Result<Vec<Entry>, Error> {
+        let found = self.act(request, |place, _, op| {
+            let listed = place.mount.layer.list(place.spot())?;
+            op.allow(place.mount, None)?;
+            Ok(listed)
+        })?;
+        Ok(self.with_mount_points(path, found))
+    }
+
+    fn with_mount_points(&self, path: &VirtualPath, mut found: Vec<Entry>) -> Vec<Entry> {
+        for (name, _) in self.mounts().names_in(path) {
+            found.retain(|known| known.name != name);
+            found.push(Entry {
+                name,
+                kind: FileKind::Dir,
+                inode: 0,
+            });
+        }
+        found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        found
+    }
 }

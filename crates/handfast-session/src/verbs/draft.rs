@@ -2,20 +2,19 @@
 
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsFd, BorrowedFd};
 
-use handfast::{Identity, NameRef, Verb, Version, Written};
+use handfast::files::Put;
+use handfast::{FileKind, Identity, NameRef, Verb, Version, WriteOptions, Written};
 
-use super::names::refuse_stand_in;
 use super::read::refuse_new;
-use super::write::store;
+use super::write::{put_request, store};
 use crate::error::Error;
-use crate::layer::{Put, Scratch, Source};
+use crate::layer::{Content, Scratch, Source};
 use crate::meter::{HandleTicket, Temporary};
-use crate::pipeline::{Ask, Place, decide};
-use crate::rules::{Access, Shape};
+use crate::pipeline::Request;
+use crate::place::Place;
 use crate::session::Session;
-use crate::vpath::VirtualPath;
+use crate::vpath::{AsVirtualPath, VirtualPath};
 
 impl Session {
     /// Creates a temporary file for a directory of the session. It has no name there and is gone
@@ -24,8 +23,8 @@ impl Session {
     /// # Errors
     /// `NotFound`, `NotADirectory` for the directory; `Denied` where nothing may be changed;
     /// `Quota`.
-    pub fn temp_file(&self, dir: impl AsRef<[u8]>) -> Result<TempFile<'_>, Error> {
-        self.act(Ask::change(Verb::TempFile, dir.as_ref()), |place, _| {
+    pub fn temp_file(&self, dir: impl AsVirtualPath) -> Result<TempFile<'_>, Error> {
+        self.act(Request::change(Verb::TempFile, &dir), |place, _, _| {
             self.draft_in(place)
         })
     }
@@ -39,22 +38,40 @@ impl Session {
     /// # Security
     /// The file that is committed is a fresh one: whoever got hold of the descriptor of the staged
     /// one cannot change it afterwards.
-    pub fn stage(&self, path: impl AsRef<[u8]>) -> Result<Staged<'_>, Error> {
-        let bytes = path.as_ref();
-        let path = self.parse(Verb::TempFile, bytes)?;
-        let draft = self.act(Ask::change(Verb::TempFile, bytes), |place, _| {
+    pub fn stage(&self, path: impl AsVirtualPath) -> Result<Staged<'_>, Error> {
+        self.stage_as(&path, None)
+    }
+
+    /// As [`Session::stage`], with exactly these options.
+    ///
+    /// # Errors
+    /// As [`Session::stage`].
+    pub fn stage_with(
+        &self,
+        path: impl AsVirtualPath,
+        options: WriteOptions,
+    ) -> Result<Staged<'_>, Error> {
+        self.stage_as(&path, Some(options))
+    }
+
+    fn stage_as(
+        &self,
+        path: &dyn AsVirtualPath,
+        options: Option<WriteOptions>,
+    ) -> Result<Staged<'_>, Error> {
+        let request = Request::change(Verb::TempFile, path);
+        let (path, draft) = self.act(request, |place, guard, op| {
             if place.through_link {
                 refuse_new(place)?;
             }
-            refuse_stand_in(place)?;
-            let beside = Place {
-                mount: place.mount,
-                path: place.path.parent().unwrap_or_else(|| place.path.clone()),
-                through_link: false,
-            };
-            self.draft_in(&beside)
+            guard.check_new(&place.path, Some(FileKind::File))?;
+            Ok((op.path().clone(), self.draft_in(&place.parent())?))
         })?;
-        Ok(Staged { path, draft })
+        Ok(Staged {
+            path,
+            draft,
+            options,
+        })
     }
 
     /// Creates a temporary directory in a directory of the session, for its owner only. It has a
@@ -62,22 +79,20 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::create_dir`].
-    pub fn temp_dir(&self, dir: impl AsRef<[u8]>) -> Result<TempDir<'_>, Error> {
+    pub fn temp_dir(&self, dir: impl AsVirtualPath) -> Result<TempDir<'_>, Error> {
         let mut random = [0; 8];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
             .map_err(Error::from)?;
         let name = format!("tmp-{:016x}", u64::from_le_bytes(random));
         let name = NameRef::parse(name.as_bytes())?;
-        let (path, made) = self.act(Ask::change(Verb::TempDir, dir.as_ref()), |place, _| {
-            let inside = Place {
-                mount: place.mount,
-                path: place.path.join(name),
-                through_link: false,
-            };
-            decide(&inside, Access::Change, Shape::MaybeDir)?;
-            place.mount.layer.create_dir(&inside.path, Some(0o700))?;
-            let made = place.mount.layer.symlink_metadata(&inside.path)?.identity;
-            Ok((place.mount.full(&inside.path), made))
+        let request = Request::change(Verb::TempDir, &dir);
+        let (path, made) = self.act(request, |place, guard, _| {
+            let inside = place.inside(name);
+            guard.check(&inside.path)?;
+            let layer = &place.mount.layer;
+            layer.create_dir(inside.spot(), guard, 0o700)?;
+            let made = layer.symlink_metadata(inside.spot())?.identity;
+            Ok((inside.full(), made))
         })?;
         Ok(TempDir {
             session: self,
@@ -87,8 +102,8 @@ impl Session {
     }
 
     fn draft_in(&self, place: &Place<'_>) -> Result<TempFile<'_>, Error> {
-        let ticket = self.account().ticket(self.number_of(place.mount))?;
-        let (scratch, charge) = place.mount.layer.scratch(&place.path)?;
+        let ticket = self.account().ticket(place.mount.number)?;
+        let (scratch, charge) = place.mount.layer.scratch(place.spot())?;
         Ok(TempFile {
             session: self,
             charge,
@@ -113,8 +128,9 @@ impl TempFile<'_> {
     ///
     /// # Errors
     /// `Exists` if the name is taken; otherwise as [`Session::write_new`].
-    pub fn persist_new(&mut self, path: impl AsRef<[u8]>) -> Result<Written, Error> {
-        let written = self.publish(Verb::WriteNew, path.as_ref(), Put::New, Some(0o600))?;
+    pub fn persist_new(&mut self, path: impl AsVirtualPath) -> Result<Written, Error> {
+        let options = |place: &Place<'_>| self.session.usual_options(place).mode(0o600);
+        let written = self.publish(&path, Put::New, &options)?;
         self.set_len(0)?;
         self.rewind()?;
         Ok(written)
@@ -136,24 +152,20 @@ impl TempFile<'_> {
 
     fn publish(
         &self,
-        verb: Verb,
-        path: &[u8],
+        path: &dyn AsVirtualPath,
         put: Put<'_>,
-        mode: Option<u32>,
+        options: &dyn Fn(&Place<'_>) -> WriteOptions,
     ) -> Result<Written, Error> {
-        let ask = Ask::change(verb, path);
-        let ask = match put {
-            // A new file is never looked for behind a link.
-            Put::New => ask.itself(),
-            _ => ask,
-        };
         let (session, file) = (self.session, self.scratch.file());
-        let durability = session.durability();
-        session.act(ask, |place, _| {
-            let source = Source::of_file(file)?;
+        session.act(put_request(path, put), |place, guard, _| {
+            let content = Content {
+                source: Source::of_file(file)?,
+                put,
+                options: options(place),
+            };
             // The content is charged once, as what it becomes.
             let _lifted = self.charge.as_ref().map(Temporary::lift).transpose()?;
-            store(place, source, put, mode, durability)
+            store(place, guard, content)
         })
     }
 }
@@ -187,13 +199,6 @@ impl Seek for TempFile<'_> {
     }
 }
 
-impl AsFd for TempFile<'_> {
-    /// The descriptor, for reading. Writing through it gets round a quota.
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.scratch.file().as_fd()
-    }
-}
-
 impl fmt::Debug for TempFile<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TempFile").finish_non_exhaustive()
@@ -205,6 +210,8 @@ impl fmt::Debug for TempFile<'_> {
 pub struct Staged<'s> {
     path: VirtualPath,
     draft: TempFile<'s>,
+    /// What was asked for; otherwise what is usual where it goes.
+    options: Option<WriteOptions>,
 }
 
 impl Staged<'_> {
@@ -213,7 +220,7 @@ impl Staged<'_> {
     /// # Errors
     /// As [`Session::write`].
     pub fn commit(self) -> Result<Written, Error> {
-        self.put(Verb::Write, Put::Replace)
+        self.put(Put::Replace)
     }
 
     /// Creates the file; the name must be free.
@@ -221,7 +228,7 @@ impl Staged<'_> {
     /// # Errors
     /// As [`Session::write_new`].
     pub fn commit_new(self) -> Result<Written, Error> {
-        self.put(Verb::WriteNew, Put::New)
+        self.put(Put::New)
     }
 
     /// Replaces the file only if it is still the version that was seen.
@@ -229,12 +236,13 @@ impl Staged<'_> {
     /// # Errors
     /// As [`Session::write_if`].
     pub fn commit_if(self, version: &Version) -> Result<Written, Error> {
-        self.put(Verb::WriteIf, Put::If(version))
+        self.put(Put::If(version))
     }
 
-    fn put(self, verb: Verb, put: Put<'_>) -> Result<Written, Error> {
-        let path = self.path.to_bytes();
-        self.draft.publish(verb, &path, put, None)
+    pub(crate) fn put(self, put: Put<'_>) -> Result<Written, Error> {
+        let session = self.draft.session;
+        let options = |place: &Place<'_>| self.options.unwrap_or(session.usual_options(place));
+        self.draft.publish(&self.path, put, &options)
     }
 }
 
@@ -280,7 +288,6 @@ impl Drop for TempDir<'_> {
         let Some(path) = self.path.take() else {
             return;
         };
-        let path = path.to_bytes();
         // What somebody put in its place is theirs. Nobody can be told of what stays: it is in
         // every listing.
         let status = self.session.symlink_metadata(&path);

@@ -1,14 +1,15 @@
 //! Which rule decides about a path, without doing anything.
 
-use handfast::{HardLinks, Verb};
+use handfast::files::LastLink;
+use handfast::{FileKind, HardLinks, Verb};
 
-use crate::error::{Error, Reason};
+use crate::error::{Error, Reason, SessionError as _};
 use crate::mount::{Mode, Route};
-use crate::pipeline::{Last, decide};
-use crate::resolve;
+use crate::pipeline::Request;
+use crate::place::Place;
 use crate::rules::{Access, Rule, Shape};
 use crate::session::Session;
-use crate::vpath::VirtualPath;
+use crate::vpath::{AsVirtualPath, VirtualPath};
 
 /// What somebody wants to do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -63,8 +64,8 @@ impl Session {
     ///
     /// # Errors
     /// `Invalid` or `TooLong` if it is no path; what stops links on the way from being read.
-    pub fn explain(&self, path: impl AsRef<[u8]>, wanted: Wanted) -> Result<Explanation, Error> {
-        let path = VirtualPath::parse(path.as_ref())?;
+    pub fn explain(&self, path: impl AsVirtualPath, wanted: Wanted) -> Result<Explanation, Error> {
+        let path = path.as_virtual()?;
         let Wanted(verb) = wanted;
         let access = if verb.changes() && verb != Verb::Copy {
             Access::Change
@@ -105,35 +106,105 @@ impl Session {
         };
         said.mount = Some(mount.at.clone());
         said.mode = Some(mount.mode);
-        said.hard_links = match (mount.rules.is_empty(), mount.hard_links) {
+        said.hard_links = match (mount.judge.is_empty(), mount.hard_links) {
             (true, _) => "no patterns are set",
             (false, HardLinks::Refuse) => "files with several names are refused: certain",
-            (false, _) => mount.other_names(),
+            (false, _) => mount.judge.how_well(),
         };
-        let mut place = self.route(&path)?;
-        let verdict = decide(&place, access, shape).and_then(|()| {
-            let last = match verb {
-                Verb::Rename | Verb::RemoveFile | Verb::RemoveDir | Verb::Symlink => Last::Itself,
-                _ => Last::Follow,
-            };
-            if let Some(settled) = resolve::settle(self.mounts(), self.route(&path)?, last, access)?
-            {
-                place = settled;
-            }
-            decide(&place, access, shape)
-        });
-        said.decided_on = Some(mount.full(&place.path));
+        let mut decided_on = self.route(&path)?;
+        let request = Request {
+            access,
+            shape,
+            last: match verb {
+                Verb::Rename | Verb::RemoveFile | Verb::RemoveDir | Verb::Symlink => {
+                    LastLink::Itself
+                }
+                _ => LastLink::Follow,
+            },
+            ..Request::read(verb, &*path)
+        };
+        let verdict = self.dry_run(&request, &mut decided_on);
+        said.decided_on = Some(decided_on.full());
         match verdict {
             Ok(()) => {
                 said.allowed = true;
                 said.why = "no rule forbids it".to_owned();
             }
             Err(error) => {
-                said.rule = mount.forbids(&place.path, access, shape);
+                said.rule = decided_on.mount.forbids(&decided_on.path, access, shape);
                 said.reason = error.reason();
-                said.why = error.detail().to_owned();
+                said.why = error.detail();
             }
         }
         Ok(said)
     }
+
+    /// Asks everything that the verb itself would ask, and does nothing: the same guard, on the
+    /// same place, about the same file.
+    fn dry_run<'a>(
+        &'a self,
+        request: &Request<'_>,
+        decided_on: &mut Place<'a>,
+    ) -> Result<(), Error> {
+        let place = self.settle(request, decided_on)?;
+        *decided_on = place;
+        let guard = self.guard(decided_on, request);
+        guard.check(&decided_on.path)?;
+        let there = decided_on.mount.layer.symlink_metadata(decided_on.spot());
+        if let Ok(file) = &there
+            && file.is_file()
+            && reads_or_changes_the_file(request.verb)
+        {
+            guard.check_file(file)?;
+        }
+        match request.verb {
+            Verb::Rename => {
+                self.refuse_mount_point(decided_on)?;
+                match &there {
+                    Ok(object) => guard.refuse_kept(object),
+                    Err(_) => Ok(()),
+                }
+            }
+            Verb::RemoveDir | Verb::RemoveTree => self.refuse_mount_point(decided_on),
+            verb => match made_by(verb) {
+                Some(kind) => guard.check_new(&decided_on.path, Some(kind)),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+/// The kind of what a verb puts under a name.
+fn made_by(verb: Verb) -> Option<FileKind> {
+    match verb {
+        Verb::Write
+        | Verb::WriteNew
+        | Verb::WriteIf
+        | Verb::Append
+        | Verb::OpenWrite
+        | Verb::HardLink
+        | Verb::Lock => Some(FileKind::File),
+        Verb::Symlink => Some(FileKind::Symlink),
+        _ => None,
+    }
+}
+
+/// Verbs that read a file or change it in place; the others give its name to something else.
+fn reads_or_changes_the_file(verb: Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Read
+            | Verb::Open
+            | Verb::OpenWrite
+            | Verb::Version
+            | Verb::Copy
+            | Verb::Append
+            | Verb::Chmod
+            | Verb::Chown
+            | Verb::SetTimes
+            | Verb::SetXattr
+            | Verb::RemoveXattr
+            | Verb::HardLink
+            | Verb::Lock
+    )
 }

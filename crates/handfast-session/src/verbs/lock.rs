@@ -3,17 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
-use handfast::{ErrorKind, LockKind, Verb};
+use handfast::{ErrorKind, FileKind, LockKind, OpenOptions, Verb};
 
-use super::names::refuse_stand_in;
-use super::read::judge_names;
 use crate::error::Error;
-use crate::layer::Lock;
+use crate::layer::LayerLock;
 use crate::meter::HandleTicket;
-use crate::options::OpenOptions;
-use crate::pipeline::{Ask, Place};
-use crate::rules::Access;
+use crate::pipeline::Request;
+use crate::place::Place;
 use crate::session::Session;
+use crate::vpath::AsVirtualPath;
 
 impl Session {
     /// Locks the file under a path, creating it if it is missing. Waits up to `patience`.
@@ -26,25 +24,26 @@ impl Session {
     /// no file; `Denied` where nothing may be changed; `Quota`.
     pub fn lock(
         &self,
-        path: impl AsRef<[u8]>,
+        path: impl AsVirtualPath,
         kind: LockKind,
         patience: Duration,
     ) -> Result<SessionLock, Error> {
-        let ask = Ask::change(Verb::Lock, path.as_ref()).itself();
-        self.act(ask, |place, _| {
-            refuse_stand_in(place)?;
-            judge_names(place, Access::Change)?;
+        let request = Request::change(Verb::Lock, &path).itself();
+        self.act(request, |place, guard, _| {
+            guard.check_new(&place.path, Some(FileKind::File))?;
             // Made here, where it is charged, and before anybody waits.
-            match place.mount.layer.symlink_metadata(&place.path) {
+            let layer = &place.mount.layer;
+            match layer.symlink_metadata(place.spot()) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     let how = OpenOptions::new().write(true).create(true);
-                    drop(place.mount.layer.open_write(&place.path, how)?);
+                    drop(layer.open_write(place.spot(), guard, how)?);
                 }
+                Ok(status) if status.is_file() => guard.check_file(&status)?,
                 Ok(status) if status.is_symlink() => {
-                    return Err(Error::new(ErrorKind::Link, "a link is not locked"));
+                    return Err(Error::refused(ErrorKind::Link, "a link is not locked"));
                 }
                 Ok(status) if status.is_dir() => {
-                    return Err(Error::new(ErrorKind::IsADirectory, "is a directory"));
+                    return Err(Error::refused(ErrorKind::IsADirectory, "is a directory"));
                 }
                 _ => {}
             }
@@ -59,11 +58,11 @@ impl Session {
     /// may be changed.
     pub fn lock_dir(
         &self,
-        path: impl AsRef<[u8]>,
+        path: impl AsVirtualPath,
         kind: LockKind,
         patience: Duration,
     ) -> Result<SessionLock, Error> {
-        self.act(Ask::change(Verb::Lock, path.as_ref()), |place, _| {
+        self.act(Request::change(Verb::Lock, &path), |place, _, _| {
             self.hold(place, kind, patience, true)
         })
     }
@@ -75,11 +74,11 @@ impl Session {
         patience: Duration,
         is_dir: bool,
     ) -> Result<SessionLock, Error> {
-        let ticket = self.account().ticket(self.number_of(place.mount))?;
+        let ticket = self.account().ticket(place.mount.number)?;
         let lock = place
             .mount
             .layer
-            .lock(&place.path, kind, patience, is_dir)?;
+            .lock(place.spot(), kind, patience, is_dir)?;
         Ok(SessionLock {
             lock,
             _ticket: ticket,
@@ -90,7 +89,7 @@ impl Session {
 /// A lock in a session. Dropping it unlocks; the file stays.
 #[must_use = "dropping the guard unlocks"]
 pub struct SessionLock {
-    lock: Lock,
+    lock: LayerLock,
     _ticket: Option<HandleTicket>,
 }
 
@@ -102,8 +101,8 @@ impl SessionLock {
     /// `Io` if the system does not say.
     pub fn verify(&self) -> Result<bool, Error> {
         match &self.lock {
-            Lock::Direct(guard) => Ok(guard.verify()?),
-            Lock::Overlay(lock) => lock.verify(),
+            LayerLock::Direct(guard) => Ok(guard.verify()?),
+            LayerLock::Overlay(lock) => lock.verify(),
         }
     }
 }

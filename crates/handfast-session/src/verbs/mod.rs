@@ -10,7 +10,6 @@ mod read;
 mod tree;
 mod write;
 
-pub use dirs::Entry;
 pub use draft::{Staged, TempDir, TempFile};
 pub use explain::{Explanation, Wanted};
 pub use lock::SessionLock;

@@ -1,50 +1,30 @@
 //! Writing whole files.
 
-use handfast::{Durability, Verb, Version, WriteOptions, Written};
+use handfast::files::Put;
+use handfast::{Durability, FileKind, Verb, Version, WriteOptions, Written};
 
-use super::names::refuse_stand_in;
-use super::read::{judge_names, refuse_new};
+use super::read::{open_judged, refuse_new};
 use crate::error::Error;
-use crate::layer::{Put, Source};
-use crate::pipeline::{Ask, Place};
-use crate::rules::Access;
+use crate::layer::{Content, Source};
+use crate::pipeline::Request;
+use crate::place::{Guard, Place};
 use crate::session::Session;
+use crate::vpath::AsVirtualPath;
 
 impl Session {
-    /// Replaces a file atomically, or creates it. In a read-write mount the content is on the disk
-    /// before the name points to it.
+    /// Replaces a file atomically, or creates it, with the durability of the session: in a
+    /// read-write mount the content is on the disk before the name points to it, in an overlay
+    /// nothing is waited for.
     ///
     /// # Errors
     /// `Denied` if the mount is read-only or a pattern protects the path; `Quota`; `Link` for a
     /// link that may not be followed; otherwise as [`handfast::Root::write`].
-    pub fn write(&self, path: impl AsRef<[u8]>, data: impl AsRef<[u8]>) -> Result<Written, Error> {
-        self.put(
-            Verb::Write,
-            path.as_ref(),
-            data.as_ref(),
-            Put::Replace,
-            None,
-        )
-    }
-
-    /// As [`Session::write`], with exact permission bits.
-    ///
-    /// # Errors
-    /// As [`Session::write`].
-    pub fn write_with_mode(
+    pub fn write(
         &self,
-        path: impl AsRef<[u8]>,
+        path: impl AsVirtualPath,
         data: impl AsRef<[u8]>,
-        mode: u32,
     ) -> Result<Written, Error> {
-        let mode = Some(mode & 0o777);
-        self.put(
-            Verb::Write,
-            path.as_ref(),
-            data.as_ref(),
-            Put::Replace,
-            mode,
-        )
+        self.put_default(&path, data.as_ref(), Put::Replace)
     }
 
     /// Creates a file with its whole content; the name must be free.
@@ -53,10 +33,10 @@ impl Session {
     /// `Exists` if anything stands under the name; otherwise as [`Session::write`].
     pub fn write_new(
         &self,
-        path: impl AsRef<[u8]>,
+        path: impl AsVirtualPath,
         data: impl AsRef<[u8]>,
     ) -> Result<Written, Error> {
-        self.put(Verb::WriteNew, path.as_ref(), data.as_ref(), Put::New, None)
+        self.put_default(&path, data.as_ref(), Put::New)
     }
 
     /// Replaces a file only if it is still the version that was seen.
@@ -65,31 +45,66 @@ impl Session {
     /// `Stale` if it is not; nothing is changed then. Otherwise as [`Session::write`].
     pub fn write_if(
         &self,
-        path: impl AsRef<[u8]>,
+        path: impl AsVirtualPath,
         version: &Version,
         data: impl AsRef<[u8]>,
     ) -> Result<Written, Error> {
-        let put = Put::If(version);
-        self.put(Verb::WriteIf, path.as_ref(), data.as_ref(), put, None)
+        self.put_default(&path, data.as_ref(), Put::If(version))
     }
 
-    fn put(
+    /// Puts content under a path with exactly these options. In an overlay, a durability beyond
+    /// `None` waits for the content and for the journal.
+    ///
+    /// # Errors
+    /// As [`Session::write`], [`Session::write_new`] and [`Session::write_if`].
+    pub fn put(
         &self,
-        verb: Verb,
-        path: &[u8],
+        path: impl AsVirtualPath,
+        data: impl AsRef<[u8]>,
+        put: Put<'_>,
+        options: WriteOptions,
+    ) -> Result<Written, Error> {
+        self.put_as(put_request(&path, put), data.as_ref(), put, options)
+    }
+
+    fn put_default(
+        &self,
+        path: &dyn AsVirtualPath,
         data: &[u8],
         put: Put<'_>,
-        mode: Option<u32>,
     ) -> Result<Written, Error> {
-        let ask = Ask::change(verb, path);
-        let ask = match put {
-            // A new file is never looked for behind a link.
-            Put::New => ask.itself(),
-            _ => ask,
-        };
-        let durability = self.durability();
-        self.act(ask, |place, _| {
-            store(place, Source::Bytes(data), put, mode, durability)
+        self.act(put_request(path, put), |place, guard, _| {
+            let content = Content {
+                source: Source::Bytes(data),
+                put,
+                options: self.usual_options(place),
+            };
+            store(place, guard, content)
+        })
+    }
+
+    pub(crate) fn put_as(
+        &self,
+        request: Request<'_>,
+        data: &[u8],
+        put: Put<'_>,
+        options: WriteOptions,
+    ) -> Result<Written, Error> {
+        self.act(request, |place, guard, _| {
+            let content = Content {
+                source: Source::Bytes(data),
+                put,
+                options,
+            };
+            store(place, guard, content)
+        })
+    }
+
+    /// How a write is done that asks for nothing in particular.
+    pub(super) fn usual_options(&self, place: &Place<'_>) -> WriteOptions {
+        WriteOptions::new().durability(match place.mount.layer.overlay() {
+            Some(_) => Durability::None,
+            None => self.durability(),
         })
     }
 
@@ -97,15 +112,39 @@ impl Session {
     ///
     /// # Errors
     /// `HardLink` if the file has other names; otherwise as [`Session::write`].
-    pub fn append(&self, path: impl AsRef<[u8]>, data: impl AsRef<[u8]>) -> Result<Written, Error> {
-        let data = data.as_ref();
-        self.act(Ask::change(Verb::Append, path.as_ref()), |place, _| {
+    pub fn append(
+        &self,
+        path: impl AsVirtualPath,
+        data: impl AsRef<[u8]>,
+    ) -> Result<Written, Error> {
+        self.append_with(path, data, WriteOptions::new().durability(Durability::None))
+    }
+
+    /// As [`Session::append`], with options.
+    ///
+    /// # Errors
+    /// As [`Session::append`].
+    pub fn append_with(
+        &self,
+        path: impl AsVirtualPath,
+        data: impl AsRef<[u8]>,
+        options: WriteOptions,
+    ) -> Result<Written, Error> {
+        self.append_as(Request::change(Verb::Append, &path), data.as_ref(), options)
+    }
+
+    pub(crate) fn append_as(
+        &self,
+        request: Request<'_>,
+        data: &[u8],
+        options: WriteOptions,
+    ) -> Result<Written, Error> {
+        self.act(request, |place, guard, _| {
             if place.through_link {
                 refuse_new(place)?;
             }
-            refuse_stand_in(place)?;
-            judge_names(place, Access::Change)?;
-            place.mount.layer.append(&place.path, data)
+            guard.check_new(&place.path, Some(FileKind::File))?;
+            place.mount.layer.append(place.spot(), guard, data, options)
         })
     }
 
@@ -113,46 +152,45 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::read`] and [`Session::write`].
-    pub fn copy(&self, from: impl AsRef<[u8]>, to: impl AsRef<[u8]>) -> Result<Written, Error> {
-        let (from, to) = (from.as_ref(), to.as_ref());
-        let source = Ask::read(Verb::Copy, from);
-        self.act_on_two(source, Ask::change(Verb::Copy, to), |source, target, _| {
-            let opened = source.mount.layer.open_read(&source.path)?;
-            source
-                .mount
-                .check_other_names(&opened.metadata, Access::Read)?;
-            let there = target.mount.layer.symlink_metadata(&target.path).is_ok();
-            let mode = (!there).then_some(opened.metadata.mode & 0o777);
-            let durability = self.durability();
-            store(
-                target,
-                Source::of_file(&opened.file)?,
-                Put::Replace,
-                mode,
-                durability,
-            )
+    pub fn copy(&self, from: impl AsVirtualPath, to: impl AsVirtualPath) -> Result<Written, Error> {
+        let source = Request::read(Verb::Copy, &from);
+        let target = Request::change(Verb::Copy, &to);
+        self.act_on_two(source, target, |copying, op| {
+            let opened = open_judged(copying.from, &copying.from_guard, op)?;
+            let there = copying.to.mount.layer.symlink_metadata(copying.to.spot());
+            let mut options = self.usual_options(copying.to);
+            if there.is_err() {
+                options = options.mode(opened.file.metadata().mode & 0o777);
+            }
+            let file = opened.file.into_std();
+            let content = Content {
+                source: Source::of_file(&file)?,
+                put: Put::Replace,
+                options,
+            };
+            store(copying.to, &copying.to_guard, content)
         })
+    }
+}
+
+pub(super) fn put_request<'a>(path: &'a dyn AsVirtualPath, put: Put<'_>) -> Request<'a> {
+    let request = Request::change(put.verb(), path);
+    match put {
+        // A new file is never looked for behind a link.
+        Put::New => request.itself(),
+        _ => request,
     }
 }
 
 /// Puts content under a place.
 pub(super) fn store(
     place: &Place<'_>,
-    source: Source<'_>,
-    put: Put<'_>,
-    mode: Option<u32>,
-    durability: Durability,
+    guard: &Guard<'_>,
+    content: Content<'_>,
 ) -> Result<Written, Error> {
     if place.through_link {
         refuse_new(place)?;
     }
-    refuse_stand_in(place)?;
-    let mut options = WriteOptions::new().durability(durability);
-    if let Some(mode) = mode {
-        options = options.mode(mode);
-    }
-    place
-        .mount
-        .layer
-        .write(&place.path, source, put, options, mode)
+    guard.check_new(&place.path, Some(FileKind::File))?;
+    place.mount.layer.write(place.spot(), guard, content)
 }

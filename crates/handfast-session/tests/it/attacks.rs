@@ -4,11 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use handfast::{ErrorKind, Event, RecordError, Recorder, RenameMode, Verb};
 use handfast_session::{
-    Catalogue, CommitOptions, Mode, MountSpec, OpenOptions, Protect, Session, SessionOptions,
-    SessionSpec,
+    Catalogue, CommitOptions, Mode, MountSpec, OpenOptions, Protect, Session, SessionSpec,
 };
 
-use crate::support::{Scratch, kind, v};
+use crate::support::{Scratch, kind, me, v};
 
 const CHANGING: [Mode; 3] = [Mode::ReadWrite, Mode::Overlay, Mode::Memory];
 
@@ -27,8 +26,8 @@ impl<F: FnMut(&Event<'_>) + Send> Recorder for Hook<F> {
 }
 
 fn hooked(s: &Scratch, hook: impl FnMut(&Event<'_>) + Send + 'static) -> Session {
-    let options = SessionOptions::new().recorder(Arc::new(Hook(Mutex::new(hook))));
-    Session::with_options(&s.spec(Mode::ReadWrite), options).unwrap()
+    let caller = me().recorder(Arc::new(Hook(Mutex::new(hook))));
+    Session::new(&s.spec(Mode::ReadWrite), caller).unwrap()
 }
 
 #[test]
@@ -285,7 +284,7 @@ fn the_state_is_not_moved_from_above() {
         let here = s.at(".local/state/handfast");
         let catalogue = Catalogue::open_ambient(&here).unwrap();
         catalogue.create("review", &s.spec(mode)).unwrap();
-        let session = catalogue.open("review").unwrap();
+        let session = catalogue.open("review", me()).unwrap();
         for path in ["/.local", "/.local/state", "/.local/state/handfast"] {
             for (from, to, how) in [
                 (path, "/x", RenameMode::NoReplace),

@@ -1,7 +1,6 @@
 //! Files that nobody sees yet: what becomes of them, and what they cost meanwhile.
 
 use std::io::{Read, Seek, Write};
-use std::os::fd::AsFd;
 
 use handfast::ErrorKind;
 use handfast_session::{Mode, Protect, Quota, Session, SessionSpec};
@@ -105,9 +104,8 @@ fn a_temporary_file_has_no_name_until_it_gets_one_and_no_hold_on_what_it_became(
         assert_eq!(read, "content");
         assert_eq!(tree_in(&session), before, "{mode:?}");
         assert_eq!(kind(temp.persist_new("/taken")), ErrorKind::Exists);
-        let held = std::fs::File::from(temp.as_fd().try_clone_to_owned().unwrap());
         temp.persist_new("/d/kept").unwrap();
-        (&held).write_all(b"late").unwrap();
+        temp.write_all(b"late").unwrap();
         assert_eq!(session.read("/d/kept").unwrap(), b"content", "{mode:?}");
         let status = session.metadata("/d/kept").unwrap();
         assert_eq!(status.mode & 0o777, 0o600, "{mode:?}");

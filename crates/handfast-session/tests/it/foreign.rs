@@ -79,7 +79,7 @@ fn two_sessions_of_one_name_see_each_other() {
     let scratch = Scratch::new();
     scratch.file("a", "1").file("d/f", "1");
     let one = scratch.session(Mode::Overlay);
-    let other = scratch.catalogue().open("s").unwrap();
+    let other = scratch.catalogue().open("s", me()).unwrap();
     one.write("/a", "2").unwrap();
     assert_eq!(other.read("/a").unwrap(), b"2");
     other
@@ -106,7 +106,7 @@ fn threads_and_readers_in_one_session_lose_nothing() {
     drop(scratch.session(Mode::Overlay));
     std::thread::scope(|scope| {
         for writer in 0..4 {
-            let session = scratch.catalogue().open("s").unwrap();
+            let session = scratch.catalogue().open("s", me()).unwrap();
             scope.spawn(move || {
                 for number in 0..50 {
                     session
@@ -121,7 +121,7 @@ fn threads_and_readers_in_one_session_lose_nothing() {
                 }
             });
         }
-        let reader = scratch.catalogue().open("s").unwrap();
+        let reader = scratch.catalogue().open("s", me()).unwrap();
         scope.spawn(move || {
             for _ in 0..100 {
                 reader.read("/log").unwrap();
@@ -129,7 +129,7 @@ fn threads_and_readers_in_one_session_lose_nothing() {
             }
         });
     });
-    let session = scratch.catalogue().open("s").unwrap();
+    let session = scratch.catalogue().open("s", me()).unwrap();
     let log = String::from_utf8(session.read("/log").unwrap()).unwrap();
     assert_eq!(log.lines().count(), 200);
     assert_eq!(session.read("/w3").unwrap(), b"49");

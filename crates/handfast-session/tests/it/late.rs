@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use handfast::{ErrorKind, RenameMode};
 use handfast_session::{CommitOptions, Committed, Mode, Session};
 
-use crate::support::{Scratch, kind};
+use crate::support::{Scratch, kind, me};
 
 fn commit(session: &Session) -> Committed {
     session
@@ -73,7 +73,7 @@ fn a_resumed_commit_does_not_move_what_others_put_there() {
         assert!(died.is_err());
         drop(session);
         s.file("a", "written by somebody else");
-        let session = s.catalogue().open("s").unwrap();
+        let session = s.catalogue().open("s", me()).unwrap();
         session.mend().unwrap();
         assert_eq!(s.read("a"), "written by somebody else", "{exchange}");
         assert!(!s.at("b").exists(), "{:?}", s.tree());
@@ -151,7 +151,7 @@ fn a_mode_that_others_gave_a_directory_is_a_conflict() {
     set("moved", 0o700);
     // What the journal says is what counts, not what this process remembers.
     drop(session);
-    let session = s.catalogue().open("s").unwrap();
+    let session = s.catalogue().open("s", me()).unwrap();
     let report = commit(&session);
     assert!(report.committed.is_empty());
     let conflicts: Vec<String> = report.conflicts.iter().map(|c| c.0.to_string()).collect();
@@ -182,7 +182,7 @@ fn an_edited_journal_is_noticed_by_readers() {
         .unwrap();
     bytes[at] = b'x';
     std::fs::write(&journal, bytes).unwrap();
-    let other = s.catalogue().open("s");
+    let other = s.catalogue().open("s", me());
     let seen = other.and_then(|other| other.read("/first"));
     assert_eq!(kind(seen), ErrorKind::Stale);
 }
@@ -232,7 +232,7 @@ fn trees_do_not_grow_deeper_than_can_be_handled() {
         if mode == Mode::Overlay {
             session.snapshot("deep").unwrap();
             drop(session);
-            let session = s.catalogue().open("s").unwrap();
+            let session = s.catalogue().open("s", me()).unwrap();
             assert!(!session.diff().unwrap().is_empty());
             session.discard(&[]).unwrap();
         }

@@ -87,7 +87,7 @@ fn run(mode: Mode, seed: u64, count: usize) -> usize {
         }
         if mode == Mode::Overlay && dice.roll(10) == 0 {
             drop(session);
-            session = scratch.catalogue().open("s").unwrap();
+            session = scratch.catalogue().open("s", me()).unwrap();
         }
     }
     assert_eq!(plain(tree_in(&session)), model.tree(), "{mode} seed {seed}");
@@ -184,7 +184,7 @@ fn child() {
     let (seed, from): (u64, usize) = (seed.parse().unwrap(), from.parse().unwrap());
     let session = handfast_session::Catalogue::open_ambient(state)
         .unwrap()
-        .open("s")
+        .open("s", me())
         .unwrap();
     let mut dice = Dice(seed);
     for number in 0.. {
@@ -245,7 +245,7 @@ fn a_session_survives_whoever_is_killed_in_it() {
                     let _ = model.apply(&op);
                 }
             }
-            let session = scratch.catalogue().open("s").unwrap();
+            let session = scratch.catalogue().open("s", me()).unwrap();
             session.mend().unwrap();
             let shown = plain(tree_in(&session));
             let mut next = model.clone();

@@ -3,7 +3,7 @@
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use handfast::{ErrorKind, RenameMode};
-use handfast_session::{Mode, OpenOptions, Quota, Reason, Session, SessionSpec};
+use handfast_session::{Mode, OpenOptions, Quota, Reason, Session, SessionError as _, SessionSpec};
 
 use crate::support::*;
 
@@ -81,11 +81,15 @@ fn exercise(session: &Session) {
     session.rename("/d/a", "/d/n", RenameMode::Replace).unwrap();
     assert_eq!(session.read("/d/n").unwrap(), b"newer");
     session.symlink("n", "/d/l").unwrap();
-    assert_eq!(session.read_link("/d/l").unwrap(), b"n");
+    assert_eq!(session.read_link("/d/l").unwrap().as_bytes(), b"n");
     assert_eq!(session.read("/d/l").unwrap(), b"newer");
     session.write("/d/l", "through").unwrap();
     assert_eq!(session.read("/d/n").unwrap(), b"through");
-    assert_eq!(session.read_link("/d/l").unwrap(), b"n", "the link stays");
+    assert_eq!(
+        session.read_link("/d/l").unwrap().as_bytes(),
+        b"n",
+        "the link stays"
+    );
     assert_eq!(kind(session.symlink("/etc", "/d/x")), ErrorKind::Escape);
     assert_eq!(kind(session.symlink("../../x", "/d/x")), ErrorKind::Escape);
     session.symlink("nothing", "/d/dangling").unwrap();
@@ -221,7 +225,7 @@ fn links_are_followed_inside_and_never_out() {
     let scratch = Scratch::new();
     scratch.file("d/f", "inside").link("d/f", "to-file");
     let mount = scratch.mount(Mode::Memory).links(handfast::Links::Refuse);
-    let session = Session::new(&SessionSpec::new().mount(mount)).unwrap();
+    let session = Session::new(&SessionSpec::new().mount(mount), me()).unwrap();
     assert_eq!(kind(session.read("/to-file")), ErrorKind::Link);
 }
 
@@ -252,9 +256,9 @@ fn an_absolute_link_into_the_directory_itself_is_taken_from_its_top() {
 fn lengths_that_no_file_has_are_counted_too() {
     for mode in WRITABLE {
         for (bytes, expected) in [
-            (Some(2000), std::io::ErrorKind::StorageFull),
+            (Some(2000), ErrorKind::Quota),
             // Without a limit on bytes it is the system that says no.
-            (None, std::io::ErrorKind::InvalidInput),
+            (None, ErrorKind::Invalid),
         ] {
             let scratch = Scratch::new();
             scratch.file("old", "old");
@@ -355,7 +359,7 @@ fn quotas_count_growth_before_it_happens() {
             let before = session.usage().unwrap()[0].used;
             drop(session);
             if mode == Mode::Overlay {
-                let session = scratch.catalogue().open("s").unwrap();
+                let session = scratch.catalogue().open("s", me()).unwrap();
                 session.mend().unwrap();
                 assert_eq!(session.usage().unwrap()[0].used, before, "{mode}");
             }

@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use handfast::ErrorKind;
-use handfast_session::{Catalogue, Mode, MountSpec, Reason, Session, SessionOptions, SessionSpec};
+use handfast_session::{
+    Caller, Catalogue, Mode, MountSpec, Reason, Session, SessionError as _, SessionSpec,
+};
 
 use crate::support::*;
 
 fn two(one: MountSpec, other: MountSpec) -> Result<Session, handfast_session::Error> {
-    Session::new(&SessionSpec::new().mount(one).mount(other))
+    Session::new(&SessionSpec::new().mount(one).mount(other), me())
 }
 
 fn rw(path: std::path::PathBuf, at: &str) -> MountSpec {
@@ -24,6 +26,7 @@ fn the_longest_prefix_wins_by_components() {
             .mount(rw(scratch.at("data"), "/data"))
             .mount(rw(scratch.at("deep"), "/data/deep"))
             .mount(rw(scratch.at("other"), "/database")),
+        me(),
     )
     .unwrap();
     session.write("/data/a", "data").unwrap();
@@ -73,7 +76,7 @@ fn mounts_that_contradict_each_other_are_refused() {
     let nested = refused(rw(scratch.at("a/b"), "/x"), rw(scratch.at("a"), "/y"));
     assert_eq!(nested, ErrorKind::Invalid);
     two(rw(scratch.at("a"), "/x"), rw(scratch.at("c"), "/x/y")).unwrap();
-    let error = Session::new(&scratch.spec(Mode::Overlay)).unwrap_err();
+    let error = Session::new(&scratch.spec(Mode::Overlay), me()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "an overlay needs a home");
     assert!(!error.to_string().contains("handfast-session-"), "{error}");
 }
@@ -85,7 +88,7 @@ fn our_own_state_is_denied_by_identity_and_never_mounted() {
     let state = scratch.at("hidden/state");
     let catalogue = Catalogue::open_ambient(&state).unwrap();
     catalogue.create("s", &scratch.spec(Mode::Overlay)).unwrap();
-    let session = catalogue.open("s").unwrap();
+    let session = catalogue.open("s", me()).unwrap();
     assert_eq!(session.read("/a").unwrap(), b"1");
     session.write("/a", "2").unwrap();
     for path in [
@@ -126,12 +129,20 @@ fn a_replaced_base_is_noticed() {
     assert_eq!(session.read("/a").unwrap(), b"1");
     drop(session);
     std::fs::create_dir(scratch.base()).unwrap();
-    assert_eq!(kind(scratch.catalogue().open("s")), ErrorKind::Stale);
+    assert_eq!(kind(scratch.catalogue().open("s", me())), ErrorKind::Stale);
     std::fs::remove_dir(scratch.base()).unwrap();
-    assert_eq!(kind(scratch.catalogue().open("s")), ErrorKind::NotFound);
+    assert_eq!(
+        kind(scratch.catalogue().open("s", me())),
+        ErrorKind::NotFound
+    );
     std::fs::rename(scratch.top.join("moved"), scratch.base()).unwrap();
     assert_eq!(
-        scratch.catalogue().open("s").unwrap().read("/b").unwrap(),
+        scratch
+            .catalogue()
+            .open("s", me())
+            .unwrap()
+            .read("/b")
+            .unwrap(),
         b"2"
     );
 }
@@ -160,12 +171,10 @@ fn every_decision_is_told_before_it_takes_effect() {
         let scratch = Scratch::new();
         scratch.file("a", "1");
         let tape = Arc::new(Tape::default());
-        let options = SessionOptions::new()
-            .recorder(tape.clone())
-            .actor("agent-7");
+        let caller = Caller::new("agent-7").recorder(tape.clone());
         let protect = handfast_session::Protect::new().with_deny(".env");
         let spec = SessionSpec::new().mount(scratch.mount(mode).protect(protect));
-        let session = Session::with_options(&spec, options).unwrap();
+        let session = Session::new(&spec, caller).unwrap();
         session.read("/a").unwrap();
         session.write("/b", "2").unwrap();
         session.read("/.env").unwrap_err();
@@ -198,7 +207,7 @@ fn a_directory_that_is_open_is_mounted_whatever_its_name_leads_to() {
     std::fs::rename(scratch.at("data"), scratch.at("moved")).unwrap();
     scratch.link(scratch.top.join("outside"), "data");
     let mount = MountSpec::of_root(&dir, v("/")).mode(Mode::ReadWrite);
-    let session = Session::new(&SessionSpec::new().mount(mount.clone())).unwrap();
+    let session = Session::new(&SessionSpec::new().mount(mount.clone()), me()).unwrap();
     session.write("/a", "still ours").unwrap();
     assert_eq!(scratch.read("moved/a"), "still ours");
     let same = two(mount.clone(), rw(scratch.at("moved"), "/again"));
@@ -238,6 +247,7 @@ fn a_link_that_names_another_mounts_directory_leads_there_under_its_rules() {
             .mount(rw(own("data"), "/data"))
             .mount(rw(own("other"), "/other").protect(protect))
             .mount(closed),
+        me(),
     )
     .unwrap();
     assert_eq!(session.read("/data/to-file").unwrap(), b"other");
@@ -267,7 +277,7 @@ fn a_directory_that_was_given_open_is_named_by_no_absolute_link() {
         .link(scratch.at("f"), "own");
     let dir = handfast::Root::open_ambient(scratch.base()).unwrap();
     let mount = MountSpec::of_root(&dir, v("/")).mode(Mode::ReadWrite);
-    let session = Session::new(&SessionSpec::new().mount(mount)).unwrap();
+    let session = Session::new(&SessionSpec::new().mount(mount), me()).unwrap();
     for path in ["/out", "/top", "/own"] {
         assert_eq!(kind(session.read(path)), ErrorKind::Escape, "{path}");
         assert_eq!(kind(session.write(path, "x")), ErrorKind::Escape, "{path}");

@@ -71,7 +71,7 @@ fn diff_names_every_kind_of_change() {
     );
     // The same after the process is gone.
     drop(session);
-    let session = scratch.catalogue().open("s").unwrap();
+    let session = scratch.catalogue().open("s", me()).unwrap();
     assert_eq!(diff(&session), expected);
     session.discard(&[]).unwrap();
     assert_eq!(diff(&session), [] as [&str; 0]);
@@ -152,7 +152,7 @@ fn an_overlay_edited_behind_our_back_is_noticed() {
     let home = scratch.top.join("state/sessions/s");
     let journal = home.join("mount-0/journal");
     let good = std::fs::read(&journal).unwrap();
-    let open = || scratch.catalogue().open("s");
+    let open = || scratch.catalogue().open("s", me());
     // A byte changed in the middle.
     let mut bad = good.clone();
     bad[60] ^= 1;
@@ -222,14 +222,20 @@ fn snapshots_go_back_and_forks_go_on() {
     assert_eq!(tree_in(&session), at_first, "snapshots are never changed");
     assert_eq!(session.labels().unwrap(), ["first", "second"]);
     let catalogue = scratch.catalogue();
-    catalogue.fork("s", Some("second"), "t").unwrap();
-    catalogue.fork("s", None, "u").unwrap();
-    assert_eq!(kind(catalogue.fork("s", None, "u")), ErrorKind::Exists);
+    catalogue.fork("s", Some("second"), "t", me()).unwrap();
+    catalogue.fork("s", None, "u", me()).unwrap();
     assert_eq!(
-        kind(catalogue.fork("s", Some("x"), "w")),
+        kind(catalogue.fork("s", None, "u", me())),
+        ErrorKind::Exists
+    );
+    assert_eq!(
+        kind(catalogue.fork("s", Some("x"), "w", me())),
         ErrorKind::NotFound
     );
-    let (fork, now) = (catalogue.open("t").unwrap(), catalogue.open("u").unwrap());
+    let (fork, now) = (
+        catalogue.open("t", me()).unwrap(),
+        catalogue.open("u", me()).unwrap(),
+    );
     assert_eq!(tree_in(&fork), at_second);
     assert_eq!(tree_in(&now), at_first);
     fork.write("/a", "fork").unwrap();
@@ -240,7 +246,7 @@ fn snapshots_go_back_and_forks_go_on() {
         "forks share nothing that changes"
     );
     assert_eq!(catalogue.list().unwrap(), ["s", "t", "u"]);
-    catalogue.remove("s").unwrap();
+    catalogue.remove("s", me()).unwrap();
     assert_eq!(fork.read("/a").unwrap(), b"fork");
     assert_eq!(catalogue.list().unwrap(), ["t", "u"]);
     assert_eq!(scratch.read("a"), "base");

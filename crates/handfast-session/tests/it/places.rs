@@ -51,7 +51,7 @@ fn a_full_disk_during_a_copy_up_changes_nothing() {
     scratch.file("a", vec![b'a'; 200_000]).file("b", "b");
     let catalogue = Catalogue::open_ambient(small.0.join("state")).unwrap();
     catalogue.create("s", &scratch.spec(Mode::Overlay)).unwrap();
-    let session = catalogue.open("s").unwrap();
+    let session = catalogue.open("s", me()).unwrap();
     session.write("/kept", "kept").unwrap();
     fill(&small.0, 100_000);
     let before = tree_in(&session);
@@ -67,7 +67,7 @@ fn a_full_disk_during_a_copy_up_changes_nothing() {
     drop(session);
     // It is whole, and goes on when there is room again.
     std::fs::remove_file(small.0.join("filler")).unwrap();
-    let session = catalogue.open("s").unwrap();
+    let session = catalogue.open("s", me()).unwrap();
     assert_eq!(tree_in(&session), before);
     session.append("/a", "more").unwrap();
     assert_eq!(diff(&session), ["changed /a", "added /kept"]);
@@ -85,7 +85,7 @@ fn a_full_disk_during_a_commit_changes_nothing() {
     std::fs::write(base.join("a"), "old").unwrap();
     let spec = SessionSpec::new().mount(MountSpec::new(&base, v("/")));
     scratch.catalogue().create("s", &spec).unwrap();
-    let session = scratch.catalogue().open("s").unwrap();
+    let session = scratch.catalogue().open("s", me()).unwrap();
     session.write("/a", vec![b'n'; 150_000]).unwrap();
     session.write("/b", vec![b'n'; 150_000]).unwrap();
     let mine = tree_in(&session);
@@ -120,12 +120,15 @@ fn another_process() {
     let home = PathBuf::from(home);
     if who == "memory" {
         let spec = SessionSpec::new().mount(MountSpec::new(&home, v("/")).mode(Mode::Memory));
-        let session = handfast_session::Session::new(&spec).unwrap();
+        let session = handfast_session::Session::new(&spec, me()).unwrap();
         session.write("/secret", "in memory").unwrap();
         println!("ready");
         std::thread::sleep(std::time::Duration::from_secs(600));
     }
-    let session = Catalogue::open_ambient(home).unwrap().open("s").unwrap();
+    let session = Catalogue::open_ambient(home)
+        .unwrap()
+        .open("s", me())
+        .unwrap();
     for number in 0..60 {
         session.write(format!("/{who}/{number}"), &who).unwrap();
         session.append("/log", format!("{who} {number}\n")).unwrap();
@@ -187,7 +190,7 @@ fn what_a_killed_process_left_in_memory_goes_with_the_next() {
     use std::io::{BufRead, BufReader};
     let scratch = Scratch::new();
     let spec = SessionSpec::new().mount(MountSpec::new(scratch.base(), v("/")).mode(Mode::Memory));
-    if let Err(error) = handfast_session::Session::new(&spec) {
+    if let Err(error) = handfast_session::Session::new(&spec, me()) {
         return skip("overlays in memory", &error.to_string());
     }
     let mut child = other(&scratch.base(), "memory")
@@ -210,10 +213,10 @@ fn what_a_killed_process_left_in_memory_goes_with_the_next() {
     };
     assert!(has_secret(), "it is there while the process lives");
     // Another session beside it takes nothing away from it.
-    drop(handfast_session::Session::new(&spec).unwrap());
+    drop(handfast_session::Session::new(&spec, me()).unwrap());
     assert!(has_secret());
     child.kill().unwrap();
     child.wait().unwrap();
-    drop(handfast_session::Session::new(&spec).unwrap());
+    drop(handfast_session::Session::new(&spec, me()).unwrap());
     assert!(!has_secret(), "the next does");
 }

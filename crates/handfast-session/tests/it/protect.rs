@@ -1,7 +1,9 @@
 //! Protected patterns against everything an agent might try.
 
 use handfast::{ErrorKind, HardLinks, RenameMode};
-use handfast_session::{Mode, OpenOptions, Protect, Reason, Session, SessionSpec, Wanted};
+use handfast_session::{
+    Mode, OpenOptions, Protect, Reason, Session, SessionError as _, SessionSpec, Wanted,
+};
 
 use crate::support::*;
 
@@ -234,7 +236,7 @@ fn other_names_of_protected_files_are_known() {
         .mount(Mode::ReadWrite)
         .protect(Protect::new().with_deny(".env"))
         .hard_links(HardLinks::Refuse);
-    let session = Session::new(&SessionSpec::new().mount(mount)).unwrap();
+    let session = Session::new(&SessionSpec::new().mount(mount), me()).unwrap();
     assert_eq!(kind(session.read("/lib")), ErrorKind::HardLink);
     let said = session
         .explain("/lib", Wanted::parse("read").unwrap())
@@ -308,14 +310,14 @@ fn case_variants_are_denied_where_the_directory_folds() {
                 .with_deny(".env")
                 .with_read_only("**/.git/hooks"),
         );
-    let session = Session::new(&SessionSpec::new().mount(mount.clone())).unwrap();
+    let session = Session::new(&SessionSpec::new().mount(mount.clone()), me()).unwrap();
     denied(session.read("/d/.ENV"), "another case");
     denied(session.write("/d/.Env", "x"), "another case");
     denied(session.symlink("x", "/d/.GIT"), "a link of another case");
     session.write("/.ENV", "not folded here").unwrap();
     drop(session);
     let mount = mount.mode(Mode::Memory);
-    let session = Session::new(&SessionSpec::new().mount(mount)).unwrap();
+    let session = Session::new(&SessionSpec::new().mount(mount), me()).unwrap();
     session
         .rename("/d", "/moved", RenameMode::NoReplace)
         .unwrap();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use handfast::ErrorKind;
-use handfast_session::{Mode, MountSpec, Protect, Quota, Session, SessionOptions, SessionSpec};
+use handfast_session::{Mode, MountSpec, Protect, Quota, Session, SessionSpec};
 
 use crate::support::*;
 
@@ -74,9 +74,9 @@ fn write_fails_or_lands_inside_when_the_target_is_a_symlink_created_after_valida
                 planted: AtomicBool::new(false),
             });
             let mount = MountSpec::new(scratch.base(), v("/data")).mode(mode);
-            let options = SessionOptions::new().recorder(planter.clone());
+            let caller = me().recorder(planter.clone());
             let spec = SessionSpec::new().mount(mount);
-            let session = Session::with_options(&spec, options).unwrap();
+            let session = Session::new(&spec, caller).unwrap();
             let answer = verb(&session);
             assert!(planter.planted.load(Ordering::SeqCst));
             assert_eq!(scratch.outside(), before, "{mode} {name} wrote outside");
@@ -254,9 +254,9 @@ fn a_hundred_and_fifty_sessions_on_one_directory_under_attack() {
         sessions.push(if mode == Mode::Overlay {
             let name = format!("s{number}");
             catalogue.create(&name, &spec).unwrap();
-            catalogue.open(&name).unwrap()
+            catalogue.open(&name, me()).unwrap()
         } else {
-            Session::new(&spec).unwrap()
+            Session::new(&spec, me()).unwrap()
         });
     }
     let (stop, turns) = (AtomicBool::new(false), AtomicU64::new(0));

@@ -6,7 +6,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use handfast_session::{Catalogue, Mode, MountSpec, Protect, Session, SessionSpec, VirtualPath};
+use handfast_session::{
+    Caller, Catalogue, Mode, MountSpec, Protect, Session, SessionSpec, VirtualPath,
+};
+
+/// On whose behalf the tests ask.
+pub fn me() -> Caller {
+    Caller::new("test")
+}
 
 /// A private directory with `base`, `outside` and `state` in it, removed when dropped.
 pub struct Scratch {
@@ -85,9 +92,9 @@ impl Scratch {
                 Err(error) if error.kind() == handfast::ErrorKind::Exists => {}
                 Err(error) => panic!("{error}"),
             }
-            catalogue.open("s").unwrap()
+            catalogue.open("s", me()).unwrap()
         } else {
-            Session::new(spec).unwrap()
+            Session::new(spec, me()).unwrap()
         }
     }
 
@@ -142,10 +149,7 @@ pub fn tree_in(session: &Session) -> BTreeMap<String, String> {
         let facts = if status.is_dir() {
             format!("dir {mode:o}")
         } else if status.is_symlink() {
-            format!(
-                "link {}",
-                handfast::escape(&session.read_link(&path).unwrap())
-            )
+            format!("link {}", session.read_link(&path).unwrap().to_string())
         } else {
             format!(
                 "file {mode:o} {}",

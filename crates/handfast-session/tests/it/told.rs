@@ -3,9 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use handfast::{Decision, ErrorKind, Event, Phase, RecordError, Recorder, Verb};
-use handfast_session::{
-    CommitOptions, Error, Mode, OnConflict, Session, SessionOptions, VirtualPath,
-};
+use handfast_session::{Caller, CommitOptions, Error, Mode, OnConflict, Session, VirtualPath};
 
 use crate::support::*;
 
@@ -69,8 +67,8 @@ impl Tape {
 fn recorded(scratch: &Scratch) -> (Session, Arc<Tape>) {
     drop(scratch.session(Mode::Overlay));
     let tape = Arc::new(Tape::default());
-    let options = SessionOptions::new().recorder(tape.clone()).actor("bot");
-    (scratch.catalogue().open_with("s", options).unwrap(), tape)
+    let caller = Caller::new("bot").recorder(tape.clone());
+    (scratch.catalogue().open("s", caller).unwrap(), tape)
 }
 
 fn commit(session: &Session, paths: &[&str], on_conflict: OnConflict) -> Result<usize, Error> {
@@ -155,13 +153,11 @@ fn snapshots_rollbacks_and_forks_are_told_with_their_labels() {
         tape.operation().0,
         ["intent roll-back one", "result roll-back one"]
     );
-    let options = || SessionOptions::new().recorder(tape.clone());
+    let caller = || me().recorder(tape.clone());
     let catalogue = scratch.catalogue();
-    catalogue
-        .fork_with("s", Some("one"), "t", options())
-        .unwrap();
+    catalogue.fork("s", Some("one"), "t", caller()).unwrap();
     assert_eq!(tape.operation().0, ["intent fork t", "result fork t"]);
-    catalogue.remove_with("t", options()).unwrap();
+    catalogue.remove("t", caller()).unwrap();
     let (told, entries) = tape.operation();
     assert_eq!(
         told,
@@ -188,11 +184,11 @@ fn what_the_recorder_does_not_take_is_not_done() {
     }
     for verb in [Verb::Snapshot, Verb::Rollback, Verb::Fork] {
         *tape.refuses.lock().unwrap() = Some((verb, Phase::Intent));
-        let options = SessionOptions::new().recorder(tape.clone());
+        let caller = me().recorder(tape.clone());
         let refused = match verb {
             Verb::Snapshot => session.snapshot("one"),
             Verb::Rollback => session.rollback("one"),
-            _ => scratch.catalogue().fork_with("s", None, "t", options),
+            _ => scratch.catalogue().fork("s", None, "t", caller),
         };
         assert_eq!(kind(refused), ErrorKind::Denied);
     }

@@ -12,6 +12,11 @@ use crate::path::{Name, NameRef};
 pub trait NodeData: Any + Send + Sync + fmt::Debug {
     /// What the object was when it was looked up.
     fn metadata(&self) -> &Metadata;
+
+    /// Whether `..` in the target of a link may not climb above this directory.
+    fn is_boundary(&self) -> bool {
+        false
+    }
 }
 
 /// An object that was looked up: a directory, a file, a link or something else.
@@ -39,6 +44,12 @@ impl Node {
     #[must_use]
     pub fn kind(&self) -> FileKind {
         self.metadata().kind
+    }
+
+    /// Whether `..` in the target of a link may not climb above this directory.
+    #[must_use]
+    pub fn is_boundary(&self) -> bool {
+        self.0.is_boundary()
     }
 
     /// What the maker of the node put in.

@@ -61,7 +61,7 @@ pub(super) fn resolve<F: Files + ?Sized>(
         let name = match step {
             Move::Stay => continue,
             Move::Up => {
-                if held.len() == 1 {
+                if held.len() == 1 || here.is_boundary() {
                     return Err(escape());
                 }
                 held.pop();

@@ -64,7 +64,8 @@ impl RootNode {
     }
 }
 
-fn dir_of(node: &Node) -> Result<&Root, Error> {
+/// The directory behind a node.
+pub(crate) fn dir_of(node: &Node) -> Result<&Root, Error> {
     node.data::<RootNode>()?.dir()
 }
 
@@ -76,6 +77,36 @@ fn last_of(last: LastLink) -> Last {
     match last {
         LastLink::Follow => Last::Follow,
         LastLink::Itself => Last::Itself,
+    }
+}
+
+impl Root {
+    /// Pins the object under one name of this directory; a link is itself.
+    ///
+    /// # Errors
+    /// `NotFound`, `Mount`, `Denied`.
+    pub fn lookup_name(&self, name: NameRef<'_>) -> Result<Node, Error> {
+        let here = self;
+        let path = RelPath::from(name);
+        let (pin, metadata) = here.act(Verb::Resolve, &path, |op| {
+            let (pin, status) = paths::pin(here, &path, sys::PIN, Last::Itself)?;
+            op.allow(Some(&status))?;
+            Ok((pin, status))
+        })?;
+        let object = if metadata.is_dir() {
+            let below = Below {
+                path: here.full(&path),
+                depth: here.depth() + 1,
+            };
+            Object::Dir(here.at_dir(pin, metadata.identity, below))
+        } else {
+            Object::Other(pin)
+        };
+        Ok(Node::new(RootNode {
+            metadata,
+            found: Some((here.clone(), name.to_name())),
+            object,
+        }))
     }
 }
 
@@ -100,27 +131,7 @@ impl Files for Root {
     }
 
     fn lookup(&self, dir: &Node, name: NameRef<'_>) -> Result<Node, Error> {
-        let here = dir_of(dir)?;
-        let path = RelPath::from(name);
-        let (pin, metadata) = here.act(Verb::Resolve, &path, |op| {
-            let (pin, status) = paths::pin(here, &path, sys::PIN, Last::Itself)?;
-            op.allow(Some(&status))?;
-            Ok((pin, status))
-        })?;
-        let object = if metadata.is_dir() {
-            let below = Below {
-                path: here.full(&path),
-                depth: here.depth() + 1,
-            };
-            Object::Dir(here.at_dir(pin, metadata.identity, below))
-        } else {
-            Object::Other(pin)
-        };
-        Ok(Node::new(RootNode {
-            metadata,
-            found: Some((here.clone(), name.to_name())),
-            object,
-        }))
+        dir_of(dir)?.lookup_name(name)
     }
 
     fn metadata_of(&self, node: &Node) -> Result<Metadata, Error> {

@@ -22,7 +22,10 @@ const MAX_RETRIES: u32 = 8;
 const CHUNK: usize = 256 * 1024;
 
 /// Reads a whole file through its handle.
-pub(super) fn read_whole(file: &dyn FileHandle, limit: u64) -> Result<Vec<u8>, Error> {
+///
+/// # Errors
+/// `Limit` if it is larger than the limit; what the handle says.
+pub fn read_whole(file: &dyn FileHandle, limit: u64) -> Result<Vec<u8>, Error> {
     let len = file.opened_metadata().len;
     // A sparse file may claim any size: look before allocating.
     if len > limit {
@@ -49,7 +52,10 @@ pub(super) fn read_whole(file: &dyn FileHandle, limit: u64) -> Result<Vec<u8>, E
 
 /// Content and version of one open file: the content of one file is never told with the version of
 /// another, whatever its name leads to meanwhile.
-pub(super) fn read_versioned(
+///
+/// # Errors
+/// As [`read_whole`]; `Raced` if the file kept changing while it was read.
+pub fn read_versioned(
     file: &dyn FileHandle,
     limit: u64,
 ) -> Result<(Vec<u8>, Version), Error> {
@@ -256,8 +262,11 @@ struct Emptying {
     left: Vec<Entry>,
 }
 
-/// Removes a tree, from the leaves up.
-pub(super) fn remove_tree<F: Files + ?Sized>(
+/// Removes a tree, from the leaves up, over handles alone.
+///
+/// # Errors
+/// As [`Files::remove_tree`].
+pub fn remove_tree<F: Files + ?Sized>(
     files: &F,
     path: &RelPath,
     limits: TreeLimits,

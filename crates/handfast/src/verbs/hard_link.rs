@@ -29,8 +29,11 @@ impl Root {
         self.hard_link_to(source, self, new)
     }
 
-    /// As [`Root::hard_link`], into another directory of the same root.
-    pub(crate) fn hard_link_to(
+    /// As [`Root::hard_link`], into another directory of the same filesystem.
+    ///
+    /// # Errors
+    /// As [`Root::hard_link`].
+    pub fn hard_link_to(
         &self,
         source: &RelPath,
         destination: &Self,

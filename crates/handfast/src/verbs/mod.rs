@@ -35,7 +35,7 @@ pub use open::OpenOptions;
 pub use read_dir::{DirEntry, ReadDir};
 pub use recover::{Recovered, RecoveryOutcome};
 pub use rename::RenameMode;
-pub use symlink::SymlinkTarget;
+pub use symlink::{SymlinkTarget, check_symlink_target};
 pub use temp::{TempDir, TempFile};
 pub use walk::{TreeLimits, Walk, WalkEntry};
 pub use write::{Staged, WriteOptions, Written};

@@ -112,6 +112,24 @@ impl OpenOptions {
         !matches!(self.create, Create::Never)
     }
 
+    /// Whether the file is emptied.
+    #[must_use]
+    pub const fn truncates(self) -> bool {
+        self.truncate
+    }
+
+    /// Whether everything written goes to the end.
+    #[must_use]
+    pub const fn appends(self) -> bool {
+        self.append
+    }
+
+    /// The mode of a file that is created, before the umask narrows it.
+    #[must_use]
+    pub const fn creation_mode(self) -> u32 {
+        self.mode
+    }
+
     /// Whether the name must be free.
     #[must_use]
     pub const fn creates_new(self) -> bool {
@@ -122,6 +140,17 @@ impl OpenOptions {
     #[must_use]
     pub fn changes(self) -> bool {
         self.write || self.append || self.truncate || self.create != Create::Never
+    }
+
+    /// Whether the options make sense together.
+    ///
+    /// # Errors
+    /// `Invalid` if they do not.
+    pub fn check(self) -> Result<(), Error> {
+        match self.flags() {
+            Ok(_) => Ok(()),
+            Err(fault) => Err(Error::new(Verb::OpenWrite, "", fault)),
+        }
     }
 
     fn flags(self) -> Result<OFlags, Fault> {

@@ -24,7 +24,7 @@ impl Root {
                 return Err(Fault::rule(ErrorKind::Kind, "it is not a symbolic link"));
             }
             op.allow(Some(&status))?;
-            sys::readlink_pinned(&fd).map(SymlinkTarget::as_stored)
+            sys::readlink_pinned(&fd).map(SymlinkTarget::from_stored)
         })
     }
 }

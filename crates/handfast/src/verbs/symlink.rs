@@ -15,7 +15,9 @@ use crate::verb::Verb;
 pub struct SymlinkTarget(Vec<u8>);
 
 impl SymlinkTarget {
-    pub(crate) fn as_stored(bytes: Vec<u8>) -> Self {
+    /// The text of a link as a layer stored it.
+    #[must_use]
+    pub fn from_stored(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 
@@ -52,6 +54,16 @@ impl Root {
             sys::symlink_at(target, &place.dir, place.name.as_c_str())
         })
     }
+}
+
+/// Whether a link at a path would stay beneath the root that the path counts from, as
+/// [`Root::symlink`] asks it; for layers that keep links themselves.
+///
+/// # Errors
+/// As [`Root::symlink`].
+pub fn check_symlink_target(target: &[u8], path: &RelPath) -> Result<(), Error> {
+    check_target(target, path.depth().saturating_sub(1))
+        .map_err(|fault| Error::new(Verb::Symlink, "", fault))
 }
 
 /// Whether a link in a directory `depth` levels below the root stays beneath it.

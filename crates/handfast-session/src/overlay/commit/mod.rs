@@ -16,7 +16,7 @@ mod times;
 
 use std::collections::BTreeSet;
 
-use handfast::{ErrorKind, Metadata};
+use handfast::ErrorKind;
 
 use super::items::{Item, What, items};
 use super::store::fresh_id;
@@ -25,6 +25,7 @@ use super::{JOURNAL, Overlay, State, record};
 use crate::error::Error;
 use crate::gate::Locked;
 use crate::log::Log;
+use crate::place::Guard;
 use choice::Choice;
 pub(super) use roll::STAGING;
 
@@ -69,12 +70,13 @@ pub(crate) struct CommitReport {
 
 impl Overlay {
     /// Commits the chosen changes; all of them if `paths` is empty. `progress` is told how many of
-    /// how many are done; `may_copy` judges a file of the base before its content gets a new name.
+    /// how many are done; every item is judged again, by its own name and by the file of the base
+    /// whose content gets a new name.
     pub(crate) fn commit(
         &self,
         paths: &[Vec<u8>],
         on_conflict: OnConflict,
-        may_copy: &dyn Fn(&Metadata) -> Result<(), Error>,
+        guard: &Guard<'_>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<CommitReport, Error> {
         let locked = self.begin()?;
@@ -92,15 +94,13 @@ impl Overlay {
             OnConflict::Overwrite => Vec::new(),
             _ => self.verify(&chosen)?,
         };
-        for item in chosen.iter().filter(|item| is_copied_up(item)) {
-            if let Some(source) = choice::source(item)
-                && let Ok(status) = self.base.symlink_metadata(&base_path(source)?)
-                && let Err(error) = may_copy(&status)
+        for item in &chosen {
+            if let Err(error) = self.judge_item(item, guard)
                 && !conflicts.iter().any(|known| known.path == item.path)
             {
                 conflicts.push(Conflict {
                     path: item.path.clone(),
-                    why: error.detail().to_owned(),
+                    why: error.detail(),
                 });
             }
         }
@@ -135,7 +135,7 @@ impl Overlay {
         // On the way it may come to name each path once more, as one that failed; it could not be
         // ended then.
         if record.len() > crate::log::MOST / 2 {
-            return Err(Error::new(
+            return Err(Error::refused(
                 ErrorKind::Limit,
                 "these are too many paths for one commit; name some of them",
             ));
@@ -145,6 +145,25 @@ impl Overlay {
         let mut report = self.roll_forward(&locked, choice, reserve, false, progress)?;
         report.conflicts.extend(conflicts);
         Ok(report)
+    }
+
+    /// Judges an item again, at the moment it is committed: rules may have changed since it was
+    /// made, and a rule that was got round must not reach the base.
+    fn judge_item(&self, item: &Item, guard: &Guard<'_>) -> Result<(), Error> {
+        let path = base_path(&item.path)?;
+        guard.check(&path)?;
+        guard.check_new(&path, item.what.kind())?;
+        let Some(source) = choice::source(item) else {
+            return Ok(());
+        };
+        let source = base_path(source)?;
+        guard.check(&source)?;
+        if is_copied_up(item)
+            && let Ok(status) = self.base.symlink_metadata(&source)
+        {
+            guard.check_file(&status)?;
+        }
+        Ok(())
     }
 
     /// What would stand in the way of a commit now.
@@ -230,7 +249,7 @@ impl Overlay {
     /// Only once nothing stands in the way: what is refused leaves no copy behind.
     fn copy_up_replacing(&self, locked: &Locked<'_, State>, chosen: &[Item]) -> Result<(), Error> {
         for item in chosen.iter().filter(|item| is_copied_up(item)) {
-            self.own_object(locked, &base_path(&item.path)?)?;
+            self.own_object(locked, &base_path(&item.path)?, None)?;
         }
         Ok(())
     }

@@ -167,7 +167,7 @@ impl Overlay {
                 ahead: 0,
             })),
             Err(rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT | rustix::io::Errno::FBIG) => {
-                Err(Error::new(
+                Err(Error::refused(
                     ErrorKind::Quota,
                     format!("there is no space for {bytes} bytes in the base; nothing was changed"),
                 ))

@@ -105,12 +105,6 @@ impl From<handfast::Error> for Failed {
     }
 }
 
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self(error.detail().to_owned())
-    }
-}
-
 impl Overlay {
     pub(super) fn roll(
         &self,

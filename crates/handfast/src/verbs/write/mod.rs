@@ -54,6 +54,18 @@ impl WriteOptions {
         self.mode = Some(mode & 0o777);
         self
     }
+
+    /// The durability that was asked for.
+    #[must_use]
+    pub fn durability_level(self) -> Durability {
+        self.durability
+    }
+
+    /// The exact permission bits that were asked for, if any were.
+    #[must_use]
+    pub fn exact_mode(self) -> Option<u32> {
+        self.mode
+    }
 }
 
 impl Root {

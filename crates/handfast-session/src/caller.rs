@@ -1,0 +1,103 @@
+//! Who asks: on whose behalf, within which scope, recorded where.
+
+use std::fmt;
+use std::sync::Arc;
+
+use handfast::Recorder;
+
+use crate::error::Error;
+use crate::rules::Access;
+use crate::vpath::VirtualPath;
+
+/// What a caller may reach within a session: a lease, or the directories that a client asked for.
+///
+/// A scope narrows what the session's own rules allow. It is asked about the path that was walked,
+/// without links, and again by an overlay under its lock.
+pub trait Scope: Send + Sync {
+    /// May the caller read the path, or change it?
+    ///
+    /// # Errors
+    /// The error that the caller gets; the session puts in the verb and the path that was asked for.
+    fn check(&self, path: &VirtualPath, access: Access) -> Result<(), Error>;
+}
+
+/// On whose behalf a session is used. Without one nothing is done.
+#[derive(Clone)]
+pub struct Caller {
+    actor: Arc<str>,
+    recorder: Option<Arc<dyn Recorder>>,
+    scope: Option<Arc<dyn Scope>>,
+    quiet: bool,
+}
+
+impl Caller {
+    /// A named caller that nobody records, with no scope of its own.
+    #[must_use]
+    pub fn new(actor: impl Into<Arc<str>>) -> Self {
+        Self {
+            actor: actor.into(),
+            recorder: None,
+            scope: None,
+            quiet: false,
+        }
+    }
+
+    /// Tells every decision to a recorder before it takes effect. Paths in events are the
+    /// session's, without the leading slash.
+    #[must_use]
+    pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
+        self.recorder = Some(recorder);
+        self
+    }
+
+    /// Narrows what the caller may reach.
+    #[must_use]
+    pub fn scope(mut self, scope: Arc<dyn Scope>) -> Self {
+        self.scope = Some(scope);
+        self
+    }
+
+    /// The same caller, who only looks ahead of something that is recorded: what reads and lists
+    /// is not told. Changes are told all the same.
+    #[must_use]
+    pub fn quiet(mut self) -> Self {
+        self.quiet = true;
+        self
+    }
+
+    /// The caller's name, as it stands in events.
+    #[must_use]
+    pub fn actor(&self) -> &str {
+        &self.actor
+    }
+
+    /// The recorder for a verb, if it is told.
+    pub(crate) fn recorder_for(&self, changes: bool) -> Option<&dyn Recorder> {
+        if self.quiet && !changes {
+            return None;
+        }
+        self.recorder.as_deref()
+    }
+
+    pub(crate) fn check(&self, path: &VirtualPath, access: Access) -> Result<(), Error> {
+        match &self.scope {
+            Some(scope) => scope.check(path, access),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn has_scope(&self) -> bool {
+        self.scope.is_some()
+    }
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caller")
+            .field("actor", &self.actor)
+            .field("recorder", &self.recorder.is_some())
+            .field("scope", &self.scope.is_some())
+            .field("quiet", &self.quiet)
+            .finish()
+    }
+}

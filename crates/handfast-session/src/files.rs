@@ -1,0 +1,325 @@
+//! A session behind the interface that every kind of files has.
+//!
+//! A path counts from `/` of the session. Looking a name up is not recorded; what is refused, opened
+//! or changed is.
+
+use handfast::files::{
+    AbsoluteLink, At, Attributes, Entries, FileHandle, Files, LastLink, Node, Put, StagedContent,
+    WhatToRemove,
+};
+use handfast::{
+    Links, Metadata, NameRef, OpenOptions, RelPath, RenameMode, SymlinkTarget, TreeLimits, Verb,
+    Version, WriteOptions, Written,
+};
+
+use crate::error::Error;
+use crate::node::SessionNode;
+use crate::pipeline::Request;
+use crate::session::Session;
+use crate::verbs::Staged;
+use crate::vpath::VirtualPath;
+
+fn virtual_path(path: &RelPath) -> VirtualPath {
+    VirtualPath::from(path.clone())
+}
+
+impl Files for Session {
+    fn links(&self) -> Links {
+        // Each mount says for itself; the walk asks it for every link.
+        Links::Beneath
+    }
+
+    fn read_limit(&self) -> u64 {
+        Self::read_limit(self)
+    }
+
+    fn top(&self) -> Result<Node, Error> {
+        self.top_node()
+    }
+
+    fn lookup(&self, dir: &Node, name: NameRef<'_>) -> Result<Node, Error> {
+        self.child(At { dir, name })
+    }
+
+    fn metadata_of(&self, node: &Node) -> Result<Metadata, Error> {
+        let data = node.data::<SessionNode>()?;
+        if data.mount(self).is_none() {
+            return Ok(*node.metadata());
+        }
+        let place = self.place_of_node(node)?;
+        place.mount.layer.symlink_metadata(place.spot())
+    }
+
+    fn link_of(&self, link: &Node) -> Result<SymlinkTarget, Error> {
+        let place = self.place_of_node(link)?;
+        place.mount.layer.read_link(place.spot())
+    }
+
+    fn entries_of(&self, dir: &Node) -> Result<Entries<'_>, Error> {
+        let data = dir.data::<SessionNode>()?;
+        let entries = match data.mount(self) {
+            None => self.read_dir(data.path())?,
+            Some(_) => {
+                let place = self.place_of_node(dir)?;
+                let request = Request::look(Verb::ReadDir, data.path()).held(&place);
+                self.list(request, data.path())?
+            }
+        };
+        Ok(Box::new(entries.into_iter().map(Ok)))
+    }
+
+    fn open_node(&self, node: &Node, how: OpenOptions) -> Result<Box<dyn FileHandle>, Error> {
+        if how.creates() {
+            return Err(Error::refused(
+                handfast::ErrorKind::Invalid,
+                "a file that is there is not created",
+            ));
+        }
+        let place = self.place_of_node(node)?;
+        let path = node.data::<SessionNode>()?.path();
+        let file = match how.changes() {
+            false => self.open_reading(Request::read(Verb::Open, path).held(&place))?,
+            true => {
+                let request = Request::change(Verb::OpenWrite, path).held(&place);
+                self.open_writing(request, how)?
+            }
+        };
+        Ok(Box::new(file))
+    }
+
+    fn set_attributes_of(&self, node: &Node, attributes: &Attributes) -> Result<(), Error> {
+        let place = self.place_of_node(node)?;
+        let path = node.data::<SessionNode>()?.path();
+        let verb = attributes_verb(attributes);
+        self.set_attributes_as(Request::change(verb, path).held(&place), attributes)
+    }
+
+    fn create_at(&self, at: At<'_>, how: OpenOptions) -> Result<Box<dyn FileHandle>, Error> {
+        let place = self.place_at(at)?;
+        let path = place.full();
+        let request = Request::change(Verb::OpenWrite, &path).held(&place);
+        Ok(Box::new(self.open_writing(request, how)?))
+    }
+
+    fn put_at(
+        &self,
+        at: At<'_>,
+        data: &[u8],
+        put: Put<'_>,
+        options: WriteOptions,
+    ) -> Result<Written, Error> {
+        let place = self.place_at(at)?;
+        let path = place.full();
+        let request = Request::change(put.verb(), &path).itself().held(&place);
+        self.put_as(request, data, put, options)
+    }
+
+    fn stage_at(
+        &self,
+        at: At<'_>,
+        options: WriteOptions,
+    ) -> Result<Box<dyn StagedContent + '_>, Error> {
+        let place = self.place_at(at)?;
+        Ok(Box::new(self.stage_with(place.full(), options)?))
+    }
+
+    fn append_at(&self, at: At<'_>, data: &[u8], options: WriteOptions) -> Result<Written, Error> {
+        let place = self.place_at(at)?;
+        let path = place.full();
+        self.append_as(
+            Request::change(Verb::Append, &path).held(&place),
+            data,
+            options,
+        )
+    }
+
+    fn create_dir_at(&self, at: At<'_>, mode: u32) -> Result<Node, Error> {
+        let place = self.place_at(at)?;
+        let path = place.full();
+        let request = Request::change(Verb::CreateDir, &path).itself();
+        self.create_dir_as(request.held(&place), mode)?;
+        self.child(at)
+    }
+
+    fn symlink_at(&self, target: &[u8], at: At<'_>) -> Result<(), Error> {
+        let place = self.place_at(at)?;
+        let path = place.full();
+        let request = Request::change(Verb::Symlink, &path).itself();
+        self.symlink_as(target, request.held(&place))
+    }
+
+    fn hard_link_at(&self, file: &Node, at: At<'_>) -> Result<(), Error> {
+        let (source, target) = (self.place_of_node(file)?, self.place_at(at)?);
+        let (from, to) = (source.full(), target.full());
+        self.hard_link_as(
+            Request::change(Verb::HardLink, &from)
+                .itself()
+                .held(&source),
+            Request::change(Verb::HardLink, &to).itself().held(&target),
+        )
+    }
+
+    fn rename_at(&self, from: At<'_>, to: At<'_>, mode: RenameMode) -> Result<(), Error> {
+        let (source, target) = (self.place_at(from)?, self.place_at(to)?);
+        let (from, to) = (source.full(), target.full());
+        self.rename_as(
+            Request::change(Verb::Rename, &from).itself().held(&source),
+            Request::change(Verb::Rename, &to).itself().held(&target),
+            mode,
+        )
+    }
+
+    fn remove_at(&self, at: At<'_>, what: WhatToRemove<'_>) -> Result<(), Error> {
+        let place = self.place_at(at)?;
+        let path = place.full();
+        let request = Request::change(what.verb(), &path).itself();
+        self.remove_as(request.held(&place), what)
+    }
+
+    fn absolute_link(&self, target: &[u8]) -> Result<Option<AbsoluteLink>, Error> {
+        // An absolute target in a mount's directory is taken from its top.
+        let found = self
+            .mounts()
+            .iter()
+            .find_map(|mount| Some((mount, mount.below_host(target)?)));
+        let Some((mount, rest)) = found else {
+            return Ok(None);
+        };
+        let mut way = vec![self.top_node()?];
+        for name in mount.at.as_rel().segments() {
+            let here = way.last().expect("it begins with the top");
+            way.push(self.child(At { dir: here, name })?);
+        }
+        Ok(Some(AbsoluteLink {
+            way,
+            rest: rest.to_vec(),
+        }))
+    }
+
+    fn xattr_of(&self, node: &Node, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        let place = self.place_of_node(node)?;
+        let path = node.data::<SessionNode>()?.path();
+        self.get_xattr_as(Request::look(Verb::GetXattr, path).held(&place), name)
+    }
+
+    fn xattrs_of(&self, node: &Node) -> Result<Vec<String>, Error> {
+        let place = self.place_of_node(node)?;
+        let path = node.data::<SessionNode>()?.path();
+        self.list_xattrs_as(Request::look(Verb::ListXattr, path).held(&place))
+    }
+
+    fn set_xattr_of(&self, node: &Node, name: &str, value: Option<&[u8]>) -> Result<(), Error> {
+        let place = self.place_of_node(node)?;
+        let path = node.data::<SessionNode>()?.path();
+        self.set_xattr_as(
+            Request::change(Verb::SetXattr, path).held(&place),
+            name,
+            value,
+        )
+    }
+
+    // The shorter ways: the mount is asked for the whole path at once, as long as no link is met.
+
+    fn metadata(&self, path: &RelPath, last: LastLink) -> Result<Metadata, Error> {
+        match last {
+            LastLink::Follow => Self::metadata(self, virtual_path(path)),
+            LastLink::Itself => self.symlink_metadata(virtual_path(path)),
+        }
+    }
+
+    fn read_link(&self, path: &RelPath) -> Result<SymlinkTarget, Error> {
+        Self::read_link(self, virtual_path(path))
+    }
+
+    fn open(&self, path: &RelPath, how: OpenOptions) -> Result<Box<dyn FileHandle>, Error> {
+        Ok(Box::new(self.open_with(virtual_path(path), how)?))
+    }
+
+    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, Error> {
+        self.read_to_limit(virtual_path(path), limit)
+    }
+
+    fn version(&self, path: &RelPath, digest: bool) -> Result<Version, Error> {
+        match digest {
+            true => self.version_with_digest(virtual_path(path)),
+            false => Self::version(self, virtual_path(path)),
+        }
+    }
+
+    fn put(
+        &self,
+        path: &RelPath,
+        data: &[u8],
+        put: Put<'_>,
+        options: WriteOptions,
+    ) -> Result<Written, Error> {
+        Self::put(self, virtual_path(path), data, put, options)
+    }
+
+    fn stage(
+        &self,
+        path: &RelPath,
+        options: WriteOptions,
+    ) -> Result<Box<dyn StagedContent + '_>, Error> {
+        Ok(Box::new(self.stage_with(virtual_path(path), options)?))
+    }
+
+    fn append(&self, path: &RelPath, data: &[u8], options: WriteOptions) -> Result<Written, Error> {
+        self.append_with(virtual_path(path), data, options)
+    }
+
+    fn entries(&self, path: &RelPath) -> Result<Entries<'_>, Error> {
+        let entries = self.read_dir(virtual_path(path))?;
+        Ok(Box::new(entries.into_iter().map(Ok)))
+    }
+
+    fn create_dir(&self, path: &RelPath, mode: u32) -> Result<(), Error> {
+        self.create_dir_with(virtual_path(path), mode)
+    }
+
+    fn create_dir_all(&self, path: &RelPath, mode: u32) -> Result<(), Error> {
+        self.create_dir_all_with(virtual_path(path), mode)
+    }
+
+    fn symlink(&self, target: &[u8], path: &RelPath) -> Result<(), Error> {
+        Self::symlink(self, target, virtual_path(path))
+    }
+
+    fn hard_link(&self, source: &RelPath, new: &RelPath) -> Result<(), Error> {
+        Self::hard_link(self, virtual_path(source), virtual_path(new))
+    }
+
+    fn rename(&self, from: &RelPath, to: &RelPath, mode: RenameMode) -> Result<(), Error> {
+        Self::rename(self, virtual_path(from), virtual_path(to), mode)
+    }
+
+    fn remove(&self, path: &RelPath, what: WhatToRemove<'_>) -> Result<(), Error> {
+        let path = virtual_path(path);
+        self.remove_as(Request::change(what.verb(), &path).itself(), what)
+    }
+
+    fn remove_tree(&self, path: &RelPath, limits: TreeLimits) -> Result<(), Error> {
+        self.remove_tree_with(virtual_path(path), limits)
+    }
+
+    fn set_attributes(&self, path: &RelPath, attributes: &Attributes) -> Result<(), Error> {
+        Self::set_attributes(self, virtual_path(path), attributes)
+    }
+}
+
+/// Which verb a change of attributes is, for events and errors.
+pub(crate) fn attributes_verb(attributes: &Attributes) -> Verb {
+    if attributes.mode.is_some() {
+        Verb::Chmod
+    } else if attributes.uid.is_some() || attributes.gid.is_some() {
+        Verb::Chown
+    } else {
+        Verb::SetTimes
+    }
+}
+
+impl StagedContent for Staged<'_> {
+    fn publish(self: Box<Self>, put: Put<'_>) -> Result<Written, Error> {
+        (*self).put(put)
+    }
+}

@@ -1,0 +1,187 @@
+//! Handles on what a session shows.
+
+use handfast::files::{At, Node, NodeData, Resolved};
+use handfast::{ErrorKind, FileKind, Metadata, RelPath};
+
+use crate::error::{Error, Reason};
+use crate::layer::FoundObject;
+use crate::mount::{Mount, Route};
+use crate::place::{Guard, LayerDir, ObjectKey, Place};
+use crate::rules::{Access, Shape};
+use crate::session::Session;
+use crate::vpath::VirtualPath;
+
+/// An object of a session.
+#[derive(Debug)]
+pub(crate) struct SessionNode {
+    /// The path that was walked to it, without links.
+    path: VirtualPath,
+    metadata: Metadata,
+    /// The number of its mount; nothing for a directory that only holds mount points.
+    mount: Option<u32>,
+    /// Whether it is the top of its mount.
+    is_top: bool,
+    /// The object as a directory, if it is one.
+    dir: Option<LayerDir>,
+    /// The directory that holds its name, and which object the name must still lead to.
+    found_in: Option<(LayerDir, Option<ObjectKey>)>,
+}
+
+impl NodeData for SessionNode {
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn is_boundary(&self) -> bool {
+        self.is_top
+    }
+}
+
+impl SessionNode {
+    pub(crate) fn mount<'a>(&self, session: &'a Session) -> Option<&'a Mount> {
+        let number = self.mount?;
+        session.mounts().iter().find(|mount| mount.number == number)
+    }
+
+    /// The path below its mount.
+    pub(crate) fn path_in(&self, mount: &Mount) -> RelPath {
+        match self.path.strip_prefix(&mount.at) {
+            Some(rest) => rest.to_path(),
+            None => RelPath::root(),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &VirtualPath {
+        &self.path
+    }
+}
+
+impl Session {
+    /// The node of `/`.
+    pub(crate) fn top_node(&self) -> Result<Node, Error> {
+        self.node_at(VirtualPath::root(), None)
+    }
+
+    /// The node of a name in a directory.
+    pub(crate) fn child(&self, at: At<'_>) -> Result<Node, Error> {
+        let dir = at.dir.data::<SessionNode>()?;
+        let path = dir.path.join(at.name);
+        self.node_at(path, Some((dir, at)))
+    }
+
+    fn node_at(
+        &self,
+        path: VirtualPath,
+        found_in: Option<(&SessionNode, At<'_>)>,
+    ) -> Result<Node, Error> {
+        let (mount, rest) = match self.mounts().route(&path) {
+            Route::Mount(mount, rest) => (mount, rest),
+            Route::Above => return self.above_mounts(path),
+            Route::Nowhere => {
+                let nothing = Error::refused(ErrorKind::NotFound, "nothing is mounted there");
+                return Err(nothing.because(Reason::NotMounted));
+            }
+        };
+        if rest.is_root() {
+            return Ok(Node::new(SessionNode {
+                path,
+                metadata: mount.layer.top()?,
+                mount: Some(mount.number),
+                is_top: true,
+                dir: Some(LayerDir::Top),
+                found_in: None,
+            }));
+        }
+        let Some((dir, at)) = found_in else {
+            return Err(Error::refused(ErrorKind::NotFound, ""));
+        };
+        let here = dir
+            .dir
+            .as_ref()
+            .ok_or_else(|| Error::refused(ErrorKind::NotADirectory, ""))?;
+        let found = mount.layer.lookup(here, at.name)?;
+        self.judge_look(mount, &rest, &found)?;
+        Ok(Node::new(SessionNode {
+            path,
+            metadata: found.metadata,
+            mount: Some(mount.number),
+            is_top: false,
+            dir: found.dir,
+            found_in: Some((here.clone(), found.key)),
+        }))
+    }
+
+    /// What may not be read may not be looked at either.
+    fn judge_look(&self, mount: &Mount, path: &RelPath, found: &FoundObject) -> Result<(), Error> {
+        let guard = Guard {
+            mount,
+            caller: self.caller(),
+            access: Access::Read,
+            shape: match found.metadata.kind {
+                FileKind::File => Shape::File,
+                _ => Shape::MaybeDir,
+            },
+        };
+        guard.check(path)
+    }
+
+    /// A directory that exists only in the namespace, above mounts.
+    fn above_mounts(&self, path: VirtualPath) -> Result<Node, Error> {
+        let below = self.mounts().names_in(&path);
+        let Some((_, mount)) = below.first() else {
+            return Err(Error::refused(ErrorKind::NotFound, ""));
+        };
+        let mut metadata = mount.base.metadata(&RelPath::root())?;
+        metadata.mode = 0o555;
+        metadata.len = 0;
+        metadata.identity.inode = 0;
+        metadata.identity.born = None;
+        Ok(Node::new(SessionNode {
+            path,
+            metadata,
+            mount: None,
+            is_top: false,
+            dir: None,
+            found_in: None,
+        }))
+    }
+
+    /// The place of a name in a directory.
+    pub(crate) fn place_at(&self, at: At<'_>) -> Result<Place<'_>, Error> {
+        let dir = at.dir.data::<SessionNode>()?;
+        let path = dir.path.join(at.name);
+        let mut place = self.route(&path)?;
+        let same = dir.mount == Some(place.mount.number);
+        if let (true, Some(here)) = (same, &dir.dir) {
+            place.dir = here.clone();
+            place.rest = RelPath::from(at.name);
+        } else if same {
+            return Err(Error::refused(ErrorKind::NotADirectory, ""));
+        }
+        Ok(place)
+    }
+
+    /// The place of an object that was looked up: its name must still lead to it.
+    pub(crate) fn place_of_node(&self, node: &Node) -> Result<Place<'_>, Error> {
+        let node = node.data::<SessionNode>()?;
+        let mut place = self.route(&node.path)?;
+        if let (Some((dir, key)), Some(name)) = (&node.found_in, node.path.as_rel().name()) {
+            place.dir = dir.clone();
+            place.rest = RelPath::from(name);
+            place.expected = key.clone();
+        }
+        Ok(place)
+    }
+
+    /// The place that a resolved path leads to.
+    pub(crate) fn place_of(&self, found: &Resolved) -> Result<Place<'_>, Error> {
+        let mut place = match (&found.dir, &found.name, &found.node) {
+            (Some(dir), Some(name), _) => self.place_at(At::new(dir, name))?,
+            (_, _, Some(node)) => self.place_of_node(node)?,
+            _ => return Err(Error::refused(ErrorKind::NotFound, "")),
+        };
+        place.through_link = found.through_link;
+        place.rest = place.rest.with_must_be_dir(found.must_be_dir);
+        Ok(place)
+    }
+}

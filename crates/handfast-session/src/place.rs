@@ -1,0 +1,221 @@
+//! Where a request leads, and whether it may be done there.
+
+use std::sync::Arc;
+
+use handfast::{Dir, ErrorKind, FileKind, Identity, Metadata, NameRef, RelPath};
+
+use crate::caller::Caller;
+use crate::error::{Error, Reason};
+use crate::judge::protected_by;
+use crate::mount::{Mode, Mount};
+use crate::overlay::{DirHandle, FileKey};
+use crate::rules::{Access, Shape};
+use crate::vpath::VirtualPath;
+
+/// A directory of a mount that is held.
+#[derive(Clone, Debug)]
+pub(crate) enum LayerDir {
+    /// The mount's own top.
+    Top,
+    /// A pinned directory of the host.
+    Direct(Box<Dir>),
+    /// A directory of an overlay, wherever it is seen now.
+    Overlay(Arc<DirHandle>),
+}
+
+/// Which object a name must still lead to.
+#[derive(Clone, Debug)]
+pub(crate) enum ObjectKey {
+    Direct(Identity),
+    Overlay(FileKey),
+}
+
+/// A directory that is held, and a path below it without links. The layer refuses links.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot<'a> {
+    pub(crate) dir: &'a LayerDir,
+    pub(crate) rest: &'a RelPath,
+    /// The whole path below the mount, as it was walked.
+    pub(crate) walked: &'a RelPath,
+    pub(crate) expected: Option<&'a ObjectKey>,
+}
+
+/// Where a request leads.
+#[derive(Clone)]
+pub(crate) struct Place<'a> {
+    pub(crate) mount: &'a Mount,
+    pub(crate) dir: LayerDir,
+    pub(crate) rest: RelPath,
+    /// The path below the mount that was walked to get there: rules are asked about this one.
+    pub(crate) path: RelPath,
+    pub(crate) expected: Option<ObjectKey>,
+    /// The last component was a link that was followed: nothing is created under it.
+    pub(crate) through_link: bool,
+}
+
+impl<'a> Place<'a> {
+    /// A path below a mount, not walked yet.
+    pub(crate) fn at(mount: &'a Mount, path: RelPath) -> Self {
+        Self {
+            mount,
+            dir: LayerDir::Top,
+            rest: path.clone(),
+            path,
+            expected: None,
+            through_link: false,
+        }
+    }
+
+    pub(crate) fn spot(&self) -> Spot<'_> {
+        Spot {
+            dir: &self.dir,
+            rest: &self.rest,
+            walked: &self.path,
+            expected: self.expected.as_ref(),
+        }
+    }
+
+    /// A name in the directory that this place is.
+    pub(crate) fn inside(&self, name: NameRef<'_>) -> Self {
+        Self {
+            rest: self.rest.join(name),
+            path: self.path.join(name),
+            expected: None,
+            through_link: false,
+            ..self.clone()
+        }
+    }
+
+    /// The directory that holds this place's name.
+    pub(crate) fn parent(&self) -> Self {
+        let up = |path: &RelPath| path.parent().unwrap_or_else(RelPath::root);
+        Self {
+            rest: up(&self.rest),
+            path: up(&self.path),
+            expected: None,
+            through_link: false,
+            ..self.clone()
+        }
+    }
+
+    /// Whether both places lie in one mount.
+    pub(crate) fn require_same_mount(&self, other: &Self) -> Result<(), Error> {
+        if std::ptr::eq(self.mount, other.mount) {
+            return Ok(());
+        }
+        Err(Error::refused(
+            ErrorKind::Mount,
+            "the two ends lie in different mounts; copy and remove instead",
+        )
+        .because(Reason::TwoMounts))
+    }
+
+    /// The place in the session's namespace.
+    pub(crate) fn full(&self) -> VirtualPath {
+        self.mount.full(&self.path)
+    }
+}
+
+/// Asks the rules of a mount and of the caller about one kind of access. An overlay asks it again
+/// under its lock, with the path that the directory has then.
+#[derive(Clone, Copy)]
+pub(crate) struct Guard<'a> {
+    pub(crate) mount: &'a Mount,
+    pub(crate) caller: &'a Caller,
+    pub(crate) access: Access,
+    pub(crate) shape: Shape,
+}
+
+impl Guard<'_> {
+    /// May this be done to a path of the mount?
+    pub(crate) fn check(&self, path: &RelPath) -> Result<(), Error> {
+        if self.caller.has_scope() {
+            self.caller.check(&self.mount.full(path), self.access)?;
+        }
+        if let Some(rule) = self.mount.forbids(path, self.access, self.shape) {
+            return Err(protected_by(&rule));
+        }
+        if self.access == Access::Read {
+            return Ok(());
+        }
+        if path.segments().any(is_ours) {
+            return Err(Error::refused(
+                ErrorKind::Denied,
+                "names that begin with `.handfast-` are kept for unfinished work; `recover` cleans up",
+            )
+            .because(Reason::Protected));
+        }
+        if self.mount.mode == Mode::ReadOnly {
+            return Err(Error::refused(ErrorKind::Denied, "the mount is read-only")
+                .because(Reason::ReadOnlyMount));
+        }
+        Ok(())
+    }
+
+    /// May something of a kind come under a name? `None` if the kind is not known for certain.
+    pub(crate) fn check_new(&self, path: &RelPath, kind: Option<FileKind>) -> Result<(), Error> {
+        if kind != Some(FileKind::Dir) && self.mount.rules().keeps_for_a_directory(path) {
+            return Err(would_lose(
+                "a file here would lead git away from its protected settings; only a directory may \
+                 be made under this name",
+            ));
+        }
+        if kind == Some(FileKind::Symlink) && !self.mount.is_ordinary_below(path) {
+            return Err(would_lose(
+                "a link here would lead away from protected names below it",
+            ));
+        }
+        Ok(())
+    }
+
+    /// May something move from one name to the other? Nothing below it gains or loses a rule. A
+    /// file has nothing below it, but only where its kind is certain: a link may lead to a
+    /// directory, and what is not held may be swapped for one.
+    pub(crate) fn check_move(
+        &self,
+        from: &RelPath,
+        to: &RelPath,
+        kind: Option<FileKind>,
+    ) -> Result<(), Error> {
+        self.check_new(to, kind)?;
+        let rules = self.mount.rules();
+        if rules.is_empty() || kind == Some(FileKind::File) {
+            return Ok(());
+        }
+        let exact = rules.judge(from).below() == rules.judge(to).below();
+        let folded = rules.judge_folded(from).below() == rules.judge_folded(to).below();
+        if exact && folded {
+            return Ok(());
+        }
+        Err(would_lose(
+            "names below it would come under a protected pattern, or leave one",
+        ))
+    }
+
+    /// Judges a file of the base that is about to be read or copied, by its other names.
+    pub(crate) fn check_file(&self, file: &Metadata) -> Result<(), Error> {
+        self.mount.judge.check_other_names(file, self.access)
+    }
+
+    /// The directories that lead to Handfast's own state stay where they are.
+    pub(crate) fn refuse_kept(&self, object: &Metadata) -> Result<(), Error> {
+        if self.mount.keeps(object) {
+            return Err(Error::refused(
+                ErrorKind::Denied,
+                "Handfast's own state lies in this directory; it stays where it is",
+            )
+            .because(Reason::Protected));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a name looks like what the library and commits leave behind when they are killed: what
+/// an agent put there could be taken for that, and finished.
+fn is_ours(name: NameRef<'_>) -> bool {
+    name.as_bytes().starts_with(b".handfast-")
+}
+
+fn would_lose(why: &'static str) -> Error {
+    Error::refused(ErrorKind::Denied, why).because(Reason::Protected)
+}
