@@ -298,6 +298,10 @@ impl Files for Session {
         self.remove_as(Request::change(what.verb(), &path).itself(), what)
     }
 
+    fn copy(&self, from: &RelPath, to: &RelPath, put: Put<'_>) -> Result<Written, Error> {
+        self.copy_with(virtual_path(from), virtual_path(to), put)
+    }
+
     fn remove_tree(&self, path: &RelPath, limits: TreeLimits) -> Result<(), Error> {
         self.remove_tree_with(virtual_path(path), limits)
     }

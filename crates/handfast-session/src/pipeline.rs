@@ -129,7 +129,14 @@ impl Session {
             }
             match act(&place, &guard, op) {
                 Err(error) if error.kind() == ErrorKind::Link => {
-                    place = self.follow(request, path)?.ok_or(error)?;
+                    let followed = self.follow(request, path)?;
+                    match followed {
+                        // Where the links lead now is where we were: the error is not about them.
+                        Some(next) if next.path != place.path || !place.through_link => {
+                            place = next;
+                        }
+                        _ => return Err(error),
+                    }
                 }
                 done => return done,
             }
@@ -247,6 +254,14 @@ impl Session {
     }
 
     /// Text becomes a path, once. What becomes none is refused, and the recorder hears of that too.
+    pub(crate) fn parse<'a>(
+        &self,
+        verb: Verb,
+        path: &'a dyn AsVirtualPath,
+    ) -> Result<Cow<'a, VirtualPath>, Error> {
+        self.path_of(verb, Target::Path(path))
+    }
+
     fn path_of<'a>(&self, verb: Verb, target: Target<'a>) -> Result<Cow<'a, VirtualPath>, Error> {
         let text = match target {
             Target::Held(place) => return Ok(Cow::Owned(place.full())),

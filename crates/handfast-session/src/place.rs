@@ -188,7 +188,7 @@ impl Guard<'_> {
             return Ok(());
         }
         Err(would_lose(
-            "names below it would come under a protected pattern, or leave one",
+            "names below it would come under a protected pattern, or leave one; copy a file instead",
         ))
     }
 

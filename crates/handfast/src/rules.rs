@@ -71,11 +71,13 @@ pub(crate) fn check_file(root: &Root, status: &Metadata, want: Want) -> Result<(
         _ if root.options.specials == Specials::Allow => {}
         special => return Err(special_fault(special)),
     }
-    check_hard_links(root, status, want)?;
-    match &root.options.judge {
-        Some(judge) if want != Want::Look => Ok(judge.judge(status, want == Want::Change)?),
-        _ => Ok(()),
+    // The layer's own rule first: it says more than that there are other names.
+    if let Some(judge) = &root.options.judge
+        && want != Want::Look
+    {
+        judge.judge(status, want == Want::Change)?;
     }
+    check_hard_links(root, status, want)
 }
 
 /// Special files are named in the message: "which kind?" is the first question people ask.

@@ -45,7 +45,7 @@ impl Session {
     /// # Errors
     /// As [`Session::create_dir_all`].
     pub fn create_dir_all_with(&self, path: impl AsVirtualPath, mode: u32) -> Result<(), Error> {
-        let whole = path.as_virtual()?;
+        let whole = self.parse(Verb::CreateDirAll, &path)?;
         let mut at = VirtualPath::root();
         for name in whole.as_rel().segments() {
             at = at.join(name);

@@ -55,7 +55,8 @@ impl Session {
     /// As [`Session::read_dir`].
     pub fn walk(&self, path: impl AsVirtualPath, limits: TreeLimits) -> Result<Walk<'_>, Error> {
         let files: &dyn Files = self;
-        Ok(Walk(files.walk(path.as_virtual()?.as_rel(), limits)?))
+        let path = self.parse(Verb::Walk, &path)?;
+        Ok(Walk(files.walk(path.as_rel(), limits)?))
     }
 
     /// Removes a directory with everything in it, or any other entry itself.
@@ -78,7 +79,7 @@ impl Session {
         path: impl AsVirtualPath,
         limits: TreeLimits,
     ) -> Result<(), Error> {
-        let path = path.as_virtual()?;
+        let path = self.parse(Verb::RemoveTree, &path)?;
         let named = |error: Error| error.on(Verb::RemoveTree, path.to_string());
         let found = self
             .resolve(path.as_rel(), LastLink::Itself, &mut |_| Ok(()))
@@ -107,7 +108,8 @@ impl Session {
     /// [`Session::copy`]. What was copied before an error is removed again, but for what others
     /// changed meanwhile.
     pub fn copy_tree(&self, from: impl AsVirtualPath, to: impl AsVirtualPath) -> Result<(), Error> {
-        let (source, target) = (from.as_virtual()?, to.as_virtual()?);
+        let source = self.parse(Verb::CopyTree, &from)?;
+        let target = self.parse(Verb::CopyTree, &to)?;
         let limits = TreeLimits::new();
         let mut walk = self.walk(&*source, limits)?;
         while let Some(entry) = walk.next_entry()? {

@@ -153,8 +153,24 @@ impl Session {
     /// # Errors
     /// As [`Session::read`] and [`Session::write`].
     pub fn copy(&self, from: impl AsVirtualPath, to: impl AsVirtualPath) -> Result<Written, Error> {
+        self.copy_with(from, to, Put::Replace)
+    }
+
+    /// As [`Session::copy`]; `put` says what may stand under the new name.
+    ///
+    /// # Errors
+    /// As [`Session::copy`]; `Exists`, `Stale`.
+    pub fn copy_with(
+        &self,
+        from: impl AsVirtualPath,
+        to: impl AsVirtualPath,
+        put: Put<'_>,
+    ) -> Result<Written, Error> {
         let source = Request::read(Verb::Copy, &from);
-        let target = Request::change(Verb::Copy, &to);
+        let target = Request {
+            verb: Verb::Copy,
+            ..put_request(&to, put)
+        };
         self.act_on_two(source, target, |copying, op| {
             let opened = open_judged(copying.from, &copying.from_guard, op)?;
             let there = copying.to.mount.layer.symlink_metadata(copying.to.spot());
@@ -165,7 +181,7 @@ impl Session {
             let file = opened.file.into_std();
             let content = Content {
                 source: Source::of_file(&file)?,
-                put: Put::Replace,
+                put,
                 options,
             };
             store(copying.to, &copying.to_guard, content)
