@@ -11,7 +11,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use handfast_session::{
+use handfast_session::{Caller, 
     CommitOptions, Mode, MountSpec, Protect, Quota, Session, SessionSpec, VirtualPath,
 };
 
@@ -32,7 +32,7 @@ fn sandbox(host: &Path) -> Result<Session, Box<dyn Error>> {
             inodes: Some(100),
             ..Quota::new()
         });
-    Ok(Session::new(&spec)?)
+    Ok(Session::new(&spec, Caller::new("guest"))?)
 }
 
 /// What an untrusted guest tries.

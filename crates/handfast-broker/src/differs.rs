@@ -1,9 +1,7 @@
 //! Whether a file that was seen long ago has another content by now.
 
-use std::io;
-use std::os::fd::BorrowedFd;
-
-use handfast::{Difference, Version};
+use handfast::files::FileHandle;
+use handfast::{Difference, Error, Version};
 use sha2::{Digest, Sha256};
 
 /// Whether the content is another, where only that tells: what was seen was so young that times
@@ -14,8 +12,8 @@ use sha2::{Digest, Sha256};
 pub(crate) fn content(
     seen: &Version,
     now: &Version,
-    file: BorrowedFd<'_>,
-) -> io::Result<Option<Difference>> {
+    file: &dyn FileHandle,
+) -> Result<Option<Difference>, Error> {
     let Some(digest) = seen.digest().filter(|_| now.digest().is_none()) else {
         return Ok(None);
     };
@@ -23,12 +21,10 @@ pub(crate) fn content(
     let mut buffer = vec![0; 64 * 1024];
     let mut offset = 0;
     loop {
-        let got = match rustix::io::pread(file, &mut buffer, offset) {
-            Ok(0) => break,
-            Ok(got) => got,
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(errno) => return Err(errno.into()),
-        };
+        let got = file.read_at(&mut buffer, offset)?;
+        if got == 0 {
+            break;
+        }
         hasher.update(&buffer[..got]);
         offset += got as u64;
         // What was seen had a length; a file that goes on is another.

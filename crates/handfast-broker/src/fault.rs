@@ -247,15 +247,9 @@ impl From<handfast_session::Error> for Fault {
         let mut fault = Self::new(code, error.to_string()).of_kind(error.kind());
         fault.effect = error.effect();
         if code == Code::Stale {
-            fault.differs = Some(error.detail().to_owned());
+            fault.differs = Some(error.detail());
         }
         fault
-    }
-}
-
-impl From<handfast::Error> for Fault {
-    fn from(error: handfast::Error) -> Self {
-        handfast_session::Error::from(error).into()
     }
 }
 

@@ -143,7 +143,7 @@ impl Broker {
                         }
                         Err(error) => return Err(error.into()),
                     };
-                    let mut next = splice(&inside, &target)?;
+                    let mut next = splice(&inside, target.as_bytes())?;
                     for name in &names[index + 1..] {
                         next = next.join(*name);
                     }

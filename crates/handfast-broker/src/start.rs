@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use handfast_ledger::{Ledger, OpenOptions as LogOptions};
-use handfast_session::{Session, SessionOptions};
+use handfast_session::{Caller, Session, SessionOptions};
 
 use crate::boundary::Boundary;
 use crate::broker::{Broker, Tally};
@@ -191,12 +191,11 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         .map_err(|error| StartError::Log(error.to_string()))?;
     let tokens = crate::token::TokenKey::open(&site.state)?;
     let spec = rulebook.session();
-    let open = |options: SessionOptions| {
-        let options = site.private.iter().fold(options, SessionOptions::private);
-        Session::with_options(&spec, options).map_err(StartError::config)
-    };
-    let session = open(SessionOptions::new().recorder(Arc::new(Switch)))?;
-    let looking = open(SessionOptions::new())?;
+    let private = site.private.iter();
+    let session_options = private.fold(SessionOptions::new(), SessionOptions::private);
+    let switch = Caller::new("broker").recorder(Arc::new(Switch));
+    let session = Session::with_options(&spec, session_options, switch).map_err(StartError::config)?;
+    let looking = session.for_caller(Caller::new("broker"));
     let boundary = Boundary {
         wall,
         own_uid: rustix::process::geteuid().as_raw(),

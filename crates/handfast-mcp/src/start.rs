@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use handfast::harden::{Hardening, Wall};
 use handfast::{Durability, ErrorKind, RelPath, Root};
-use handfast_session::{Catalogue, Session, SessionOptions};
+use handfast_session::{Caller, Catalogue, Session, SessionOptions};
 
 use self::plan::{Plan, existing_session, from_dirs, from_policy, from_spec};
 use crate::log::Log;
@@ -95,13 +95,20 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
         true => Durability::Full,
         false => Durability::None,
     };
-    let mut session_options = SessionOptions::new()
+    let session_options = SessionOptions::new()
         .read_limit(options.read_limit)
         .durability(durability);
+    let mut caller = Caller::new("mcp");
     if options.log == LogChoice::On {
-        session_options = session_options.recorder(Arc::clone(&recorder) as _);
+        caller = caller.recorder(Arc::clone(&recorder) as _);
     }
-    let session = open_session(&plan, state.as_ref(), name.as_deref(), session_options)?;
+    let session = open_session(
+        &plan,
+        state.as_ref(),
+        name.as_deref(),
+        session_options,
+        caller,
+    )?;
     check_pinned(&plan, &session)?;
     let logs = match (&state, options.log) {
         (Some(state), LogChoice::On) => Some(make_logs(state)?),
@@ -189,13 +196,14 @@ fn open_session(
     state: Option<&State>,
     name: Option<&str>,
     options: SessionOptions,
+    caller: Caller,
 ) -> Result<Session, StartError> {
     let (Some(state), Some(name)) = (state, name) else {
         let options = match state {
             Some(state) => options.private(&state.root),
             None => options,
         };
-        return Session::with_options(&plan.spec, options).map_err(|error| StartError {
+        return Session::with_options(&plan.spec, options, caller).map_err(|error| StartError {
             hint: Some("an overlay needs `--session NAME`"),
             ..failed("the session cannot be opened", &error)
         });
@@ -205,7 +213,7 @@ fn open_session(
         Err(error) if error.kind() == ErrorKind::Exists => {}
         Err(error) => return Err(failed("the session cannot be made", &error)),
     }
-    let opened = state.catalogue.open_with(name, options);
+    let opened = state.catalogue.open_with(name, options, caller);
     opened.map_err(|error| failed("the session cannot be opened", &error))
 }
 

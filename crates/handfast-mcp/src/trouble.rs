@@ -4,7 +4,7 @@
 //! was asked for and never where a link leads.
 
 use handfast::{Effect, ErrorKind, Version};
-use handfast_session::{Error, Reason};
+use handfast_session::{Error, Reason, SessionError as _};
 
 use crate::place::Place;
 use crate::view::View;
@@ -45,7 +45,7 @@ impl Trouble {
     }
 
     fn about(error: &Error, call: &str, quoted: &str, shown: &str, view: &View) -> Self {
-        let detail = error.detail();
+        let detail = &error.detail();
         let denied = |why: &str| format!("Access denied - {why}: {shown}");
         let mut text = match error.kind() {
             ErrorKind::NotFound => format!("ENOENT: no such file or directory, {call} {quoted}"),

@@ -92,8 +92,8 @@ impl Root {
     /// # Errors
     /// `Io` if the system does not say what it is now.
     pub fn as_dir(&self) -> Result<Dir, Error> {
-        let metadata = sys::status(&self.pinned.fd)
-            .map_err(|fault| Error::new(Verb::OpenDir, ".", fault))?;
+        let metadata =
+            sys::status(&self.pinned.fd).map_err(|fault| Error::new(Verb::OpenDir, ".", fault))?;
         Ok(Dir {
             root: self.without_links(),
             metadata,

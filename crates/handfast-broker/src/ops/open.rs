@@ -1,6 +1,6 @@
 //! `Open` and `Resume`: a file is opened on behalf of the caller, and its descriptor handed over.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use handfast::{Metadata, RelPath, Verb, Version};
 use handfast_session::policy::Writes;
@@ -118,7 +118,7 @@ impl Broker {
                     .of_kind(handfast::ErrorKind::Stale),
             ));
         }
-        let content = differs::content(&seen, &now, file.as_fd()).map_err(|error| {
+        let content = differs::content(&seen, &now, &file).map_err(|error| {
             stale(Fault::new(
                 Code::Failed,
                 format!("the file cannot be compared: {error}"),

@@ -1,7 +1,7 @@
 //! `move_file`: nothing is replaced, and a link moves itself.
 
 use handfast::{ErrorKind, Metadata, RenameMode, Version};
-use handfast_session::Reason;
+use handfast_session::{Reason, SessionError as _};
 
 use super::{content, versions};
 use crate::answer::Answer;

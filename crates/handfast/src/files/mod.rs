@@ -17,10 +17,10 @@ mod root;
 mod tree;
 
 pub use handle::FileHandle;
-pub(crate) use root::dir_of;
 pub use interface::{
     AbsoluteLink, Attributes, Entries, Entry, Files, Put, StagedContent, WhatToRemove,
 };
 pub use node::{At, Node, NodeData};
 pub use resolve::{LastLink, Resolved, Step};
+pub(crate) use root::dir_of;
 pub use tree::{TreeEntry, TreeWalk, read_versioned, read_whole, remove_tree};

@@ -55,10 +55,7 @@ pub fn read_whole(file: &dyn FileHandle, limit: u64) -> Result<Vec<u8>, Error> {
 ///
 /// # Errors
 /// As [`read_whole`]; `Raced` if the file kept changing while it was read.
-pub fn read_versioned(
-    file: &dyn FileHandle,
-    limit: u64,
-) -> Result<(Vec<u8>, Version), Error> {
+pub fn read_versioned(file: &dyn FileHandle, limit: u64) -> Result<(Vec<u8>, Version), Error> {
     let mut before = file.metadata()?;
     for _ in 0..MAX_RETRIES {
         if before.len > limit {
