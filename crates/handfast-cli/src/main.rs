@@ -7,53 +7,53 @@
 #![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 #![cfg_attr(handfast_unsupported, allow(dead_code))]
 
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod args;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod audit;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod completions;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod doctor;
 mod exit;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod failure;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod fs;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod json;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod lease;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod log;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod manual;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod mcp;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod output;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod serve;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod session;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod siege;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod time;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod top;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod tour;
-#[cfg(not(all(target_os = "linux", not(handfast_unsupported))))]
+#[cfg(not(supported))]
 mod unsupported;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod width;
 
 use std::process::ExitCode;
 
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 use args::run;
-#[cfg(not(all(target_os = "linux", not(handfast_unsupported))))]
+#[cfg(not(supported))]
 use unsupported::run;
 
 fn main() -> ExitCode {
