@@ -18,6 +18,10 @@ pub(crate) enum Exit {
     /// Cannot tell, or this system cannot enforce what was asked.
     CannotTell,
     /// What a program that was run said.
+    #[cfg_attr(
+        not(feature = "broker"),
+        allow(dead_code, reason = "`lease run` alone")
+    )]
     Child(u8),
 }
 

@@ -4,12 +4,21 @@
 //! its pipe may silence the output and never changes the exit code.
 #![forbid(unsafe_code)]
 // Where no root can be opened there is one answer only.
-#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
-#![cfg_attr(handfast_unsupported, allow(dead_code))]
+#![cfg_attr(not(supported), allow(dead_code))]
 
+#[cfg(all(
+    supported,
+    not(all(
+        feature = "audit",
+        feature = "broker",
+        feature = "siege",
+        feature = "tour"
+    ))
+))]
+mod absent;
 #[cfg(supported)]
 mod args;
-#[cfg(supported)]
+#[cfg(all(supported, feature = "audit"))]
 mod audit;
 #[cfg(supported)]
 mod completions;
@@ -22,7 +31,7 @@ mod failure;
 mod fs;
 #[cfg(supported)]
 mod json;
-#[cfg(supported)]
+#[cfg(all(supported, feature = "broker"))]
 mod lease;
 #[cfg(supported)]
 mod log;
@@ -32,17 +41,17 @@ mod manual;
 mod mcp;
 #[cfg(supported)]
 mod output;
-#[cfg(supported)]
+#[cfg(all(supported, feature = "broker"))]
 mod serve;
 #[cfg(supported)]
 mod session;
-#[cfg(supported)]
+#[cfg(all(supported, feature = "siege"))]
 mod siege;
 #[cfg(supported)]
 mod time;
-#[cfg(supported)]
+#[cfg(all(supported, feature = "broker"))]
 mod top;
-#[cfg(supported)]
+#[cfg(all(supported, feature = "tour"))]
 mod tour;
 #[cfg(not(supported))]
 mod unsupported;

@@ -9,7 +9,7 @@
     clippy::unwrap_used,
     reason = "tests build and run the command, and say what they skip"
 )]
-#![cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#![cfg(supported)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

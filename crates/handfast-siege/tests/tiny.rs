@@ -1,6 +1,6 @@
 //! A tiny siege through the library: attackers as threads.
 #![allow(missing_docs, reason = "tests are named after what they show")]
-#![cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#![cfg(supported)]
 
 use handfast_siege::{Backends, Finding, Siege, SiegeError, Verdict, render};
 
