@@ -29,3 +29,5 @@ mod siege;
 mod support;
 mod told;
 mod tree_model;
+#[path = "../../../handfast/tests/support/turns.rs"]
+mod turns;
