@@ -1,7 +1,7 @@
 //! Gives the one question about the platform a short name: `cfg(supported)`.
 //!
-//! Elsewhere the crate builds to the parser, the types, and a root that answers `Unsupported`.
-//! `--cfg handfast_unsupported` makes that build on Linux, so that it can be checked there.
+//! Elsewhere the crate is empty or answers `Unsupported`. `--cfg handfast_unsupported` makes that build
+//! on Linux, so that it can be checked there. Every crate that asks has this file; a test compares them.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

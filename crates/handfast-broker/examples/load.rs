@@ -14,15 +14,15 @@
     reason = "a measurement"
 )]
 
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 fn main() {
     load::main();
 }
 
-#[cfg(not(all(target_os = "linux", not(handfast_unsupported))))]
+#[cfg(not(supported))]
 fn main() {}
 
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod load {
     use std::path::{Path, PathBuf};
     use std::process::{Child, Command};

@@ -23,7 +23,7 @@
 //! # Platform
 //! Linux. Elsewhere the crate is empty.
 #![deny(unsafe_code)]
-#![cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#![cfg(supported)]
 
 mod boundary;
 mod broker;

@@ -4,21 +4,35 @@ use clap::error::ErrorKind as UsageKind;
 use clap::{Parser, Subcommand};
 use handfast::{Effect, ErrorKind};
 
+#[cfg(not(feature = "audit"))]
+use crate::absent::AuditArgs;
+#[cfg(not(feature = "siege"))]
+use crate::absent::SiegeArgs;
+#[cfg(not(feature = "tour"))]
+use crate::absent::TourArgs;
+#[cfg(not(feature = "broker"))]
+use crate::absent::{LeaseArgs, ServeArgs, TopArgs};
+#[cfg(feature = "audit")]
 use crate::audit::AuditArgs;
 use crate::completions::CompletionsArgs;
 use crate::doctor::DoctorArgs;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::fs::FsArgs;
+#[cfg(feature = "broker")]
 use crate::lease::LeaseArgs;
 use crate::log::LogArgs;
 use crate::manual::ManualArgs;
 use crate::mcp::McpArgs;
 use crate::output::{Form, Output};
+#[cfg(feature = "broker")]
 use crate::serve::ServeArgs;
 use crate::session::SessionArgs;
+#[cfg(feature = "siege")]
 use crate::siege::SiegeArgs;
+#[cfg(feature = "broker")]
 use crate::top::TopArgs;
+#[cfg(feature = "tour")]
 use crate::tour::TourArgs;
 
 const HELP: &str = exit::help!(

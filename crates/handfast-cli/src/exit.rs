@@ -18,6 +18,10 @@ pub(crate) enum Exit {
     /// Cannot tell, or this system cannot enforce what was asked.
     CannotTell,
     /// What a program that was run said.
+    #[cfg_attr(
+        not(feature = "broker"),
+        allow(dead_code, reason = "`lease run` alone")
+    )]
     Child(u8),
 }
 
@@ -41,7 +45,7 @@ impl From<Exit> for ExitCode {
 }
 
 /// The end of `--help`: examples and the codes.
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 macro_rules! help {
     ($example:literal) => {
         concat!(
@@ -57,16 +61,16 @@ macro_rules! help {
     };
 }
 
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 pub(crate) use help;
 
 /// The end of `--help` of a command below another, which tells the codes.
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 macro_rules! examples {
     ($example:literal) => {
         concat!("Examples:\n", $example)
     };
 }
 
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 pub(crate) use examples;

@@ -4,56 +4,65 @@
 //! its pipe may silence the output and never changes the exit code.
 #![forbid(unsafe_code)]
 // Where no root can be opened there is one answer only.
-#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
-#![cfg_attr(handfast_unsupported, allow(dead_code))]
+#![cfg_attr(not(supported), allow(dead_code))]
 
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(all(
+    supported,
+    not(all(
+        feature = "audit",
+        feature = "broker",
+        feature = "siege",
+        feature = "tour"
+    ))
+))]
+mod absent;
+#[cfg(supported)]
 mod args;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(all(supported, feature = "audit"))]
 mod audit;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod completions;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod doctor;
 mod exit;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod failure;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod fs;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod json;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(all(supported, feature = "broker"))]
 mod lease;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod log;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod manual;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod mcp;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod output;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(all(supported, feature = "broker"))]
 mod serve;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod session;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(all(supported, feature = "siege"))]
 mod siege;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod time;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(all(supported, feature = "broker"))]
 mod top;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(all(supported, feature = "tour"))]
 mod tour;
-#[cfg(not(all(target_os = "linux", not(handfast_unsupported))))]
+#[cfg(not(supported))]
 mod unsupported;
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 mod width;
 
 use std::process::ExitCode;
 
-#[cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#[cfg(supported)]
 use args::run;
-#[cfg(not(all(target_os = "linux", not(handfast_unsupported))))]
+#[cfg(not(supported))]
 use unsupported::run;
 
 fn main() -> ExitCode {

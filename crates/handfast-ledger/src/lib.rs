@@ -24,7 +24,7 @@
 //! # Platform
 //! Linux. Elsewhere the crate is empty.
 #![forbid(unsafe_code)]
-#![cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#![cfg(supported)]
 
 mod attest;
 mod config;
@@ -33,6 +33,7 @@ mod error;
 pub mod event;
 pub mod export;
 mod inside;
+mod lease;
 mod level;
 mod lock;
 pub mod merkle;
@@ -52,6 +53,7 @@ mod writer;
 pub use attest::{Attestation, Attester};
 pub use error::{Error, ErrorKind};
 pub use inside::lies_inside;
+pub use lease::{LeaseHandle, LeaseId};
 pub use level::Level;
 pub use query::{Filter, describe};
 pub use reader::LogReader;

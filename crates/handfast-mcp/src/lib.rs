@@ -23,7 +23,7 @@
 //! # Platform
 //! Linux. Elsewhere the crate is empty.
 #![forbid(unsafe_code)]
-#![cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#![cfg(supported)]
 
 mod answer;
 mod call;

@@ -14,7 +14,7 @@
 //! # Does not
 //! Attack other programs, need privileges, or prove the absence of a race: it looks for one.
 #![deny(unsafe_code)]
-#![cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#![cfg(supported)]
 #![allow(
     clippy::disallowed_methods,
     reason = "attackers and naive controls do what the lint warns of; scenes are set ambiently"

@@ -12,7 +12,7 @@
     reason = "a launcher that the tests use; words go to stderr"
 )]
 
-#[cfg(target_os = "linux")]
+#[cfg(supported)]
 fn main() -> std::process::ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match run(&args) {
@@ -25,7 +25,7 @@ fn main() -> std::process::ExitCode {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(supported)]
 fn run(args: &[String]) -> Result<std::convert::Infallible, String> {
     use std::os::unix::process::CommandExt;
 
@@ -65,7 +65,7 @@ fn run(args: &[String]) -> Result<std::convert::Infallible, String> {
 }
 
 /// What is less than a whole call: one of its flags.
-#[cfg(target_os = "linux")]
+#[cfg(supported)]
 fn part_of_a_call(name: &str) -> Option<Result<(i64, Vec<seccompiler::SeccompRule>), String>> {
     use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
     let (call, argument, flag) = match name {
@@ -90,7 +90,7 @@ fn part_of_a_call(name: &str) -> Option<Result<(i64, Vec<seccompiler::SeccompRul
     )
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(supported)]
 fn number(call: &str) -> Result<i64, String> {
     Ok(match call {
         "openat2" => libc::SYS_openat2,
@@ -104,5 +104,5 @@ fn number(call: &str) -> Result<i64, String> {
     })
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(supported))]
 fn main() {}

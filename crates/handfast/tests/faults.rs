@@ -10,7 +10,7 @@
     clippy::type_complexity,
     reason = "tests set their scenes with ambient calls"
 )]
-#![cfg(target_os = "linux")]
+#![cfg(supported)]
 
 mod support;
 

@@ -8,7 +8,7 @@
     clippy::print_stdout,
     reason = "tests set their scenes with ambient calls"
 )]
-#![cfg(target_os = "linux")]
+#![cfg(supported)]
 
 mod support;
 
@@ -18,6 +18,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use handfast::OpenOptions;
+use support::turns::Turns;
 use support::*;
 
 /// Plants a second name of the file outside, and takes it away by a file of our own.
@@ -41,6 +42,7 @@ fn a_planted_name_that_is_being_taken_away_is_not_ours() {
         let root = scratch.open(options(backend));
         let done = AtomicBool::new(false);
         let (mut changed, mut refused) = ([0, 0], 0);
+        let turns = Turns::start();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
@@ -67,6 +69,9 @@ fn a_planted_name_that_is_being_taken_away_is_not_ours() {
             done.store(true, Ordering::Relaxed);
         });
         println!("{changed:?} changed, {refused} refused");
-        assert!(!changed.contains(&0), "nothing was changed at all");
+        if changed.contains(&0) || refused == 0 {
+            let why = format!("{changed:?} changed, {refused} refused: both sides were not met");
+            turns.settle(&format!("own name {}", backend_name(backend)), &why);
+        }
     });
 }

@@ -1,14 +1,14 @@
 //! Leases: what was granted to whom, until when.
 
-mod id;
+mod hex;
 mod live;
 mod outstanding;
 mod record;
 mod table;
 mod verbs;
 
-pub(crate) use id::hex;
-pub use id::{LeaseHandle, LeaseId};
+pub use handfast_ledger::{LeaseHandle, LeaseId};
+pub(crate) use hex::hex;
 pub(crate) use live::{Held, Lease, over};
 pub(crate) use outstanding::{Given, GivenMode};
 pub use record::{Bound, Ended, LeaseRecord};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::id::LeaseHandle;
+use super::LeaseHandle;
 use crate::identity::ProcessRef;
 
 /// Who may use a lease.

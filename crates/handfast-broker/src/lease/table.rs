@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::id::LeaseHandle;
+use super::LeaseHandle;
 use super::live::Lease;
 use super::record::Ended;
 use crate::fault::{Code, Fault};

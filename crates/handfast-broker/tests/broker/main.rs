@@ -25,4 +25,6 @@ mod spiffe;
 mod stage;
 mod tokens;
 mod trouble;
+#[path = "../../../handfast/tests/support/turns.rs"]
+mod turns;
 mod wall;

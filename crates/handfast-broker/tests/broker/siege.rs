@@ -13,6 +13,7 @@ use handfast_broker::{Client, ClientError, Code};
 use rustix::fs::{RenameFlags, renameat_with};
 
 use crate::stage::Stage;
+use crate::turns::Turns;
 
 const CLIENTS: usize = 64;
 const WRITERS: usize = 16;
@@ -77,6 +78,7 @@ fn is_allowed(error: &ClientError) -> bool {
 
 #[test]
 fn sixty_four_clients_under_attack() {
+    let turns = Turns::start();
     let stage = Stage::new();
     let outside = build(&stage);
     let mut first = stage.client();
@@ -190,10 +192,12 @@ fn sixty_four_clients_under_attack() {
         naive_escapes.load(Ordering::Relaxed)
     );
     assert!(opens.into_inner() > 0 && commits.into_inner() > 0);
-    assert!(
-        naive_escapes.into_inner() > 0,
-        "the attack was too weak to show anything"
-    );
+    if naive_escapes.into_inner() == 0 {
+        turns.settle(
+            "clients of a broker under attack",
+            "the naive reader never escaped",
+        );
+    }
     // The swaps may have stopped with the directory under its other name.
     let own = [stage.root("own"), stage.root("own-link")]
         .into_iter()

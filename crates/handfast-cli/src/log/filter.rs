@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 use handfast_ledger::event::Record;
-use handfast_ledger::{Filter, LogReader};
+use handfast_ledger::{Filter, LeaseHandle, LogReader};
 
 use super::outcome::Outcome;
 use super::trouble::trouble;
@@ -106,7 +106,7 @@ impl FilterArgs {
             agent: self.agent.clone(),
             // The log holds handles; who has the id may ask by it.
             lease: self.lease.as_ref().map(|text| {
-                handfast_broker::LeaseHandle::of_either(text)
+                LeaseHandle::of_either(text)
                     .map_or_else(|| text.clone(), |handle| handle.as_str().to_owned())
             }),
             verb: self.verb.clone(),

@@ -34,6 +34,8 @@ mod siege;
 mod support;
 mod top;
 mod tour;
+#[path = "../../../handfast/tests/support/turns.rs"]
+mod turns;
 mod usage;
 mod versions;
 mod words;

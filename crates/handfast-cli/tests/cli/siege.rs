@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::{Run, Scratch};
+use crate::turns::Turns;
 
 fn run(args: &[&str]) -> Run {
     Run::of(args, b"", Duration::from_secs(240))
@@ -26,6 +27,7 @@ fn a_tiny_siege_tells_every_cell_and_nothing_gets_out() {
     args.extend(["--root", inside.to_str().unwrap(), "--only"]);
     args.extend(SOME);
     // A busy machine may be too weak to tell; it is asked three times.
+    let turns = Turns::start();
     let mut found = run(&args);
     for _ in 0..2 {
         if found.code == 3 {
@@ -38,6 +40,13 @@ fn a_tiny_siege_tells_every_cell_and_nothing_gets_out() {
         .iter()
         .filter(|cell| cell["finding"] != "held")
         .collect();
+    // An escape has a code of its own and is never forgiven.
+    let escaped = |cell: &&Value| cell["control"] == false && cell["escapes"] != 0;
+    assert_eq!(cells.iter().filter(escaped).count(), 0, "{odd:#?}");
+    if found.code == 3 {
+        turns.settle("tiny siege of the command", &report["sentence"].to_string());
+        return;
+    }
     assert_eq!(found.code, 0, "{} {odd:#?}", report["sentence"]);
     assert_eq!(report["version"], 1);
     // Half of them where openat2 is masked.

@@ -15,6 +15,7 @@ mod commands;
 mod licences;
 mod links;
 mod named;
+mod scripts;
 
 use std::path::{Path, PathBuf};
 

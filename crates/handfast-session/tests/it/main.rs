@@ -10,7 +10,7 @@
     clippy::print_stdout,
     reason = "tests set their scenes with ambient calls"
 )]
-#![cfg(all(target_os = "linux", not(handfast_unsupported)))]
+#![cfg(supported)]
 
 mod attacks;
 mod commit;
@@ -29,3 +29,5 @@ mod siege;
 mod support;
 mod told;
 mod tree_model;
+#[path = "../../../handfast/tests/support/turns.rs"]
+mod turns;

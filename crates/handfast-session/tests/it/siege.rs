@@ -10,6 +10,7 @@ use handfast::ErrorKind;
 use handfast_session::{Mode, MountSpec, Protect, Quota, Session, SessionSpec};
 
 use crate::support::*;
+use crate::turns::Turns;
 
 /// Plants a link at the target when it is told of the intent: after everything was validated and
 /// decided, and before anything is done.
@@ -260,6 +261,7 @@ fn a_hundred_and_fifty_sessions_on_one_directory_under_attack() {
         });
     }
     let (stop, turns) = (AtomicBool::new(false), AtomicU64::new(0));
+    let turned = Turns::start();
     let tally = Tally::default();
     std::thread::scope(|scope| {
         let outside = scratch.top.join("outside");
@@ -293,7 +295,10 @@ fn a_hundred_and_fifty_sessions_on_one_directory_under_attack() {
     assert_eq!(count(&tally.secrets), 0, "nothing denied was read");
     assert_eq!(count(&tally.torn), 0, "every read saw a whole version");
     assert!(count(&tally.ok) > SESSIONS as u64 * ROUNDS, "work was done");
-    assert!(count(&turns) > 100, "the attackers were at work");
+    if count(&turns) <= 100 {
+        let why = format!("the attackers had {} turns", count(&turns));
+        turned.settle("many sessions under attack", &why);
+    }
     // Quotas: what is charged is at least what is there.
     for (number, session) in sessions.iter().enumerate() {
         let used = session.usage().unwrap()[0].used;
@@ -327,6 +332,7 @@ fn the_same_attack_beats_a_naive_writer() {
     let before = scratch.outside();
     let (stop, turns) = (AtomicBool::new(false), AtomicU64::new(0));
     let escaped = Mutex::new(0);
+    let turned = Turns::start();
     std::thread::scope(|scope| {
         let outside = scratch.top.join("outside");
         attackers(scope, &base, &outside, &stop, &turns);
@@ -341,10 +347,9 @@ fn the_same_attack_beats_a_naive_writer() {
         }
         stop.store(true, Ordering::Relaxed);
     });
-    assert!(
-        *escaped.lock().unwrap() > 0,
-        "the attack is too weak to show anything"
-    );
+    if *escaped.lock().unwrap() == 0 {
+        turned.settle("naive writer beside sessions", "nobody escaped");
+    }
 }
 
 #[test]

@@ -7,15 +7,15 @@
     reason = "part of the tests"
 )]
 
-#[cfg(target_os = "linux")]
+#[cfg(supported)]
 mod modes;
 
-#[cfg(target_os = "linux")]
+#[cfg(supported)]
 fn main() -> std::process::ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     std::process::ExitCode::from(u8::try_from(modes::run(&args)).unwrap_or(1))
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(supported))]
 fn main() {}

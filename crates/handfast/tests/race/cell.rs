@@ -2,6 +2,7 @@
 
 use crate::attacker::*;
 use crate::canary::*;
+use crate::support::turns::Turns;
 use crate::support::*;
 use crate::victims::*;
 use handfast::{BackendChoice, ErrorKind, Links, Root};
@@ -28,6 +29,8 @@ pub(crate) struct Tally {
     pub good: u64,
     pub succeeded: u64,
     pub refused: BTreeMap<&'static str, u64>,
+    /// How the machine was meanwhile.
+    pub turns: Option<Turns>,
 }
 
 impl Tally {
@@ -43,7 +46,34 @@ impl Tally {
     }
 
     pub(crate) fn is_enough(&self, lookups: u32) -> bool {
-        self.attempts > 20 && self.saw_both() && self.succeeded >= self.needed(lookups)
+        self.attempts > 20
+            && self.met_swaps()
+            && self.saw_both()
+            && self.succeeded >= self.needed(lookups)
+    }
+
+    /// The attacker had about as many turns as the victim.
+    pub(crate) fn met_swaps(&self) -> bool {
+        self.swaps >= self.attempts / 2
+    }
+
+    /// Ends a cell that came up short: starved on a busy machine, else broken. Who never succeeds
+    /// while the tree is often as it should be is broken on any.
+    pub(crate) fn settle(&self, what: &str) {
+        let Self {
+            attempts,
+            swaps,
+            good,
+            succeeded,
+            refused,
+            turns,
+        } = self;
+        let why = format!(
+            "{attempts} attempts, {swaps} swaps, {good} good, {succeeded} succeeded, refused {refused:?}"
+        );
+        assert!(*succeeded > 0 || *good < 20, "{what}: {why}");
+        let turns = turns.as_ref().expect("a cell that was run");
+        turns.settle(what, &why);
     }
 }
 
@@ -70,8 +100,11 @@ pub(crate) fn calmer(attacker: &Attacker, mut scene: impl FnMut() -> (Tally, boo
     let mut tally = Tally::default();
     for calm in [1, 4, 16, 64] {
         attacker.calm.store(calm, Ordering::Relaxed);
+        let (turns, swaps) = (Turns::start(), attacker.swaps.load(Ordering::Acquire));
         let is_enough;
         (tally, is_enough) = scene();
+        tally.swaps = attacker.swaps.load(Ordering::Acquire) - swaps;
+        tally.turns = Some(turns);
         if is_enough {
             break;
         }
@@ -96,7 +129,10 @@ pub(crate) fn run_once(
 ) -> Tally {
     let (limit, time) = rounds();
     let begun = Instant::now();
-    let mut tally = Tally::default();
+    let mut tally = Tally {
+        turns: Some(Turns::start()),
+        ..Tally::default()
+    };
     let swaps = attacker.swaps.load(Ordering::Acquire);
     let path = |name: &str| rel(format!("{prefix}{name}"));
     // A cell that runs again makes other new names.
@@ -123,17 +159,11 @@ pub(crate) fn run_once(
         }
     }
     tally.swaps = attacker.swaps.load(Ordering::Acquire) - swaps;
-    assert!(
-        tally.swaps >= tally.attempts / 2,
-        "{}: {} swaps in {} attempts",
-        victim.verb,
-        tally.swaps,
-        tally.attempts
-    );
     tally
 }
 
-/// Every error must be one of these; successes must come as often as the tree allows.
+/// Every error must be one of these; successes must come as often as the tree allows, or the machine
+/// was too busy.
 pub(crate) fn judge(what: &str, tally: &Tally, allowed: &[ErrorKind], lookups: u32) {
     let Tally {
         attempts,
@@ -150,15 +180,9 @@ pub(crate) fn judge(what: &str, tally: &Tally, allowed: &[ErrorKind], lookups: u
         refused.keys().all(|kind| names.contains(kind)),
         "{what}: {refused:?}"
     );
-    assert!(*attempts > 20, "{what}: {attempts} attempts");
-    assert!(
-        *succeeded >= tally.needed(lookups),
-        "{what}: {succeeded} of {attempts} with {good} good"
-    );
-    assert!(
-        tally.saw_both(),
-        "{what}: the attacker left the tree as it was: {good} good of {attempts}"
-    );
+    if !tally.is_enough(lookups) {
+        tally.settle(what);
+    }
 }
 
 pub(crate) fn policies() -> Vec<(BackendChoice, Links)> {

@@ -14,7 +14,7 @@
     clippy::type_complexity,
     reason = "tests set their scenes with ambient calls"
 )]
-#![cfg(target_os = "linux")]
+#![cfg(supported)]
 
 #[path = "../support/mod.rs"]
 mod support;

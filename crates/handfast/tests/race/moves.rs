@@ -188,12 +188,9 @@ fn link_planted_at_the_target_after_validation() {
                 "{what}: {:?}",
                 tally.refused
             );
-            assert!(
-                tally.succeeded >= needed(&tally),
-                "{what}: {} with {} good",
-                tally.succeeded,
-                tally.good
-            );
+            if tally.succeeded < needed(&tally) {
+                tally.settle(&what);
+            }
             assert_eq!(scratch.outside(), outside);
         }
     }
@@ -258,13 +255,11 @@ fn tree_swapped_while_it_is_removed() {
             let is_enough = tally.succeeded * 10 >= tally.attempts * 4;
             (tally, is_enough)
         });
-        let Tally {
-            attempts,
-            succeeded,
-            ..
-        } = tally;
-        println!("tree {}: {succeeded} of {attempts}", backend_name(backend));
-        assert!(succeeded * 10 >= attempts * 4, "{succeeded} of {attempts}");
+        let what = format!("tree {}", backend_name(backend));
+        println!("{what}: {} of {}", tally.succeeded, tally.attempts);
+        if tally.attempts <= 5 || tally.succeeded * 10 < tally.attempts * 4 {
+            tally.settle(&what);
+        }
     });
     // A removal that looks first and descends by name afterwards, as many did before their fix.
     let scratch = Scratch::new();

@@ -179,12 +179,9 @@ fn leaf_swapped_with_a_link() {
                 _ if victim.lookups > 1 => tally.good / 10,
                 _ => tally.good / 2,
             };
-            assert!(
-                tally.succeeded >= needed,
-                "{what}: {} with {} good",
-                tally.succeeded,
-                tally.good
-            );
+            if tally.succeeded < needed || !tally.met_swaps() {
+                tally.settle(&what);
+            }
             drop(attacker);
             assert!(canary.is_untouched());
         }
@@ -245,6 +242,9 @@ fn root_name_swapped_with_a_link() {
                 "{what}: {:?}",
                 tally.refused
             );
+            if tally.attempts <= 20 || !tally.met_swaps() {
+                tally.settle(&what);
+            }
         }
     }
     let scratch = Scratch::new();

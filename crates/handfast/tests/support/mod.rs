@@ -11,6 +11,8 @@
     reason = "tests set their scenes with ambient calls"
 )]
 
+pub mod turns;
+
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

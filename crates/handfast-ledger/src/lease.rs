@@ -3,12 +3,15 @@
 //! An id is a path, `u1000/build/6f0c…`: the user, the task, and 128 random bits. Whoever presents
 //! it proves that it was told. It is told once, to who acquired it; the broker keeps its digest.
 //! The handle, `u1000/build/~93ab…`, has half of that digest instead of the random part: it stands
-//! in the log, in lists and in the store, names the lease, and opens nothing.
+//! in the log, in lists and in the store, names the lease, and opens nothing. Both are here and not in
+//! the broker, so that who has the id can search a log without one.
 
 use std::fmt;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest, Sha256};
+
+use crate::note::hex;
 
 /// The secret name of a lease.
 #[derive(Clone, Eq, PartialEq)]
@@ -26,7 +29,7 @@ impl LeaseId {
     ///
     /// # Errors
     /// If the task is no name, or the system has no random bytes.
-    pub(crate) fn new(uid: u32, task: &str) -> Result<Self, String> {
+    pub fn new(uid: u32, task: &str) -> Result<Self, String> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if task.is_empty() || task.len() > MAX_TASK || !task.bytes().all(plain) {
             return Err(format!(
@@ -111,16 +114,6 @@ fn split(text: &str) -> Option<(&str, &str)> {
 
 fn is_hex(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'f')
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text
 }
 
 impl fmt::Debug for LeaseId {
