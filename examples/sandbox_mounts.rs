@@ -11,8 +11,8 @@
 use std::error::Error;
 use std::path::Path;
 
-use handfast_session::{Caller, 
-    CommitOptions, Mode, MountSpec, Protect, Quota, Session, SessionSpec, VirtualPath,
+use handfast_session::{
+    Caller, CommitOptions, Mode, MountSpec, Protect, Quota, Session, SessionSpec, VirtualPath,
 };
 
 /// What the guest may see.

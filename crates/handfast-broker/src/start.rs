@@ -194,7 +194,8 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     let private = site.private.iter();
     let session_options = private.fold(SessionOptions::new(), SessionOptions::private);
     let switch = Caller::new("broker").recorder(Arc::new(Switch));
-    let session = Session::with_options(&spec, session_options, switch).map_err(StartError::config)?;
+    let session =
+        Session::with_options(&spec, session_options, switch).map_err(StartError::config)?;
     let looking = session.for_caller(Caller::new("broker"));
     let boundary = Boundary {
         wall,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use handfast::{RelPath, Root};
 use handfast_session::{
-    Catalogue, CommitOptions, Mode, MountSpec, Protect, Session, SessionSpec, VirtualPath,
+    Caller, Catalogue, CommitOptions, Mode, MountSpec, Protect, Session, SessionSpec, VirtualPath,
 };
 
 use super::{Amount, Figure};
@@ -58,14 +58,14 @@ fn spec(base: &Path, mode: Mode) -> Result<SessionSpec, Failure> {
 impl Scene<'_> {
     fn session(&self, name: &str, base: &Path) -> Result<Session, Failure> {
         self.catalogue.create(name, &spec(base, Mode::Overlay)?)?;
-        Ok(self.catalogue.open(name)?)
+        Ok(self.catalogue.open(name, Caller::new("bench"))?)
     }
 
     /// The library, a read-write session, an overlay and a thousand patterns, in turns.
     fn reads(&self) -> Result<Vec<Figure>, Failure> {
         let base = self.site.path("base");
         let root = Root::open_ambient(&base)?;
-        let direct = Session::new(&spec(&base, Mode::ReadWrite)?)?;
+        let direct = Session::new(&spec(&base, Mode::ReadWrite)?, Caller::new("bench"))?;
         let overlay = self.session("reads", &base)?;
         let mut protect = Protect::new();
         for number in 0..250 {
@@ -76,7 +76,8 @@ impl Scene<'_> {
                 .with_read_only(format!("s{number}-*-private/[a-f]*"));
         }
         let mount = MountSpec::new(&base, VirtualPath::parse("/")?).mode(Mode::ReadWrite);
-        let many = Session::new(&SessionSpec::new().mount(mount.protect(protect)))?;
+        let spec = SessionSpec::new().mount(mount.protect(protect));
+        let many = Session::new(&spec, Caller::new("bench"))?;
         let mut cpu: [Vec<f64>; 4] = Default::default();
         for _ in 0..self.rounds {
             let watch = Stopwatch::start();
