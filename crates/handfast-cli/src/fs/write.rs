@@ -96,7 +96,7 @@ impl WriteArgs {
         )
     }
 
-    fn options(&self) -> WriteOptions {
+    pub(crate) fn options(&self) -> WriteOptions {
         let durability = match self.durability {
             _ if self.sync => Durability::Full,
             DurabilityLevel::None => Durability::None,

@@ -25,7 +25,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 
-pub(crate) use record::{LogChoice, Recording};
+pub(crate) use record::{LogChoice, Opening, Recording};
 
 const HELP: &str = "\
 Examples:

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use handfast::{Root, RootOptions};
 use handfast_ledger::{Context, Error, Ledger, LedgerRecorder, OpenOptions, lies_inside};
-use handfast_session::SessionOptions;
+use handfast_session::{Caller, SessionOptions};
 
 use super::trouble::{trouble, usage};
 use crate::failure::Failure;
@@ -31,6 +31,26 @@ pub(crate) struct Recording {
     dir: OsString,
 }
 
+/// How a session is opened, and on whose behalf.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub(crate) options: SessionOptions,
+    pub(crate) caller: Caller,
+    /// Whether the caller's decisions go to a log.
+    pub(crate) logged: bool,
+}
+
+impl Default for Opening {
+    /// Nobody in particular, not logged.
+    fn default() -> Self {
+        Self {
+            options: SessionOptions::new(),
+            caller: Caller::new("handfast"),
+            logged: false,
+        }
+    }
+}
+
 impl LogChoice {
     fn dir(&self) -> Option<OsString> {
         let from_env = || std::env::var_os("HANDFAST_LOG").filter(|dir| !dir.is_empty());
@@ -42,16 +62,19 @@ impl LogChoice {
     pub(crate) fn open_session(
         &self,
         verb: &'static str,
-    ) -> Result<(SessionOptions, Option<Recording>), Box<Failure>> {
+    ) -> Result<(Opening, Option<Recording>), Box<Failure>> {
         let mut options = SessionOptions::new();
-        if let Some(agent) = &self.agent {
-            options = options.actor(agent.as_str());
-        }
+        let caller = Caller::new(self.agent.as_deref().unwrap_or("handfast"));
         let Some(dir) = self.dir() else {
-            return Ok((options, None));
+            let opening = Opening {
+                options,
+                caller,
+                logged: false,
+            };
+            return Ok((opening, None));
         };
         let (ledger, recorder) = begin(&dir).map_err(|error| trouble(verb, &dir, &error))?;
-        options = options.recorder(recorder);
+        let caller = caller.recorder(recorder);
         for place in [Some(Path::new(&dir)), ledger.key_path()]
             .into_iter()
             .flatten()
@@ -61,7 +84,12 @@ impl LogChoice {
             })?;
             options = options.private(&own);
         }
-        Ok((options, Some(Recording { ledger, dir })))
+        let opening = Opening {
+            options,
+            caller,
+            logged: true,
+        };
+        Ok((opening, Some(Recording { ledger, dir })))
     }
 
     /// The root with a recorder, if a log was asked for.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 
 use clap::Args;
-use handfast_session::{CommitOptions, Committed, OnConflict, SessionOptions, VirtualPath};
+use handfast_session::{CommitOptions, Committed, OnConflict, VirtualPath};
 
 use super::place::StateArgs;
 use super::told;
@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fs::answer::{Answer, Answered, Done};
 use crate::json::Object;
+use crate::log::Opening;
 use crate::output::{self, Output};
 
 /// Make the changes the base's: all, or those at and below some paths
@@ -41,13 +42,8 @@ pub(super) struct CommitArgs {
 }
 
 impl CommitArgs {
-    pub(super) fn run(
-        &self,
-        state: &StateArgs,
-        options: SessionOptions,
-        out: &mut Output,
-    ) -> Answered {
-        let session = state.open_with("commit", &self.name, options)?;
+    pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> Answered {
+        let session = state.open_with("commit", &self.name, opening)?;
         let failed = |error| told::failed("commit", "commit the session", &self.name, &error);
         let wanted = CommitOptions {
             paths: paths("commit", &self.paths)?,

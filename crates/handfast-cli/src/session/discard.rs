@@ -3,13 +3,14 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast_session::{SessionOptions, VirtualPath};
+use handfast_session::VirtualPath;
 
 use super::place::StateArgs;
 use super::{commit, told};
 use crate::failure::Failure;
 use crate::fs::answer::{Answer, Answered, Done};
 use crate::json::Object;
+use crate::log::Opening;
 use crate::output::{self, Output};
 
 /// Drop the changes: all, or those at and below some paths
@@ -34,12 +35,7 @@ pub(super) struct DiscardArgs {
 }
 
 impl DiscardArgs {
-    pub(super) fn run(
-        &self,
-        state: &StateArgs,
-        options: SessionOptions,
-        out: &mut Output,
-    ) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> Answered {
         let failed = |error| told::failed("discard", "discard", &self.name, &error);
         let nothing = || {
             let fields = Object::new().with("discarded", output::list([]));
@@ -52,15 +48,15 @@ impl DiscardArgs {
                 return nothing();
             }
             // A log must know what goes; without one, a session goes that can no longer be opened.
-            match options.has_recorder() {
-                true => catalogue.remove_with(&self.name, options),
-                false => catalogue.remove(&self.name),
+            match opening.logged {
+                true => catalogue.remove(&self.name, opening.caller),
+                false => catalogue.remove_unseen(&self.name),
             }
             .map_err(failed)?;
             let fields = Object::new().with("removed", self.name.as_str());
             return Done::answer(fields, format!("removed the session `{}`", self.name));
         }
-        let session = state.open_with("discard", &self.name, options)?;
+        let session = state.open_with("discard", &self.name, opening)?;
         let paths = commit::paths("discard", &self.paths)?;
         let question = format!("discard changes of `{}`?", self.name);
         if !told::confirm("discard", &question, self.yes, out)? {

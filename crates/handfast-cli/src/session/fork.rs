@@ -1,12 +1,12 @@
 //! `session fork NAME[@LABEL] NEW`: go on in two ways.
 
 use clap::Args;
-use handfast_session::SessionOptions;
 
 use super::place::StateArgs;
 use super::told;
 use crate::fs::answer::{Answered, Done};
 use crate::json::Object;
+use crate::log::Opening;
 
 /// Make a new session with the state of another, or of one of its snapshots
 #[derive(Debug, Args)]
@@ -21,14 +21,14 @@ pub(super) struct ForkArgs {
 }
 
 impl ForkArgs {
-    pub(super) fn run(&self, state: &StateArgs, options: SessionOptions) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs, opening: Opening) -> Answered {
         let (name, label) = match self.source.split_once('@') {
             Some((name, label)) => (name, Some(label)),
             None => (self.source.as_str(), None),
         };
         state
             .catalogue("fork")?
-            .fork_with(name, label, &self.new, options)
+            .fork(name, label, &self.new, opening.caller)
             .map_err(|error| told::failed("fork", "fork", &self.source, &error))?;
         let fields = Object::new()
             .with("session", self.new.as_str())

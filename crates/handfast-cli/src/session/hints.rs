@@ -1,7 +1,7 @@
 //! What a person can do about a refusal of a session.
 
 use handfast::{ErrorKind, escape};
-use handfast_session::{Error, Reason};
+use handfast_session::{Error, Reason, SessionError as _};
 
 /// One hint for an error of a command or a verb, if there is something to type or to change.
 pub(super) fn hint(verb: &str, path: &str, error: &Error) -> Option<String> {

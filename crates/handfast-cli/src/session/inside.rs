@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 use handfast::{ErrorKind, FileKind, RenameMode, TreeLimits, Version, escape};
-use handfast_session::{Error, Session};
+use handfast_session::{Error, Put, Session};
 
 use super::place::StateArgs;
 use super::told;
@@ -100,8 +100,8 @@ impl InSession {
         out: &mut Output,
     ) -> Result<(Answered, Option<Recording>), Box<Failure>> {
         let name = self.session.as_deref().unwrap_or_default();
-        let (options, recording) = log.open_session(verb.name())?;
-        let session = self.state.open_with(verb.name(), name, options)?;
+        let (opening, recording) = log.open_session(verb.name())?;
+        let session = self.state.open_with(verb.name(), name, opening)?;
         Ok((run(&session, verb, out), recording))
     }
 }
@@ -124,12 +124,12 @@ fn run(session: &Session, verb: &Verb, out: &mut Output) -> Answered {
             let expected = asked.version(args.if_version.as_deref())?;
             let data = input(&asked, out)?;
             let path = asked.path.as_bytes();
-            let written = match (&expected, args.new, args.mode) {
-                (Some(version), ..) => session.write_if(path, version, &data),
-                (None, true, _) => session.write_new(path, &data),
-                (None, false, Some(mode)) => session.write_with_mode(path, &data, mode),
-                (None, false, None) => session.write(path, &data),
+            let put = match (&expected, args.new) {
+                (Some(version), _) => Put::If(version),
+                (None, true) => Put::New,
+                (None, false) => Put::Replace,
             };
+            let written = session.put(path, &data, put, args.options());
             let written = written.map_err(|error| asked.failed(&error))?;
             let size = data.len() as u64;
             let fields = asked
@@ -217,10 +217,11 @@ fn run(session: &Session, verb: &Verb, out: &mut Output) -> Answered {
             let target = session
                 .read_link(asked.path.as_bytes())
                 .map_err(|error| asked.failed(&error))?;
-            let fields = asked.fields().with_bytes("target", &target);
+            let target = target.as_bytes();
+            let fields = asked.fields().with_bytes("target", target);
             let mut data = match Output::is_terminal() {
-                true => escape(&target).into_bytes(),
-                false => target,
+                true => escape(target).into_bytes(),
+                false => target.to_vec(),
             };
             data.push(b'\n');
             Ok(Box::new(Data { fields, data }))

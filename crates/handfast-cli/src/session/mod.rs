@@ -73,9 +73,9 @@ impl SessionArgs {
         let mut recording = None;
         // Opened by those that change something, so that looking needs no log.
         let mut logged = |verb| {
-            let (options, begun) = self.log.open_session(verb)?;
+            let (opening, begun) = self.log.open_session(verb)?;
             recording = begun;
-            Ok(options)
+            Ok(opening)
         };
         let answered = match &self.command {
             Command::New(args) => args.run(state),
@@ -83,18 +83,18 @@ impl SessionArgs {
             Command::Show(args) => args.run(state),
             Command::Diff(args) => args.run(state, out),
             Command::Commit(args) => {
-                logged("commit").and_then(|options| args.run(state, options, out))
+                logged("commit").and_then(|opening| args.run(state, opening, out))
             }
             Command::Discard(args) => {
-                logged("discard").and_then(|options| args.run(state, options, out))
+                logged("discard").and_then(|opening| args.run(state, opening, out))
             }
             Command::Snapshot(args) => {
-                logged("snapshot").and_then(|options| args.run(state, options))
+                logged("snapshot").and_then(|opening| args.run(state, opening))
             }
             Command::Rollback(args) => {
-                logged("rollback").and_then(|options| args.run(state, options))
+                logged("rollback").and_then(|opening| args.run(state, opening))
             }
-            Command::Fork(args) => logged("fork").and_then(|options| args.run(state, options)),
+            Command::Fork(args) => logged("fork").and_then(|opening| args.run(state, opening)),
             Command::Usage(args) => args.run(state),
             Command::Explain(args) => args.run(state),
         };

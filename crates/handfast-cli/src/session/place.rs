@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use handfast_session::{Catalogue, Session, SessionOptions};
+use handfast_session::{Catalogue, Session};
 
 use super::told;
 use crate::failure::Failure;
+use crate::log::Opening;
 
 #[derive(Debug, Args)]
 pub(crate) struct StateArgs {
@@ -45,17 +46,17 @@ impl StateArgs {
     }
 
     pub(super) fn open(&self, verb: &'static str, name: &str) -> Result<Session, Box<Failure>> {
-        self.open_with(verb, name, SessionOptions::new())
+        self.open_with(verb, name, Opening::default())
     }
 
     pub(super) fn open_with(
         &self,
         verb: &'static str,
         name: &str,
-        options: SessionOptions,
+        opening: Opening,
     ) -> Result<Session, Box<Failure>> {
         self.catalogue(verb)?
-            .open_with(name, options)
+            .open_with(name, opening.options, opening.caller)
             .map_err(|error| {
                 let mut failure = told::failed("show", "open the session", name, &error);
                 failure.verb = verb;

@@ -1,12 +1,12 @@
 //! `session rollback NAME LABEL`: go back to a snapshot.
 
 use clap::Args;
-use handfast_session::SessionOptions;
 
 use super::place::StateArgs;
 use super::told;
 use crate::fs::answer::{Answered, Done};
 use crate::json::Object;
+use crate::log::Opening;
 
 /// Go back to a snapshot; what was changed since is gone
 #[derive(Debug, Args)]
@@ -19,8 +19,8 @@ pub(super) struct RollbackArgs {
 }
 
 impl RollbackArgs {
-    pub(super) fn run(&self, state: &StateArgs, options: SessionOptions) -> Answered {
-        let session = state.open_with("rollback", &self.name, options)?;
+    pub(super) fn run(&self, state: &StateArgs, opening: Opening) -> Answered {
+        let session = state.open_with("rollback", &self.name, opening)?;
         session
             .rollback(&self.label)
             .map_err(|error| told::failed("rollback", "roll back", &self.name, &error))?;

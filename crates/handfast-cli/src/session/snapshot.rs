@@ -1,12 +1,12 @@
 //! `session snapshot NAME [LABEL]`: keep a state.
 
 use clap::Args;
-use handfast_session::SessionOptions;
 
 use super::place::StateArgs;
 use super::told;
 use crate::fs::answer::{Answered, Done};
 use crate::json::Object;
+use crate::log::Opening;
 
 /// Keep the session's state under a label
 #[derive(Debug, Args)]
@@ -19,8 +19,8 @@ pub(super) struct SnapshotArgs {
 }
 
 impl SnapshotArgs {
-    pub(super) fn run(&self, state: &StateArgs, options: SessionOptions) -> Answered {
-        let session = state.open_with("snapshot", &self.name, options)?;
+    pub(super) fn run(&self, state: &StateArgs, opening: Opening) -> Answered {
+        let session = state.open_with("snapshot", &self.name, opening)?;
         let failed = |error| told::failed("snapshot", "keep the state of", &self.name, &error);
         let label = match &self.label {
             Some(label) => label.clone(),
