@@ -16,7 +16,7 @@ use crate::verb::Verb;
 pub enum ErrorKind {
     /// The path led outside the root.
     Escape,
-    /// The tree kept changing while we looked; trying again is sound.
+    /// The tree kept changing while we looked. Trying again is sound where the effect is `none`.
     Raced,
     /// A symbolic link stood where none may be followed, or links formed a loop.
     Link,
@@ -140,7 +140,6 @@ impl ErrorKind {
             Self::Escape | Self::Link | Self::HardLink | Self::Mount | Self::Denied => {
                 io::ErrorKind::PermissionDenied
             }
-            Self::Raced => io::ErrorKind::Interrupted,
             Self::Kind | Self::Invalid => io::ErrorKind::InvalidInput,
             Self::TooLong => io::ErrorKind::InvalidFilename,
             Self::Limit => io::ErrorKind::FileTooLarge,
@@ -152,7 +151,8 @@ impl ErrorKind {
             Self::Stale => io::ErrorKind::StaleNetworkFileHandle,
             Self::Quota => io::ErrorKind::StorageFull,
             Self::Unsupported => io::ErrorKind::Unsupported,
-            Self::Busy => io::ErrorKind::ResourceBusy,
+            // Never `Interrupted`: loops of the standard library repeat that without asking.
+            Self::Raced | Self::Busy => io::ErrorKind::ResourceBusy,
             Self::Io => io::ErrorKind::Other,
         }
     }
@@ -203,6 +203,8 @@ struct Inner {
     path: String,
     destination: Option<String>,
     fault: Fault,
+    /// What the system said, where a call failed.
+    system: Option<io::Error>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -213,6 +215,7 @@ impl Error {
                 verb,
                 path: path.into(),
                 destination: None,
+                system: fault.errno.map(io::Error::from_raw_os_error),
                 fault,
                 source: None,
             }),
@@ -280,10 +283,11 @@ impl Error {
         self.inner.fault.errno
     }
 
-    /// Whether the same call may succeed if it is made again.
+    /// Whether the same call may succeed if it is made again: nothing was changed, and what was in
+    /// the way is likely to pass.
     #[must_use]
     pub fn can_retry(&self) -> bool {
-        matches!(self.kind(), ErrorKind::Raced | ErrorKind::Busy)
+        matches!(self.kind(), ErrorKind::Raced | ErrorKind::Busy) && self.effect() == Effect::None
     }
 }
 
@@ -315,17 +319,38 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {
+    /// The system's own error, where a call failed, or what another library said.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.inner
-            .source
-            .as_deref()
-            .map(|source| source as &(dyn std::error::Error + 'static))
+        let system = self.inner.system.as_ref();
+        match &self.inner.source {
+            Some(source) => Some(&**source),
+            None => system.map(|system| system as &(dyn std::error::Error + 'static)),
+        }
     }
 }
 
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         Self::new(error.kind().io_kind(), error)
+    }
+}
+
+/// What a stream said, such as a [`Staged`](crate::Staged) file while it is written. An error of this
+/// crate that became an `io::Error` comes back as it was.
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        let error = match error.downcast::<Self>() {
+            Ok(ours) => return ours,
+            Err(error) => error,
+        };
+        #[cfg(supported)]
+        let fault = match rustix::io::Errno::from_io_error(&error) {
+            Some(errno) => Fault::sys("write", errno),
+            None => Fault::rule(ErrorKind::Io, ""),
+        };
+        #[cfg(not(supported))]
+        let fault = Fault::rule(ErrorKind::Io, "");
+        Self::new(Verb::Write, "<stream>", fault).with_source(error)
     }
 }
 
@@ -445,6 +470,41 @@ mod tests {
     }
 
     #[test]
+    fn l4_no_error_looks_like_an_interrupted_call() {
+        for kind in ErrorKind::ALL {
+            assert_ne!(kind.io_kind(), io::ErrorKind::Interrupted, "{kind}");
+        }
+    }
+
+    #[test]
+    fn l4_retry_is_advised_only_where_nothing_was_changed() {
+        for kind in ErrorKind::ALL {
+            for effect in [Effect::None, Effect::Visible, Effect::Unknown] {
+                let error = Error::new(Verb::Read, "a", Fault::rule(kind, "").with_effect(effect));
+                let passes = matches!(kind, ErrorKind::Raced | ErrorKind::Busy);
+                assert_eq!(error.can_retry(), passes && effect == Effect::None);
+            }
+        }
+    }
+
+    #[cfg(supported)]
+    #[test]
+    fn the_source_is_what_the_system_said() {
+        use std::error::Error as _;
+        let fault = Fault::sys("openat", rustix::io::Errno::ACCESS);
+        let error = Error::new(Verb::Read, "a", fault);
+        let source = error
+            .source()
+            .and_then(|source| source.downcast_ref::<io::Error>());
+        assert_eq!(
+            source.map(io::Error::kind),
+            Some(io::ErrorKind::PermissionDenied)
+        );
+        let error = Error::new(Verb::Read, "a", Fault::rule(ErrorKind::Kind, ""));
+        assert!(error.source().is_none());
+    }
+
+    #[test]
     fn io_error_keeps_the_kind_and_the_text() {
         let error = Error::new(Verb::Read, "a/b", Fault::rule(ErrorKind::Escape, ""));
         let text = error.to_string();
@@ -456,5 +516,16 @@ mod tests {
             .and_then(|inner| inner.downcast_ref::<Error>())
             .map(Error::kind);
         assert_eq!(back, Some(ErrorKind::Escape));
+        // And it comes back whole.
+        assert_eq!(Error::from(io).to_string(), text);
+    }
+
+    #[cfg(supported)]
+    #[test]
+    fn what_a_stream_said_becomes_an_error() {
+        let full = io::Error::from(rustix::io::Errno::NOSPC);
+        assert_eq!(Error::from(full).kind(), ErrorKind::Quota);
+        let other = io::Error::other("no");
+        assert_eq!(Error::from(other).kind(), ErrorKind::Io);
     }
 }
