@@ -59,7 +59,7 @@ impl Log {
 
     pub(crate) fn open(root: &Root, name: &str) -> Result<Self, Error> {
         let name = RelPath::parse(name)?;
-        let how = OpenOptions::new().write(true);
+        let how = OpenOptions::new().read(true).write(true);
         let file = root.open_with(&name, how).map_err(damaged)?.into_std();
         let mut magic = [0; 16];
         file.read_exact_at(&mut magic, 0)

@@ -17,7 +17,7 @@ use crate::verb::Verb;
 pub enum ErrorKind {
     /// The path led outside the root.
     Escape,
-    /// The tree kept changing while we looked; trying again is sound.
+    /// The tree kept changing while we looked. Trying again is sound where the effect is `none`.
     Raced,
     /// A symbolic link stood where none may be followed, or links formed a loop.
     Link,
@@ -141,7 +141,6 @@ impl ErrorKind {
             Self::Escape | Self::Link | Self::HardLink | Self::Mount | Self::Denied => {
                 io::ErrorKind::PermissionDenied
             }
-            Self::Raced => io::ErrorKind::Interrupted,
             Self::Kind | Self::Invalid => io::ErrorKind::InvalidInput,
             Self::TooLong => io::ErrorKind::InvalidFilename,
             Self::Limit => io::ErrorKind::FileTooLarge,
@@ -153,7 +152,8 @@ impl ErrorKind {
             Self::Stale => io::ErrorKind::StaleNetworkFileHandle,
             Self::Quota => io::ErrorKind::StorageFull,
             Self::Unsupported => io::ErrorKind::Unsupported,
-            Self::Busy => io::ErrorKind::ResourceBusy,
+            // Never `Interrupted`: loops of the standard library repeat that without asking.
+            Self::Raced | Self::Busy => io::ErrorKind::ResourceBusy,
             Self::Io => io::ErrorKind::Other,
         }
     }
@@ -204,6 +204,8 @@ struct Inner {
     path: String,
     destination: Option<String>,
     fault: Fault,
+    /// What the system said, where a call failed.
+    system: Option<io::Error>,
 }
 
 /// The cause of an error as a value; shared, so that an error can be told twice.
@@ -216,6 +218,7 @@ impl Error {
                 verb,
                 path: path.into(),
                 destination: None,
+                system: fault.errno.map(io::Error::from_raw_os_error),
                 fault,
             }),
         }
@@ -329,10 +332,11 @@ impl Error {
         self.inner.fault.errno
     }
 
-    /// Whether the same call may succeed if it is made again.
+    /// Whether the same call may succeed if it is made again: nothing was changed, and what was in
+    /// the way is likely to pass.
     #[must_use]
     pub fn can_retry(&self) -> bool {
-        matches!(self.kind(), ErrorKind::Raced | ErrorKind::Busy)
+        matches!(self.kind(), ErrorKind::Raced | ErrorKind::Busy) && self.effect() == Effect::None
     }
 }
 
@@ -368,21 +372,12 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {
+    /// The system's own error, where a call failed, or what another library said.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.inner
-            .fault
-            .cause
-            .as_deref()
-            .map(|cause| cause as &(dyn std::error::Error + 'static))
-    }
-}
-
-impl From<io::Error> for Error {
-    /// The library's own error comes back as it was; what the system said gets its usual kind.
-    fn from(error: io::Error) -> Self {
-        match error.downcast::<Self>() {
-            Ok(error) => error,
-            Err(error) => Self::new(Verb::Resolve, "", Fault::from(error)),
+        let system = self.inner.system.as_ref();
+        match &self.inner.fault.cause {
+            Some(cause) => Some(&**cause),
+            None => system.map(|system| system as &(dyn std::error::Error + 'static)),
         }
     }
 }
@@ -390,6 +385,17 @@ impl From<io::Error> for Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         Self::new(error.kind().io_kind(), error)
+    }
+}
+
+/// What a stream said, such as a [`Staged`](crate::Staged) file while it is written. An error of this
+/// crate that became an `io::Error` comes back as it was.
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(ours) => ours,
+            Err(error) => Self::new(Verb::Resolve, "", Fault::from(error)),
+        }
     }
 }
 
@@ -531,30 +537,4 @@ mod from_errno {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_kind_has_its_own_name_and_sentence() {
-        let names: std::collections::BTreeSet<_> =
-            ErrorKind::ALL.iter().map(|kind| kind.name()).collect();
-        let sentences: std::collections::BTreeSet<_> =
-            ErrorKind::ALL.iter().map(|kind| kind.sentence()).collect();
-        assert_eq!(names.len(), ErrorKind::ALL.len());
-        assert_eq!(sentences.len(), ErrorKind::ALL.len());
-    }
-
-    #[test]
-    fn io_error_keeps_the_kind_and_the_text() {
-        let error = Error::new(Verb::Read, "a/b", Fault::rule(ErrorKind::Escape, ""));
-        let text = error.to_string();
-        let io: io::Error = error.into();
-        assert_eq!(io.kind(), io::ErrorKind::PermissionDenied);
-        assert_eq!(io.to_string(), text);
-        let back = io
-            .get_ref()
-            .and_then(|inner| inner.downcast_ref::<Error>())
-            .map(Error::kind);
-        assert_eq!(back, Some(ErrorKind::Escape));
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use crate::error::Error;
+use crate::error::{Effect, Error, ErrorKind, Fault};
 use crate::identity::Identity;
 use crate::metadata::Metadata;
 use crate::path::RelPath;
@@ -82,10 +82,55 @@ impl File {
             .map_err(|fault| Error::new(Verb::OpenWrite, self.path.to_string(), fault))
     }
 
+    /// Reads at a place, without moving the handle's own; 0 at the end.
+    ///
+    /// # Errors
+    /// `Denied` if it was not opened for reading; `Busy` if a pseudo file has nothing to say now.
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, Error> {
+        sys::pread(&self.inner, buffer, offset)
+            .map_err(|fault| self.error(Verb::Open, name_unopened(fault)))
+    }
+
+    /// Writes all of it at a place, without moving the handle's own.
+    ///
+    /// # Errors
+    /// `Denied` if it was not opened for writing; `Quota`. A part may have been written, and the
+    /// error's effect says so.
+    pub fn write_at(&self, data: &[u8], offset: u64) -> Result<(), Error> {
+        sys::pwrite_all(&self.inner, data, offset).map_err(|fault| {
+            let fault = match fault.errno {
+                Some(libc::EBADF) => name_unopened(fault),
+                _ => fault.with_effect(Effect::Unknown),
+            };
+            self.error(Verb::OpenWrite, fault)
+        })
+    }
+
+    /// Another handle of the same open file: both share one place in it.
+    ///
+    /// # Errors
+    /// `Io` if there is no descriptor left.
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        let fd = sys::duplicate(&self.inner).map_err(|fault| self.error(Verb::Open, fault))?;
+        Ok(Self::new(fd, self.metadata, &self.path))
+    }
+
+    fn error(&self, verb: Verb, fault: Fault) -> Error {
+        Error::new(verb, self.path.to_string(), fault)
+    }
+
     /// The standard library's file, without the evidence.
     #[must_use]
     pub fn into_std(self) -> std::fs::File {
         self.inner
+    }
+}
+
+/// The kernel says "bad descriptor" for a handle that was not opened for that.
+fn name_unopened(fault: Fault) -> Fault {
+    match fault.errno {
+        Some(libc::EBADF) => fault.with_kind(ErrorKind::Denied, "it was not opened for that"),
+        _ => fault,
     }
 }
 

@@ -118,7 +118,7 @@ impl FilesystemKind {
                 "owners, modes, links and fine times do not exist",
                 "names fold case",
             ],
-            Self::Proc => &["links may be magic; all of them are refused by the walk"],
+            Self::Proc => &["links of processes are magic, and are refused"],
             _ => &[],
         }
     }

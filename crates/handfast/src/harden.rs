@@ -75,7 +75,7 @@ impl Hardening {
         self
     }
 
-    /// Reading and executing stay allowed beneath a directory that the caller holds: system
+    /// Reading and executing stay allowed beneath a directory or on a file that the caller holds: system
     /// libraries, configuration.
     #[must_use]
     pub fn read_only(mut self, fd: impl AsFd) -> Self {
@@ -128,13 +128,16 @@ impl Hardening {
         let abi = ABI::V7;
         let all = AccessFs::from_all(abi);
         let read: BitFlags<AccessFs> = AccessFs::from_read(abi);
+        let of_files: BitFlags<AccessFs> = AccessFs::from_file(abi);
         let restrict = || -> Result<RulesetStatus, RulesetError> {
             let mut ruleset = Ruleset::default().handle_access(all)?.create()?;
-            for fd in &self.roots {
-                ruleset = ruleset.add_rule(PathBeneath::new(fd, all))?;
-            }
-            for fd in &self.read_only {
-                ruleset = ruleset.add_rule(PathBeneath::new(fd, read))?;
+            for (fds, rights) in [(&self.roots, all), (&self.read_only, read)] {
+                for fd in fds {
+                    // Rights that only directories have cannot be granted on a file.
+                    let is_dir = sys::status(fd).is_ok_and(|status| status.is_dir());
+                    let rights = if is_dir { rights } else { rights & of_files };
+                    ruleset = ruleset.add_rule(PathBeneath::new(fd, rights))?;
+                }
             }
             ruleset.restrict_self().map(|status| status.ruleset)
         };

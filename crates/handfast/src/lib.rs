@@ -82,7 +82,9 @@ pub use event::{Decision, Event, Phase, RecordError, Recorder, TouchedEntry};
 pub use filesystem::FilesystemKind;
 pub use identity::Identity;
 pub use metadata::{FileKind, Metadata, Timestamp};
-pub use options::{BackendChoice, HardLinks, Links, Mounts, ObjectJudge, RootOptions, Specials};
+pub use options::{
+    BackendChoice, HardLinks, Links, Mounts, ObjectJudge, RootOptions, SetId, Specials,
+};
 pub use path::{Limits, Name, NameRef, NameRules, RelPath, RelPathRef, fold_case};
 pub use verb::Verb;
 

@@ -51,6 +51,16 @@ pub enum Specials {
     Allow,
 }
 
+/// What happens when a mode with set-user-id or set-group-id bits is asked for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Hash)]
+pub enum SetId {
+    /// Bits that an object does not have yet are not given.
+    #[default]
+    Refuse,
+    /// They are given like any other.
+    Allow,
+}
+
 /// Who walks the path.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Hash)]
 pub enum BackendChoice {
@@ -83,6 +93,7 @@ pub struct RootOptions {
     pub(crate) hard_links: HardLinks,
     pub(crate) mounts: Mounts,
     pub(crate) specials: Specials,
+    pub(crate) set_id: SetId,
     pub(crate) backend: BackendChoice,
     pub(crate) read_limit: ReadLimit,
     pub(crate) denied: Arc<BTreeSet<(u64, u64)>>,
@@ -134,6 +145,13 @@ impl RootOptions {
     #[must_use]
     pub fn specials(mut self, specials: Specials) -> Self {
         self.specials = specials;
+        self
+    }
+
+    /// Sets what happens when a mode with set-id bits is asked for.
+    #[must_use]
+    pub fn set_id(mut self, set_id: SetId) -> Self {
+        self.set_id = set_id;
         self
     }
 
@@ -190,6 +208,7 @@ impl fmt::Debug for RootOptions {
             .field("hard_links", &self.hard_links)
             .field("mounts", &self.mounts)
             .field("specials", &self.specials)
+            .field("set_id", &self.set_id)
             .field("backend", &self.backend)
             .field("read_limit", &self.read_limit.0)
             .field("denied", &self.denied.len())

@@ -70,6 +70,8 @@ pub(crate) struct Pinned {
     reason: AtomicU8,
     /// Set once unnamed files (`O_TMPFILE` and linking by descriptor) turned out not to work here.
     pub(crate) no_unnamed_files: AtomicBool,
+    /// Set once an unnamed file was seen to be one that can be given a name by its descriptor.
+    pub(crate) names_by_descriptor: AtomicBool,
 }
 
 impl Root {
@@ -105,15 +107,20 @@ impl Root {
             sys::open_at(CWD, bytes, sys::PIN, Mode::empty())
         };
         fd.and_then(|fd| Self::adopt(fd, options))
-            .map_err(root_error)
+            .map_err(|fault| ambient_error(bytes, fault))
     }
 
     /// Makes a root of a directory descriptor that the caller already holds.
     ///
     /// # Errors
     /// `NotADirectory` if it is something else; `Unsupported` as for [`Root::open_ambient_with`].
+    ///
+    /// # Security
+    /// The descriptor is marked so that programs started later do not inherit it.
     pub fn from_fd(fd: OwnedFd, options: RootOptions) -> Result<Self, Error> {
-        Self::adopt(fd, options).map_err(root_error)
+        sys::close_on_exec(&fd)
+            .and_then(|()| Self::adopt(fd, options))
+            .map_err(root_error)
     }
 
     pub(crate) fn adopt(fd: OwnedFd, options: RootOptions) -> Result<Self, Fault> {
@@ -141,6 +148,7 @@ impl Root {
                 backend: AtomicU8::new(backend as u8),
                 reason: AtomicU8::new(reason as u8),
                 no_unnamed_files: AtomicBool::new(false),
+                names_by_descriptor: AtomicBool::new(false),
             }),
             strict: strict(&options),
             options,
@@ -153,7 +161,7 @@ impl Root {
     /// system nothing, and remembers the way for messages, events and the depth of links.
     pub(crate) fn at_dir(&self, fd: OwnedFd, identity: Identity, below: Below) -> Self {
         let copy = |atomic: &AtomicU8| AtomicU8::new(atomic.load(Ordering::Relaxed));
-        let no_unnamed_files = self.pinned.no_unnamed_files.load(Ordering::Relaxed);
+        let copy_flag = |flag: &AtomicBool| AtomicBool::new(flag.load(Ordering::Relaxed));
         Self {
             pinned: Arc::new(Pinned {
                 fd,
@@ -161,7 +169,8 @@ impl Root {
                 filesystem: self.pinned.filesystem,
                 backend: copy(&self.pinned.backend),
                 reason: copy(&self.pinned.reason),
-                no_unnamed_files: AtomicBool::new(no_unnamed_files),
+                no_unnamed_files: copy_flag(&self.pinned.no_unnamed_files),
+                names_by_descriptor: copy_flag(&self.pinned.names_by_descriptor),
             }),
             options: Arc::clone(&self.options),
             strict: Arc::clone(&self.strict),
@@ -341,12 +350,20 @@ fn choose(fd: &OwnedFd, options: &RootOptions) -> Result<(Backend, BackendReason
 /// A root's path is the operator's, not the caller's, and stays out of errors: the error names
 /// the step only.
 fn root_error(fault: Fault) -> Error {
-    let fault = if fault.is(Errno::LOOP) {
+    Error::new(Verb::OpenRoot, "<root>", name_loop(fault))
+}
+
+/// Whoever opens a root by its path knows that path: this one error names it.
+fn ambient_error(path: &[u8], fault: Fault) -> Error {
+    Error::new(Verb::OpenRoot, crate::escape(path), name_loop(fault))
+}
+
+fn name_loop(fault: Fault) -> Fault {
+    if fault.is(Errno::LOOP) {
         fault.with_kind(ErrorKind::Link, "links in the root's path form a loop")
     } else {
         fault
-    };
-    Error::new(Verb::OpenRoot, "<root>", fault)
+    }
 }
 
 impl AsFd for Root {

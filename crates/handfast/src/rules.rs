@@ -1,6 +1,7 @@
 //! Rules for the object that was reached: always asked of the descriptor, never of a name.
 
-use std::os::fd::AsFd;
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::error::{ErrorKind, Fault};
 use crate::metadata::{FileKind, Metadata};
@@ -118,17 +119,45 @@ pub(crate) fn require_own_name(
     if !is_judged(root, want) {
         return Ok(());
     }
+    require_found(root, fd, want, || {
+        resolve::place(root, path, Last::Follow).and_then(|place| {
+            sys::wait_for_changes(&place.dir, place.name.as_c_str())?;
+            place.status()
+        })
+    })
+}
+
+/// As [`require_own_name`], for a file that was opened by one name of a held directory.
+pub(crate) fn require_own_name_in(
+    root: &Root,
+    dir: BorrowedFd<'_>,
+    name: &CStr,
+    fd: impl AsFd,
+    want: Want,
+) -> Result<(), Fault> {
+    if !is_judged(root, want) {
+        return Ok(());
+    }
+    require_found(root, fd, want, || {
+        sys::wait_for_changes(dir, name)?;
+        sys::status_at(dir, name)
+    })
+}
+
+/// The second look, by whatever leads to the file.
+fn require_found(
+    root: &Root,
+    fd: impl AsFd,
+    want: Want,
+    find: impl Fn() -> Result<Metadata, Fault>,
+) -> Result<(), Fault> {
     for _ in 0..LOOKS {
         let held = sys::status(&fd)?;
         if held.kind != FileKind::File {
             return Ok(());
         }
         check_hard_links(root, &held, want)?;
-        let found = resolve::place(root, path, Last::Follow).and_then(|place| {
-            sys::wait_for_changes(&place.dir, place.name.as_c_str())?;
-            place.status()
-        });
-        match found {
+        match find() {
             Ok(found) if found.identity.same_object(&held.identity) => {
                 check_hard_links(root, &found, want)?;
                 if found.changed == held.changed {

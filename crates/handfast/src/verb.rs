@@ -4,8 +4,9 @@ use std::fmt;
 
 macro_rules! verbs {
     ($($(#[$doc:meta])* $variant:ident => $name:literal, $change:literal;)*) => {
-        /// An operation on a root.
+        /// An operation on a root. There may be more in later versions.
         #[derive(Clone, Copy, Debug, Eq, PartialEq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
         pub enum Verb {
             $($(#[$doc])* $variant,)*
         }

@@ -23,6 +23,11 @@ const TRIES: u32 = 8;
 /// The state of a file at one moment: which object, how long, when it changed, and for files that
 /// are very young or on request the digest of its content.
 ///
+/// Without a digest it is the file's times that tell. A program that has the file mapped may store
+/// into it without changing any time, while the page is not yet written back; only a version with a
+/// digest notices that: [`Root::read_versioned_with_digest`](crate::Root::read_versioned_with_digest),
+/// [`Root::version_with_digest`](crate::Root::version_with_digest).
+///
 /// Its text form is opaque and stable: [`Display`](fmt::Display) writes it, [`FromStr`] reads it.
 #[derive(Clone, Copy, Eq, PartialEq, Hash)]
 pub struct Version {

@@ -5,11 +5,13 @@
 )]
 
 use std::ffi::{CStr, CString};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 use rustix::fs::{
-    FileType, FlockOperation, Mode, OFlags, RenameFlags, XattrFlags, mkdirat, openat, renameat_with,
+    FileType, FlockOperation, Mode, OFlags, RawDir, RenameFlags, SeekFrom, XattrFlags, mkdirat,
+    openat, renameat_with,
 };
 use rustix::io::Errno;
 use rustix::rand::GetRandomFlags;
@@ -63,6 +65,16 @@ fn floor<L: Lookup>(lookup: L, site: &Site, from: &str) -> Result<Case, Failure>
         mkdirat(&place, &first, Mode::RWXU)?;
         let staging = lookup.child(place.as_fd(), &first)?;
         let made = status(&staging)?;
+        if made.stx_uid != crate::sys::making_user() {
+            return Err("a foreign directory has the name".into());
+        }
+        // Nothing is in it.
+        let mut buffer = [MaybeUninit::uninit(); 512];
+        let mut entries = RawDir::new(&staging, &mut buffer);
+        for _ in [".", ".."] {
+            entries.next().transpose()?;
+        }
+        rustix::fs::seek(&staging, SeekFrom::Start(0))?;
         rustix::fs::flock(&staging, FlockOperation::NonBlockingLockExclusive)?;
         let name = secret()?;
         // Not every filesystem has such attributes.
@@ -75,6 +87,7 @@ fn floor<L: Lookup>(lookup: L, site: &Site, from: &str) -> Result<Case, Failure>
         }
         rustix::fs::fchmod(&staging, mode)?;
         renameat_with(&place, &name, &place, to.name(), RenameFlags::NOREPLACE)?;
+        rustix::fs::flock(&staging, FlockOperation::Unlock)?;
         if status_at(&place, to.name())?.stx_ino != made.stx_ino {
             return Err("another directory stands under the name".into());
         }

@@ -15,6 +15,7 @@ use crate::Failure;
 use crate::raw::{Components, Lookup, Openat2, PIN, Pin, RawPath, status};
 use crate::row::{Case, Row, Stage, Work};
 use crate::site::Site;
+use crate::sys;
 
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Before {
@@ -82,7 +83,10 @@ fn floor<L: Lookup>(lookup: L, site: &Site, texts: &[String]) -> Result<Case, Fa
             let above = above.unwrap_or(dir.as_fd());
             mkdirat(above, name, Mode::from_raw_mode(0o777))?;
             let fd = openat(above, name, PIN, Mode::empty())?;
-            status(&fd)?;
+            // The directory that was made, and not one that somebody put in its place.
+            if status(&fd)?.stx_uid != sys::making_user() {
+                return Err("a foreign directory has the name".into());
+            }
             levels[level] = Some(fd);
         }
         Ok(1)

@@ -13,7 +13,7 @@ use super::{LEFTOVERS, SMALL, fixtures};
 use crate::Failure;
 use crate::buffer::Buffer;
 use crate::contender::Sync;
-use crate::raw::{Components, LISTED, Lookup, Openat2, PIN, RawPath, status, status_at};
+use crate::raw::{CAUTIOUS, Components, LISTED, Lookup, Openat2, PIN, RawPath, status, status_at};
 use crate::row::{Case, Row, Stage, Work};
 use crate::site::Site;
 use crate::sys;
@@ -62,12 +62,22 @@ fn floor<L: Lookup>(lookup: L, site: &Site, text: &str, sync: Sync) -> Result<Ca
         let pin = rustix::fs::openat(&parent, path.name(), PIN, Mode::empty())?;
         let old = status(&pin)?;
         sys::may_write(pin.as_fd())?;
-        drop(pin);
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
         let draft = rustix::fs::openat(&parent, c".", flags, Mode::from_raw_mode(0o600))?;
         rustix::fs::flock(&draft, FlockOperation::NonBlockingLockExclusive)?;
         let written = rustix::io::write(&draft, &data)?;
-        if status(&draft)?.stx_mode != old.stx_mode {
+        let now = status(&draft)?;
+        // No access control list is lost, and none is inherited.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | CAUTIOUS;
+        let same = rustix::fs::openat(&parent, path.name(), flags, Mode::empty())?;
+        let list = rustix::fs::fgetxattr(&same, LIST, &mut [0; 512][..]);
+        if status(&same)?.stx_ino != old.stx_ino || list.is_ok() {
+            return Err("another file stands under the name".into());
+        }
+        drop(same);
+        // There need not be one.
+        drop(rustix::fs::fremovexattr(&draft, LIST).map_err(Failure::from));
+        if now.stx_mode != old.stx_mode {
             rustix::fs::fchmod(&draft, Mode::from_raw_mode(u32::from(old.stx_mode) & 0o777))?;
         }
         // What cannot be opened shall stop the write and not its report.
@@ -96,6 +106,8 @@ fn floor<L: Lookup>(lookup: L, site: &Site, text: &str, sync: Sync) -> Result<Ca
         Ok(written as u64)
     }))
 }
+
+const LIST: &CStr = c"system.posix_acl_access";
 
 /// Three numbers in hexadecimal, and dashes between them.
 const STAGING: usize = 64;

@@ -1,9 +1,16 @@
-//! The one system call of the floor that has no safe wrapper.
+//! The two system calls of the floor that have no safe wrapper.
 #![allow(unsafe_code)]
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::io::Errno;
+
+/// The user whose files this thread makes.
+pub(crate) fn making_user() -> u32 {
+    // SAFETY: setfsuid(uid_t) touches no memory; an id that cannot be one changes nothing.
+    let result = unsafe { libc::setfsuid(u32::MAX) };
+    result.cast_unsigned()
+}
 
 /// Whether the effective user may write the object behind a pinned descriptor (`faccessat2`).
 pub(crate) fn may_write(fd: BorrowedFd<'_>) -> Result<(), Errno> {

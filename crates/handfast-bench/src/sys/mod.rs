@@ -5,6 +5,6 @@ mod access;
 mod child;
 mod heap;
 
-pub(crate) use access::may_write;
+pub(crate) use access::{making_user, may_write};
 pub(crate) use child::succeeds;
 pub(crate) use heap::Heap;

@@ -89,7 +89,9 @@ fn open(scratch: &Scratch, create: bool) -> Session {
             .create("s", &SessionSpec::new().mount(mount))
             .unwrap();
     }
-    catalogue.open("s", handfast_session::Caller::new("test")).unwrap()
+    catalogue
+        .open("s", handfast_session::Caller::new("test"))
+        .unwrap()
 }
 
 fn shown(session: &Session) -> BTreeMap<String, String> {

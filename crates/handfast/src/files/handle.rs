@@ -3,7 +3,6 @@
 use crate::error::Error;
 use crate::file::File;
 use crate::metadata::Metadata;
-use crate::sys;
 use crate::verb::Verb;
 use crate::version::Version;
 
@@ -65,13 +64,11 @@ impl FileHandle for File {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, Error> {
-        sys::retry(|| rustix::io::pread(self, &mut *buffer, offset))
-            .map_err(|errno| self.error(Verb::Read, errno))
+        File::read_at(self, buffer, offset)
     }
 
     fn write_at(&self, data: &[u8], offset: u64) -> Result<usize, Error> {
-        sys::retry(|| rustix::io::pwrite(self, data, offset))
-            .map_err(|errno| self.error(Verb::OpenWrite, errno))
+        File::write_at(self, data, offset).map(|()| data.len())
     }
 
     fn set_len(&self, len: u64) -> Result<(), Error> {
@@ -85,16 +82,5 @@ impl FileHandle for File {
     fn version(&self, digest: bool) -> Result<Version, Error> {
         Version::of_file(self, digest, u64::MAX)
             .map_err(|fault| Error::new(Verb::Version, self.path_racy().to_string(), fault))
-    }
-}
-
-impl File {
-    fn error(&self, verb: Verb, errno: rustix::io::Errno) -> Error {
-        use crate::error::Fault;
-        let call = match verb {
-            Verb::Read => "pread",
-            _ => "pwrite",
-        };
-        Error::new(verb, self.path_racy().to_string(), Fault::sys(call, errno))
     }
 }

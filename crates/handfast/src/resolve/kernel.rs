@@ -84,6 +84,9 @@ fn open_named(
     }
 }
 
+/// How often an EXDEV that the second lookup cannot confirm is asked for again.
+const UNCONFIRMED: u32 = 64;
+
 /// What the first refusal means.
 #[cold]
 fn refused(
@@ -124,7 +127,7 @@ fn follow(
     mode: Mode,
     last: Last,
 ) -> Answer {
-    let (mut deadline, mut loops) = (None, 0);
+    let (mut deadline, mut loops, mut unconfirmed) = (None, 0, 0);
     for tries in 1..=MOST_TRIES {
         match sys::open_beneath(&root.pinned.fd, path, flags, mode, base(root)) {
             Ok(fd) => return Answer::Done(Ok(fd)),
@@ -138,9 +141,14 @@ fn follow(
             }
             Err(Errno::NOSYS) => return Answer::Absent,
             Err(Errno::PERM) if probe::is_absent(&root.pinned.fd) => return Answer::Absent,
-            Err(errno @ Errno::XDEV) => {
-                return Answer::Done(Err(name_exdev(root, bytes, flags, last, errno)));
-            }
+            Err(errno @ Errno::XDEV) => match name_exdev(root, bytes, flags, last, errno) {
+                // By now nothing there leads outside: whoever swaps it may be ahead again next
+                // time, but hardly every time.
+                raced if raced.kind == ErrorKind::Raced && unconfirmed < UNCONFIRMED => {
+                    unconfirmed += 1;
+                }
+                named => return Answer::Done(Err(named)),
+            },
             // A lookup that the kernel began anew goes on counting links, so a long chain may be
             // called a loop by chance. A loop is one each time.
             Err(Errno::LOOP) if loops < LOOPS => loops += 1,

@@ -141,7 +141,7 @@ impl<'a> Walker<'a> {
         if self.links > MAX_LINKS {
             return Err(Fault::rule(ErrorKind::Link, "too many links, or a loop"));
         }
-        sys::check_links_followed(link)?;
+        sys::check_links_followed(link, self.current())?;
         let target = sys::readlink_pinned(link)?;
         if target.first() == Some(&b'/') {
             return Err(escape());

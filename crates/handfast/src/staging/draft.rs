@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::content::copy_content;
 use super::name::{Expected, Role, StagingName};
 use crate::error::{ErrorKind, Fault};
 use crate::identity::Identity;
@@ -23,7 +24,12 @@ pub(crate) struct Draft<D: AsFd> {
     identity: Option<Identity>,
     /// It carries the mark of its staging name.
     marked: bool,
+    /// Somebody else may hold its descriptor: it cannot become another file any more.
+    given_out: bool,
 }
+
+/// How often a draft that somebody removed before it was locked is made again.
+const TRIES: u32 = 100;
 
 impl<D: AsFd> Draft<D> {
     /// Makes an empty file that nobody else can find, in a held directory.
@@ -33,10 +39,11 @@ impl<D: AsFd> Draft<D> {
         if !root.pinned.no_unnamed_files.load(Ordering::Relaxed) {
             let flags = OFlags::RDWR | sys::UNNAMED;
             match sys::open_at(&dir, c".", flags, Mode::from_raw_mode(mode)) {
-                Ok(fd) => {
+                Ok(fd) if can_be_named(root, &fd, &dir) => {
                     lock(&fd)?;
                     return Ok(Self::new(dir, fd, None));
                 }
+                Ok(_) => root.pinned.no_unnamed_files.store(true, Ordering::Relaxed),
                 // The filesystem has none (overlayfs, NFS, FUSE, …): remember and use a name.
                 Err(fault) if means_no_unnamed_files(&fault) => {
                     root.pinned.no_unnamed_files.store(true, Ordering::Relaxed);
@@ -54,17 +61,29 @@ impl<D: AsFd> Draft<D> {
             name,
             identity: None,
             marked: false,
+            given_out: false,
         }
+    }
+
+    /// From here on others may write through its descriptor.
+    pub(crate) fn given_out(mut self) -> Self {
+        self.given_out = true;
+        self
     }
 
     /// As [`Draft::create`], under a staging name from the start.
     fn create_named(dir: D, mode: u32) -> Result<Self, Fault> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let first = StagingName::nameless(Role::File, sys::random()?).to_name();
-        let fd = sys::open_at(&dir, first.as_c_str(), flags, Mode::from_raw_mode(mode))?;
-        let mut draft = Self::new(dir, fd, Some(first));
-        lock(draft.fd())?;
-        draft.rename_to_proof(None)?;
+        let mut tries = TRIES;
+        let (fd, identity, name) = loop {
+            tries -= 1;
+            match make_named(dir.as_fd(), mode) {
+                // Before it is locked, a `recover` of somebody else takes it for a leftover.
+                Err(fault) if tries > 0 && fault.kind == ErrorKind::Raced => {}
+                made => break made?,
+            }
+        };
+        let mut draft = Self::new(dir, fd, Some(name));
+        draft.identity = Some(identity);
         Ok(draft)
     }
 
@@ -150,20 +169,17 @@ impl<D: AsFd> Draft<D> {
     }
 
     /// Copies into a draft with a name: another file, so whoever asked for the identity before
-    /// asks again.
+    /// asks again. Only where linking by descriptor was taken away after the draft was made.
     fn become_named(&mut self, expected: Option<Expected>) -> Result<(), Fault> {
+        if self.given_out {
+            return Err(Fault::rule(
+                ErrorKind::Unsupported,
+                "the system has stopped naming files by descriptor since this one was made",
+            ));
+        }
         let status = sys::status(self.fd())?;
         let mut named = Draft::create_named(self.dir.as_fd(), 0o600)?;
-        let mut buffer = vec![0; 64 * 1024];
-        let mut offset = 0;
-        loop {
-            let got = sys::pread(self.fd(), &mut buffer, offset)?;
-            if got == 0 {
-                break;
-            }
-            sys::write_all(named.fd(), &buffer[..got])?;
-            offset += got as u64;
-        }
+        copy_content(self.fd(), named.fd())?;
         let made = sys::status(named.fd())?;
         if (made.uid, made.gid) != (status.uid, status.gid) {
             sys::chown_open(named.fd(), Some(status.uid), Some(status.gid))?;
@@ -209,7 +225,7 @@ impl<D: AsFd> Draft<D> {
             Ok(()) => self.name = None,
             // Filesystems without the flag: a second name, which never replaces, and then the
             // first one goes.
-            Err(fault) if fault.is(Errno::INVAL) => {
+            Err(fault) if lacks_flag(&fault) => {
                 sys::link_at(&self.dir, staging.as_c_str(), &self.dir, name.as_c_str())?;
                 let staging = self.name.take().expect("named by now");
                 drop(remove_if_same(self.dir.as_fd(), &staging, &identity));
@@ -246,6 +262,48 @@ impl<D: AsFd> Draft<D> {
     pub(crate) fn fd(&self) -> &OwnedFd {
         self.fd.as_ref().expect("held until released")
     }
+
+    /// Lets go of the lock of a file that was published: it is not ours to guard any more.
+    pub(crate) fn unlock(&self) {
+        drop(sys::unlock(self.fd()));
+    }
+}
+
+/// A file under a staging name that tells what it is, locked.
+fn make_named(dir: BorrowedFd<'_>, mode: u32) -> Result<(OwnedFd, Identity, Name), Fault> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+    let first = StagingName::nameless(Role::File, sys::random()?).to_name();
+    let fd = sys::open_at(dir, first.as_c_str(), flags, Mode::from_raw_mode(mode))?;
+    let identity = sys::status(&fd)?.identity;
+    let proven = lock(&fd).and_then(|()| {
+        let proof = StagingName::new(Role::File, &identity, sys::random()?, None).to_name();
+        rename_to_secret(dir, &first, &proof)?;
+        Ok(proof)
+    });
+    match proven {
+        Ok(proof) => Ok((fd, identity, proof)),
+        Err(fault) => {
+            drop(remove_if_same(dir, &first, &identity));
+            Err(fault)
+        }
+    }
+}
+
+/// Whether unnamed files can be given names here; asked once for each root, before anything is
+/// written to the first. Before Linux 6.10 that needs a capability.
+fn can_be_named(root: &Root, fd: &OwnedFd, dir: impl AsFd) -> bool {
+    let known = &root.pinned.names_by_descriptor;
+    if known.load(Ordering::Relaxed) {
+        return true;
+    }
+    let can = sys::can_link_pinned(fd, dir);
+    known.store(can, Ordering::Relaxed);
+    can
+}
+
+/// Whether the filesystem, or a filter, does not know a flag of a rename.
+pub(crate) fn lacks_flag(fault: &Fault) -> bool {
+    fault.is(Errno::INVAL) || fault.is(Errno::NOSYS)
 }
 
 impl<D: AsFd> Drop for Draft<D> {
@@ -255,6 +313,10 @@ impl<D: AsFd> Drop for Draft<D> {
         {
             // Best effort: what cannot be removed now is found by `recover`.
             drop(remove_if_same(self.dir.as_fd(), &name, &identity));
+        }
+        // A child that was forked meanwhile may hold a copy of the descriptor.
+        if let Some(fd) = &self.fd {
+            drop(sys::unlock(fd));
         }
     }
 }
@@ -289,7 +351,7 @@ fn means_no_unnamed_files(fault: &Fault) -> bool {
 /// replace, there is nothing to be replaced.
 pub(crate) fn rename_to_secret(dir: impl AsFd, from: &Name, to: &Name) -> Result<(), Fault> {
     let renamed = match sys::rename_noreplace(&dir, from.as_c_str(), &dir, to.as_c_str()) {
-        Err(fault) if fault.is(Errno::INVAL) || fault.is(Errno::NOSYS) => {
+        Err(fault) if lacks_flag(&fault) => {
             sys::rename_at(&dir, from.as_c_str(), &dir, to.as_c_str())
         }
         renamed => renamed,

@@ -6,8 +6,12 @@
 //! name later can prove whether the object is the one it was made for, and whether its writer is
 //! dead.
 
+mod access_list;
+mod content;
 mod draft;
 mod name;
 
-pub(crate) use draft::{Draft, remove_if_same, rename_to_secret};
+pub(crate) use access_list::{AccessList, drop_inherited};
+pub(crate) use content::copy_content;
+pub(crate) use draft::{Draft, lacks_flag, remove_if_same, rename_to_secret};
 pub(crate) use name::{Expected, PREFIX, Role, StagingName};

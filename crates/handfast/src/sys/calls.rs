@@ -158,6 +158,19 @@ pub(crate) fn duplicate(fd: impl AsFd) -> Result<OwnedFd, Fault> {
     retry(|| rustix::io::fcntl_dupfd_cloexec(&fd, 0)).map_err(|errno| Fault::sys("fcntl", errno))
 }
 
+/// Back to the beginning of a listing.
+pub(crate) fn rewind(dir: impl AsFd) -> Result<(), Fault> {
+    retry(|| rustix::fs::seek(&dir, rustix::fs::SeekFrom::Start(0)))
+        .map(drop)
+        .map_err(|errno| Fault::sys("lseek", errno))
+}
+
+/// Sees to it that programs started later do not inherit a descriptor that the caller brought.
+pub(crate) fn close_on_exec(fd: impl AsFd) -> Result<(), Fault> {
+    retry(|| rustix::io::fcntl_setfd(&fd, rustix::io::FdFlags::CLOEXEC))
+        .map_err(|errno| Fault::sys("fcntl", errno))
+}
+
 /// 64 unpredictable bits, for names that nobody can plant in advance.
 pub(crate) fn random() -> Result<u64, Fault> {
     let mut bytes = [0_u8; 8];

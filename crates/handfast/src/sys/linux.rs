@@ -66,9 +66,19 @@ fn metadata(status: &Statx) -> Metadata {
             mount: (has(unique) || has(StatxFlags::MNT_ID)).then_some(status.stx_mnt_id),
             born: has(StatxFlags::BTIME).then(|| timestamp(status.stx_btime)),
         },
-        kind: kind(FileType::from_raw_mode(mode)),
+        // What the filesystem did not say is not taken for an answer: no kind that any rule allows,
+        // and more names than one.
+        kind: if has(StatxFlags::TYPE) {
+            kind(FileType::from_raw_mode(mode))
+        } else {
+            FileKind::Unknown
+        },
         mode: mode & 0o7777,
-        nlink: u64::from(status.stx_nlink),
+        nlink: if has(StatxFlags::NLINK) {
+            u64::from(status.stx_nlink)
+        } else {
+            u64::MAX
+        },
         uid: status.stx_uid,
         gid: status.stx_gid,
         len: status.stx_size,
@@ -252,6 +262,38 @@ pub(crate) fn may_write_pinned(fd: impl AsFd) -> Result<(), Fault> {
     .map_err(|errno| Fault::sys("faccessat2", errno))
 }
 
+/// The user whose files this thread makes.
+pub(crate) fn making_user() -> u32 {
+    // SAFETY: setfsuid(uid_t) touches no memory; an id that cannot be one changes nothing and
+    // answers with the one in force.
+    let result = unsafe { libc::setfsuid(u32::MAX) };
+    result.cast_unsigned()
+}
+
+/// The clock that filesystems stamp with: as coarse as theirs, and never ahead of it.
+pub(crate) fn stamping_clock() -> Timestamp {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: clock_gettime writes the one timespec it is given, which is ours.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &raw mut now) };
+    Timestamp {
+        #[allow(
+            clippy::useless_conversion,
+            reason = "the type is narrower on some platforms"
+        )]
+        seconds: now.tv_sec.into(),
+        nanoseconds: u32::try_from(now.tv_nsec).unwrap_or(0),
+    }
+}
+
+/// Whether an unnamed file can be given a name by its descriptor: asked with a name that is always
+/// taken, so that nothing is made.
+pub(crate) fn can_link_pinned(fd: impl AsFd, dir: impl AsFd) -> bool {
+    link_pinned(fd, dir, c".").is_err_and(|fault| fault.is(Errno::EXIST))
+}
+
 fn number(result: libc::c_long) -> Result<(), Errno> {
     if result == 0 {
         Ok(())
@@ -320,17 +362,20 @@ pub(crate) fn next_content(fd: impl AsFd, at: u64) -> Result<Option<(u64, u64)>,
     }
 }
 
-/// Whether links on the filesystem of a pinned one may be followed at all: those of procfs may be
-/// magic, and their text is not where they lead; and a mount may forbid it.
-pub(crate) fn check_links_followed(link: impl AsFd) -> Result<(), Fault> {
-    let status =
+/// Whether a pinned link in a held directory may be followed at all: those of procfs may be magic,
+/// and their text is not where they lead; and a mount may forbid it.
+pub(crate) fn check_links_followed(link: impl AsFd, dir: impl AsFd) -> Result<(), Fault> {
+    let mount =
         retry(|| rustix::fs::fstatfs(&link)).map_err(|errno| Fault::sys("fstatfs", errno))?;
-    if FilesystemKind::from_magic(magic(status.f_type)) == FilesystemKind::Proc {
+    if FilesystemKind::from_magic(magic(mount.f_type)) == FilesystemKind::Proc
+        && !has_ordinary_links(status(dir)?.identity.inode)
+    {
         return Err(Fault::rule(
             ErrorKind::Link,
-            "links of procfs are not followed",
+            "links of processes in procfs are not followed",
         ));
     }
+    let status = mount;
     if u64::try_from(status.f_flags).is_ok_and(|flags| flags & NOSYMFOLLOW != 0) {
         return Err(Fault::rule(
             ErrorKind::Link,
@@ -338,6 +383,14 @@ pub(crate) fn check_links_followed(link: impl AsFd) -> Result<(), Fault> {
         ));
     }
     Ok(())
+}
+
+/// Whether links in a directory of procfs are ordinary ones: `self`, `mounts`, `net`. Magic ones are
+/// only in the directories of processes. The top has number 1, and what is registered by name is
+/// numbered from `0xf000_0000` up. A wrong guess lets nobody out: the walk takes a link's text and
+/// confines it like any other.
+fn has_ordinary_links(dir: u64) -> bool {
+    dir == 1 || dir >= 0xf000_0000
 }
 
 /// `ST_NOSYMFOLLOW` (Linux 5.10); the C library's headers do not have it yet.
@@ -368,5 +421,26 @@ pub(crate) fn thread_count() -> Result<u64, Fault> {
             ErrorKind::Unsupported,
             "the number of threads cannot be told without procfs",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A filesystem that does not tell how many names a file has, or what it is, is not taken at a
+    /// word that it did not say.
+    #[test]
+    fn l14_what_the_filesystem_did_not_say_is_not_believed() {
+        let flags = AtFlags::empty();
+        let mut told =
+            rustix::fs::statx(rustix::fs::CWD, c"Cargo.toml", flags, status_mask()).unwrap();
+        let before = metadata(&told);
+        assert!(before.is_file() && !before.has_other_names());
+        told.stx_mask &= !StatxFlags::NLINK.bits();
+        assert!(metadata(&told).has_other_names());
+        told.stx_mask &= !StatxFlags::TYPE.bits();
+        assert_eq!(metadata(&told).kind, FileKind::Unknown);
+        assert!(metadata(&told).kind.is_special());
     }
 }

@@ -44,6 +44,7 @@ impl Root {
         let data = data.as_ref();
         self.act(Verb::Append, path, |op| {
             let how = OpenOptions::new()
+                .read(true)
                 .append(true)
                 .create(true)
                 .mode(options.mode.unwrap_or(0o666));

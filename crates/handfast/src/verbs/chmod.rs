@@ -6,6 +6,7 @@ use rustix::io::Errno;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::metadata::{FileKind, Metadata};
 use crate::op::Op;
+use crate::options::SetId;
 use crate::path::RelPath;
 use crate::resolve::{self, Last};
 use crate::root::{CAUTIOUS, Root};
@@ -14,13 +15,17 @@ use crate::sys;
 use crate::verb::Verb;
 use std::os::fd::OwnedFd;
 
+/// Set-user-id and set-group-id.
+const SET_ID: u32 = 0o6000;
+
 impl Root {
     /// Changes the permission bits of a file or directory. A final link is followed only where
     /// links may be.
     ///
     /// # Errors
     /// `HardLink` if the file has other names; `Kind` for special files; `Invalid` for bits beyond
-    /// `0o7777`; `Unsupported` on old kernels for objects that can be neither read nor written.
+    /// `0o7777`; `Denied` for a set-id bit that the object does not have yet, unless the root allows it
+    /// ([`RootOptions::set_id`](crate::RootOptions::set_id)); `Unsupported` on old kernels for objects that can be neither read nor written.
     ///
     /// # Security
     /// The mode is changed through the descriptor of the object that was judged.
@@ -29,7 +34,7 @@ impl Root {
             if mode & !0o7777 != 0 {
                 return Err(Fault::rule(ErrorKind::Invalid, "not a mode"));
             }
-            let (pin, status) = pin_for_change(self, path, op)?;
+            let (pin, status) = pin_for_mode(self, path, op, mode)?;
             match sys::chmod_pinned(&pin, mode) {
                 Err(fault) if fault.is(Errno::NOSYS) || fault.is(Errno::OPNOTSUPP) => {
                     let fd = reopen(self, path, &status)?;
@@ -46,18 +51,42 @@ impl Root {
     }
 }
 
+/// As [`pin_for_change`], for a mode, which is judged with the object before anything is recorded.
+fn pin_for_mode(
+    root: &Root,
+    path: &RelPath,
+    op: &mut Op<'_>,
+    mode: u32,
+) -> Result<(OwnedFd, Metadata), Fault> {
+    let (pin, status) = pin_judged(root, path)?;
+    // Whoever runs such a file runs it as its owner or group.
+    if mode & SET_ID & !status.mode != 0 && root.options.set_id == SetId::Refuse {
+        return Err(Fault::rule(
+            ErrorKind::Denied,
+            "the root does not allow set-id bits to be given",
+        ));
+    }
+    op.allow(Some(&status))?;
+    Ok((pin, status))
+}
+
 /// Pins a file or directory that is about to be changed in place, judges it, and records.
 pub(super) fn pin_for_change(
     root: &Root,
     path: &RelPath,
     op: &mut Op<'_>,
 ) -> Result<(OwnedFd, Metadata), Fault> {
+    let (pin, status) = pin_judged(root, path)?;
+    op.allow(Some(&status))?;
+    Ok((pin, status))
+}
+
+fn pin_judged(root: &Root, path: &RelPath) -> Result<(OwnedFd, Metadata), Fault> {
     let flags = sys::PIN - OFlags::NOFOLLOW;
     let (pin, status) = resolve::pin(root, path, flags, Last::Follow)?;
     judge(root, &status)?;
     require_below(root, &status)?;
     rules::require_own_name(root, path, &pin, Want::Change)?;
-    op.allow(Some(&status))?;
     Ok((pin, status))
 }
 

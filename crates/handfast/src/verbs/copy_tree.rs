@@ -9,7 +9,6 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::copy::copy_content;
 use super::read_dir::open_listed;
 use super::symlink::check_target;
 use super::temp::StagingDir;
@@ -23,6 +22,7 @@ use crate::path::RelPath;
 use crate::resolve::{self, Place};
 use crate::root::{CAUTIOUS, Root};
 use crate::rules::{self, Want};
+use crate::staging::copy_content;
 use crate::sys;
 use crate::tree::{Budget, DirStack, Listing, Pending, TreeLimits};
 use crate::verb::Verb;
@@ -65,12 +65,7 @@ impl Root {
             require_free(&place)?;
             op.allow_in(place.recorded_parent(self)?, Some(&status))?;
             let mut staging = StagingDir::create(self, place.dir.as_fd())?;
-            let top = sys::open_at(
-                staging.fd(),
-                c".",
-                OFlags::RDONLY | OFlags::DIRECTORY | CAUTIOUS,
-                Mode::empty(),
-            )?;
+            let top = staging.reopen()?;
             let mut copier = Copier {
                 root: self,
                 op,
@@ -104,6 +99,14 @@ fn require_free(place: &Place) -> Result<(), Fault> {
         Ok(_) => Err(Fault::rule(ErrorKind::Exists, "")),
         Err(fault) if fault.kind == ErrorKind::NotFound => Ok(()),
         Err(fault) => Err(fault),
+    }
+}
+
+/// Whoever may write the parent can remove the copy while it is empty.
+fn copy_is_gone(fault: Fault) -> Fault {
+    match fault.kind {
+        ErrorKind::NotFound => fault.with_kind(ErrorKind::Raced, "somebody removed the copy"),
+        _ => fault,
     }
 }
 
@@ -184,9 +187,10 @@ impl Copier<'_, '_> {
         let from = sys::open_at(self.source.current(), name, flags, Mode::empty())?;
         let status = sys::status(&from)?;
         rules::check_file(self.root, &status, Want::Read)?;
+        rules::require_own_name_in(self.root, self.source.current(), name, &from, Want::Read)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let mode = Mode::from_raw_mode(status.mode & 0o777);
-        let to = sys::open_at(self.copy.current(), name, flags, mode)?;
+        let to = sys::open_at(self.copy.current(), name, flags, mode).map_err(copy_is_gone)?;
         copy_content(&from, &to)
     }
 
@@ -196,7 +200,7 @@ impl Copier<'_, '_> {
         }
         let target = sys::readlink_at(self.source.current(), name)?;
         check_target(&target, self.depth + self.copy.depth())?;
-        sys::symlink_at(&target[..], self.copy.current(), name)
+        sys::symlink_at(&target[..], self.copy.current(), name).map_err(copy_is_gone)
     }
 
     fn enter(&mut self, name: &CString) -> Result<(), Fault> {
@@ -210,7 +214,8 @@ impl Copier<'_, '_> {
             self.copy.current(),
             name.as_c_str(),
             Mode::from_raw_mode(0o700),
-        )?;
+        )
+        .map_err(copy_is_gone)?;
         let to = self.open_made(name)?;
         self.made.insert(key(&sys::status(&to)?.identity));
         self.source.push(name.to_bytes(), from)?;

@@ -1,11 +1,15 @@
 //! Create a directory.
 
+use std::os::fd::{AsFd, OwnedFd};
+
 use rustix::fs::Mode;
 
+use super::made::Making;
 use crate::dir::Dir;
-use crate::error::{Effect, Error, ErrorKind, Fault};
+use crate::error::{Effect, Error, Fault};
+use crate::metadata::Metadata;
 use crate::path::RelPath;
-use crate::resolve::{self, Last};
+use crate::resolve::{self, Last, Place};
 use crate::root::Root;
 use crate::rules;
 use crate::sys;
@@ -16,7 +20,13 @@ impl Root {
     ///
     /// # Errors
     /// `Exists` if anything stands under the name, a link included; `NotFound` if the parent is
-    /// missing; `Raced` if another object stands under the name right after it was made.
+    /// missing; `Raced` if another object stands under the name right after it was made; an error
+    /// with effect `visible` if it was made and then cannot be opened.
+    ///
+    /// # Security
+    /// The handle is that of the directory that was made: somebody who may write the parent and
+    /// renames a directory of his own over it is noticed by its owner, or its time of birth. He can
+    /// still rename what is there afterwards.
     pub fn create_dir(&self, path: &RelPath) -> Result<Dir, Error> {
         self.create_dir_with(path, 0o777)
     }
@@ -30,20 +40,27 @@ impl Root {
         self.act(Verb::CreateDir, path, |op| {
             let place = resolve::place(self, path, Last::Itself)?;
             op.allow_in(place.recorded_parent(self)?, None)?;
+            let mode = mode & 0o777;
+            let making = Making::begin(mode);
             let name = place.name.as_c_str();
-            sys::mkdir_at(&place.dir, name, Mode::from_raw_mode(mode & 0o777))?;
-            let fd = sys::open_at(&place.dir, name, sys::PIN, Mode::empty())?;
-            let metadata = sys::status(&fd)?;
-            rules::check_passage(self, &metadata)?;
-            if !metadata.is_dir() {
-                return Err(Fault::rule(
-                    ErrorKind::Raced,
-                    "something else stands under the name right after it was made",
-                )
-                .with_effect(Effect::Unknown));
-            }
+            sys::mkdir_at(&place.dir, name, Mode::from_raw_mode(mode))?;
+            // From here on it is there, whatever fails.
+            let (fd, metadata) =
+                open_made(self, &place, &making).map_err(|fault| match fault.effect {
+                    Effect::None => fault.with_effect(Effect::Visible),
+                    _ => fault,
+                })?;
             op.note(&metadata);
             Ok(Dir::new(self, path, fd, metadata))
         })
     }
+}
+
+/// Opens the directory that was just made under a name.
+fn open_made(root: &Root, place: &Place, making: &Making) -> Result<(OwnedFd, Metadata), Fault> {
+    let fd = sys::open_at(&place.dir, place.name.as_c_str(), sys::PIN, Mode::empty())?;
+    let metadata = sys::status(&fd)?;
+    rules::check_passage(root, &metadata)?;
+    making.check(root, place.dir.as_fd(), &metadata)?;
+    Ok((fd, metadata))
 }

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
+use super::made::Making;
 use crate::dir::Dir;
 use crate::error::{Effect, Error, ErrorKind, Fault};
 use crate::identity::Identity;
@@ -30,7 +31,8 @@ impl Root {
     ///
     /// # Errors
     /// `NotADirectory` or `Link` if something else stands where a directory is needed (a link to
-    /// a directory is fine where links may be followed); `Raced` if directories keep vanishing.
+    /// a directory is fine where links may be followed); `Raced` if directories keep vanishing, or if
+    /// a directory of somebody else has the name of one that was just made.
     ///
     /// # Security
     /// Every level is made in the held directory above it: a link that appears on the way is met,
@@ -105,7 +107,7 @@ impl<'a> Descent<'a> {
         for name in self.path.segments() {
             if let Err(fault) = self.enter(name, mode) {
                 return Err(match self.take_back() && !self.unproven {
-                    true => fault,
+                    true => fault.with_effect(Effect::None),
                     // Some of what was made stays, and the answer says so.
                     false => fault.with_effect(Effect::Visible),
                 });
@@ -130,6 +132,7 @@ impl<'a> Descent<'a> {
 
     fn enter(&mut self, name: NameRef<'_>, mode: Mode) -> Result<(), Fault> {
         let level = self.levels.len();
+        let making = Making::begin(mode.as_raw_mode());
         let made = match sys::mkdir_at(self.level(level), name.as_bytes(), mode) {
             Ok(()) => true,
             // Fine, if it then opens as a directory.
@@ -139,8 +142,9 @@ impl<'a> Descent<'a> {
         self.unproven = made;
         let fd = sys::open_at(self.level(level), name.as_bytes(), sys::PIN, Mode::empty())?;
         let status = sys::status(&fd)?;
-        self.unproven = false;
-        if made && status.is_dir() {
+        if made {
+            making.check(self.root, self.level(level), &status)?;
+            self.unproven = false;
             self.made.push(Made {
                 level,
                 identity: status.identity,

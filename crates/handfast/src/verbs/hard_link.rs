@@ -3,7 +3,7 @@
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use crate::error::{Error, ErrorKind, Fault};
+use crate::error::{Effect, Error, ErrorKind, Fault};
 use crate::identity::Identity;
 use crate::metadata::FileKind;
 use crate::options::HardLinks;
@@ -89,16 +89,18 @@ impl Root {
             )
         })
         .map_err(|errno| Fault::sys("linkat", errno))?;
-        let linked = place.status()?;
+        let linked = place
+            .status()
+            .map_err(|fault| fault.with_effect(Effect::Visible))?;
         if linked.identity.same_object(identity) {
             return Ok(());
         }
         // Another object slipped in. It only got one more name, and that is taken away again.
-        drop(remove_if_same(
-            place.dir.as_fd(),
-            &place.name,
-            &linked.identity,
-        ));
-        Err(Fault::rule(ErrorKind::Raced, ""))
+        let removed = remove_if_same(place.dir.as_fd(), &place.name, &linked.identity);
+        let raced = Fault::rule(ErrorKind::Raced, "");
+        Err(match removed {
+            Ok(true) => raced,
+            _ => raced.with_effect(Effect::Visible),
+        })
     }
 }

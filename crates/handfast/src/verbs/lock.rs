@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::held_lock::HeldLock;
 use super::open_dir_place;
 use crate::error::{Error, ErrorKind, Fault};
 use crate::identity::Identity;
@@ -68,7 +69,7 @@ impl Root {
                 match place.status() {
                     Ok(now) if now.identity.same_object(&identity) => {
                         return Ok(LockGuard {
-                            fd,
+                            lock: HeldLock::of_locked(fd),
                             identity,
                             place: Some(place),
                             path: path.clone(),
@@ -103,7 +104,7 @@ impl Root {
             op.allow(Some(&status))?;
             acquire(&fd, kind, Instant::now().checked_add(patience))?;
             Ok(LockGuard {
-                fd,
+                lock: HeldLock::of_locked(fd),
                 identity: status.identity,
                 place: None,
                 path: path.clone(),
@@ -143,10 +144,10 @@ fn acquire(fd: &OwnedFd, kind: LockKind, deadline: Option<Instant>) -> Result<()
     }
 }
 
-/// A lock. Dropping it unlocks; the file is never removed.
+/// A lock. Dropping it unlocks, also where a child was forked meanwhile; the file is never removed.
 #[must_use = "dropping the guard unlocks"]
 pub struct LockGuard {
-    fd: OwnedFd,
+    lock: HeldLock,
     identity: Identity,
     place: Option<Place>,
     path: RelPath,
@@ -178,7 +179,7 @@ impl LockGuard {
 
 impl AsFd for LockGuard {
     fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.fd.as_fd()
+        self.lock.fd().as_fd()
     }
 }
 

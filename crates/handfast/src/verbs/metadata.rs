@@ -1,6 +1,6 @@
 //! Look at an object.
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::metadata::Metadata;
 use crate::path::RelPath;
 use crate::resolve::{self, Last};
@@ -17,6 +17,18 @@ impl Root {
     /// `Link`, `Escape`, `Mount`, `NotFound`, `NotADirectory`, `Denied` for what is on the way.
     pub fn metadata(&self, path: &RelPath) -> Result<Metadata, Error> {
         self.look(path, Last::Follow)
+    }
+
+    /// As [`Root::metadata`], or says that nothing is there. What is there may change at once: use it
+    /// to look, and an operation's own answer to decide.
+    ///
+    /// # Errors
+    /// As [`Root::metadata`], but for `NotFound`.
+    pub fn metadata_optional(&self, path: &RelPath) -> Result<Option<Metadata>, Error> {
+        match self.metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            found => found.map(Some),
+        }
     }
 
     /// Looks at the entry itself: a link is a link.

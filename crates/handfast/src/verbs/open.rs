@@ -15,10 +15,11 @@ use crate::rules::{self, Want};
 use crate::sys;
 use crate::verb::Verb;
 
-/// How a file is opened. [`OpenOptions::new`] reads.
+/// How a file is opened. [`OpenOptions::new`] reads; once writing or appending is asked for, it reads
+/// only if that is asked for too.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct OpenOptions {
-    read: bool,
+    read: Option<bool>,
     write: bool,
     append: bool,
     truncate: bool,
@@ -44,7 +45,7 @@ impl OpenOptions {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            read: true,
+            read: None,
             write: false,
             append: false,
             truncate: false,
@@ -53,10 +54,10 @@ impl OpenOptions {
         }
     }
 
-    /// Whether the file is read.
+    /// Whether the file is read. If this is not said, it is unless it is written or appended to.
     #[must_use]
     pub const fn read(mut self, yes: bool) -> Self {
-        self.read = yes;
+        self.read = Some(yes);
         self
     }
 
@@ -167,7 +168,7 @@ impl OpenOptions {
                 "appending and truncating exclude each other",
             ));
         }
-        let access = match (self.read, writes) {
+        let access = match (self.read.unwrap_or(!writes), writes) {
             (true, true) => OFlags::RDWR,
             (false, true) => OFlags::WRONLY,
             (true, false) => OFlags::RDONLY,
@@ -289,6 +290,15 @@ pub(super) fn open_ruled(
     }
     #[cfg(handfast_sabotage)]
     let fd = crate::sabotage::opened_again(fd, root, path, flags)?;
-    sys::set_blocking(&fd, flags)?;
+    if !may_wait(&status, options) {
+        sys::set_blocking(&fd, flags)?;
+    }
     Ok((fd, status))
+}
+
+/// Whether reading may wait for ever: files of procfs and the like say that they are empty and use no
+/// blocks, and some wait until the kernel has something to say. They stay as they were opened, and
+/// answer that nothing is there now. For a file that is really empty that makes no difference.
+fn may_wait(status: &Metadata, options: OpenOptions) -> bool {
+    status.is_file() && status.len == 0 && status.blocks == 0 && !options.changes()
 }

@@ -23,6 +23,29 @@ impl Root {
         self.read_to_limit(path, self.options.read_limit.0)
     }
 
+    /// Reads a whole file as text, up to the root's limit.
+    ///
+    /// # Errors
+    /// `Kind` if it is not UTF-8; otherwise as [`Root::read`].
+    pub fn read_to_string(&self, path: &RelPath) -> Result<String, Error> {
+        String::from_utf8(self.read(path)?).map_err(|cause| {
+            let fault = Fault::rule(ErrorKind::Kind, "its content is not UTF-8");
+            Error::new(Verb::Read, path.to_string(), fault).with_source(cause)
+        })
+    }
+
+    /// Reads a whole file, or says that nothing is there. One lookup answers both: there is no moment
+    /// between asking whether it exists and reading it.
+    ///
+    /// # Errors
+    /// As [`Root::read`], but for `NotFound`.
+    pub fn read_optional(&self, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
+        match self.read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            read => read.map(Some),
+        }
+    }
+
     /// Reads a whole file, up to a limit of the caller's.
     ///
     /// # Errors
@@ -39,6 +62,19 @@ impl Root {
     /// # Errors
     /// As [`Root::read`]; `Raced` if the file kept changing while it was read.
     pub fn read_versioned(&self, path: &RelPath) -> Result<(Vec<u8>, Version), Error> {
+        self.read_with_version(path, false)
+    }
+
+    /// As [`Root::read_versioned`], with the digest of the content in any case: such a version also
+    /// notices stores into a mapped file, which change no time.
+    ///
+    /// # Errors
+    /// As [`Root::read_versioned`].
+    pub fn read_versioned_with_digest(&self, path: &RelPath) -> Result<(Vec<u8>, Version), Error> {
+        self.read_with_version(path, true)
+    }
+
+    fn read_with_version(&self, path: &RelPath, digest: bool) -> Result<(Vec<u8>, Version), Error> {
         let limit = self.options.read_limit.0;
         self.act(Verb::Read, path, |op| {
             let (fd, mut before) = open_checked(self, path, OpenOptions::new(), op)?;
@@ -48,7 +84,7 @@ impl Root {
                 let data = read_whole(&fd, &before, limit)?;
                 let after = sys::status(&fd)?;
                 if Version::of_status(&before, None) == Version::of_status(&after, None) {
-                    let digest = is_young(&after).then(|| {
+                    let digest = (digest || is_young(&after)).then(|| {
                         use sha2::Digest as _;
                         sha2::Sha256::digest(&data).into()
                     });
@@ -61,6 +97,14 @@ impl Root {
                 "the file kept changing while it was read",
             ))
         })
+    }
+}
+
+/// A file that has nothing to say now, and would be waited for.
+fn name_waiting(fault: Fault) -> Fault {
+    match fault.kind {
+        ErrorKind::Busy => fault.with_kind(ErrorKind::Busy, "nothing can be read from it now"),
+        _ => fault,
     }
 }
 
@@ -83,7 +127,7 @@ fn read_whole(fd: &OwnedFd, status: &Metadata, limit: u64) -> Result<Vec<u8>, Fa
     let mut data = vec![0; expected.min(64 << 20) + 1];
     let mut filled = 0;
     loop {
-        let got = sys::read(fd, &mut data[filled..])?;
+        let got = sys::read(fd, &mut data[filled..]).map_err(name_waiting)?;
         filled += got;
         if filled > limit {
             return Err(too_large());

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::remove_file::{check_denied, name_busy};
 use crate::error::{Effect, Error, ErrorKind, Fault};
 use crate::event::TouchedEntry;
-use crate::metadata::FileKind;
+use crate::metadata::{FileKind, Metadata};
 use crate::op::Op;
 use crate::path::RelPath;
 use crate::resolve::{self, Last};
@@ -76,6 +76,9 @@ pub(super) struct Removal<'a, 'op> {
     /// The tree is one that we made and that nobody has seen: what is not writable in it was made
     /// so by us.
     own: bool,
+    /// Only what belongs to this user is removed; the first entry that does not ends the removal.
+    user: Option<u32>,
+    met_foreign: bool,
 }
 
 /// What became of an attempt to enter a directory.
@@ -94,6 +97,8 @@ impl<'a, 'op> Removal<'a, 'op> {
             passes: 0,
             op,
             own: false,
+            user: None,
+            met_foreign: false,
         }
     }
 
@@ -103,6 +108,31 @@ impl<'a, 'op> Removal<'a, 'op> {
             own: true,
             ..Self::new(root, limits, None)
         }
+    }
+
+    /// For a tree that a process of the same user left: what others put into it is not touched.
+    pub(super) fn of_user(root: &'a Root, limits: TreeLimits, user: u32) -> Self {
+        Self {
+            user: Some(user),
+            ..Self::of_own(root, limits)
+        }
+    }
+
+    /// Whether it ended at something that belongs to somebody else.
+    pub(super) fn met_foreign(&self) -> bool {
+        self.met_foreign
+    }
+
+    /// Whether an object may go, where only one user's may.
+    fn check_user(&mut self, status: &Metadata) -> Result<(), Fault> {
+        if self.user.is_none_or(|user| user == status.uid) {
+            return Ok(());
+        }
+        self.met_foreign = true;
+        Err(Fault::rule(
+            ErrorKind::Denied,
+            "something in it belongs to somebody else",
+        ))
     }
 
     fn with_effect(&self, fault: Fault) -> Fault {
@@ -208,13 +238,19 @@ impl<'a, 'op> Removal<'a, 'op> {
         pending: &mut Pending,
     ) -> Result<(), Fault> {
         if self.own {
-            // Where this fails, the entries tell.
+            if self.user.is_some() {
+                self.check_user(&sys::status(stack.current())?)?;
+            }
+            // Where this fails, the entries tell. From here on nobody else puts anything into it.
             drop(sys::chmod_open(stack.current(), 0o700));
         }
         listing.restart();
         while let Some(listed) = listing.next(stack.current())? {
             self.budget.spend_entry()?;
             self.check_denied(stack.current(), listed.name)?;
+            if self.user.is_some() {
+                self.check_user(&sys::status_at(stack.current(), listed.name)?)?;
+            }
             if listed.kind == FileKind::Dir {
                 pending.push(listed.name);
                 continue;
@@ -245,6 +281,7 @@ impl<'a, 'op> Removal<'a, 'op> {
             let pin = sys::open_at(dir, name, sys::PIN, Mode::empty())?;
             let status = sys::status(&pin)?;
             rules::check_passage(self.root, &status)?;
+            self.check_user(&status)?;
             // A directory that its owner may not read; where this fails, opening it tells.
             if status.is_dir() {
                 drop(sys::chmod_pinned(&pin, 0o700));

@@ -124,6 +124,12 @@ fn name_fault(source: &Place, target: &Place, mode: RenameMode, fault: Fault) ->
     if fault.is(Errno::BUSY) {
         return name_busy(source, name_busy(target, fault));
     }
+    if fault.is(Errno::XDEV) && on_one_mount(source, target) {
+        return fault.with_kind(
+            ErrorKind::Unsupported,
+            "this filesystem cannot rename a directory of a lower layer",
+        );
+    }
     if fault.is(Errno::XDEV) {
         return fault.with_kind(ErrorKind::Mount, "the two places lie on different mounts");
     }
@@ -141,4 +147,13 @@ fn name_fault(source: &Place, target: &Place, mode: RenameMode, fault: Fault) ->
         );
     }
     fault
+}
+
+/// Whether both places lie on the same mount, so that EXDEV has another reason: overlay filesystems
+/// answer so for directories that they would have to copy.
+fn on_one_mount(source: &Place, target: &Place) -> bool {
+    match (source.parent(), target.parent()) {
+        (Ok(one), Ok(other)) => (one.mount, one.device) == (other.mount, other.device),
+        _ => false,
+    }
 }

@@ -38,12 +38,13 @@ impl Root {
     /// Creates a symbolic link.
     ///
     /// # Errors
-    /// `Escape` if the target is absolute or climbs above the root from where the link stands;
-    /// `Invalid` if it is empty or holds NUL; `TooLong`; `Exists` if the name is taken.
+    /// `Escape` if the target is absolute, climbs above the root from where the link stands, or has
+    /// `..` after a name; `Invalid` if it is empty or holds NUL; `TooLong`; `Exists` if the name is taken.
     ///
     /// # Security
-    /// The target is judged as text, from the depth at which the link really stands. What it leads
-    /// to is decided again each time somebody follows it.
+    /// The target is judged as text, from the depth at which the link really stands. `..` may stand at
+    /// its beginning only: after a name that is itself a link it would lead up from elsewhere. What a
+    /// link leads to is decided again each time somebody follows it.
     pub fn symlink(&self, target: impl AsRef<[u8]>, path: &RelPath) -> Result<(), Error> {
         let target = target.as_ref();
         self.act(Verb::Symlink, path, |op| {
@@ -92,10 +93,18 @@ pub(super) fn check_target(target: &[u8], depth: usize) -> Result<(), Fault> {
             "the link's target is absolute",
         ));
     }
-    let mut depth = depth;
+    let (mut depth, mut after_name) = (depth, false);
     for segment in target.split(|byte| *byte == b'/') {
         match segment {
             b"" | b"." => {}
+            // What stands under the name may be a link by then, and `..` leads up from where that
+            // leads.
+            b".." if after_name => {
+                return Err(Fault::rule(
+                    ErrorKind::Escape,
+                    "`..` stands after a name in the link's target",
+                ));
+            }
             b".." => {
                 depth = depth.checked_sub(1).ok_or_else(|| {
                     Fault::rule(ErrorKind::Escape, "the link's target leaves the root")
@@ -103,7 +112,7 @@ pub(super) fn check_target(target: &[u8], depth: usize) -> Result<(), Fault> {
             }
             name => {
                 NameRef::check(name, &Limits::DEFAULT)?;
-                depth += 1;
+                after_name = true;
             }
         }
     }
@@ -120,8 +129,8 @@ mod tests {
         for (target, depth) in [
             ("a", 0),
             ("../a", 1),
-            ("a/../b", 0),
             ("../../a", 2),
+            ("./.././a/./b", 1),
             ("./a/", 0),
         ] {
             assert!(check_target(target.as_bytes(), depth).is_ok(), "{target}");
@@ -129,7 +138,9 @@ mod tests {
         for (target, depth, kind) in [
             ("..", 0, ErrorKind::Escape),
             ("../a", 0, ErrorKind::Escape),
-            ("a/../../b", 0, ErrorKind::Escape),
+            ("a/../b", 3, ErrorKind::Escape),
+            ("../a/..", 3, ErrorKind::Escape),
+            ("a/./..", 3, ErrorKind::Escape),
             ("../../a", 1, ErrorKind::Escape),
             ("/a", 3, ErrorKind::Escape),
             ("//a", 3, ErrorKind::Escape),

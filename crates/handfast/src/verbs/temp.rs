@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::made::{Making, is_empty};
 use super::open_dir_place;
 use super::remove_tree::Removal;
 use super::write::{WriteOptions, Written, publish_new, verify_published};
@@ -15,7 +16,7 @@ use crate::identity::Identity;
 use crate::path::{Name, RelPath};
 use crate::resolve::{self, Last, Place};
 use crate::root::{CAUTIOUS, Root};
-use crate::staging::{Draft, Role, StagingName, rename_to_secret};
+use crate::staging::{Draft, Role, StagingName, lacks_flag, rename_to_secret};
 use crate::sys;
 use crate::tree::TreeLimits;
 use crate::verb::Verb;
@@ -33,7 +34,7 @@ impl Root {
         self.act(Verb::TempFile, dir, |op| {
             let fd = open_dir_place(self, dir)?;
             op.allow(None)?;
-            let draft = Draft::create(self, fd, 0o600)?;
+            let draft = Draft::create(self, fd, 0o600)?.given_out();
             // The umask may take bits away, and a default access control list may add some.
             sys::chmod_open(draft.fd(), 0o600)?;
             Ok(TempFile {
@@ -53,15 +54,7 @@ impl Root {
             let fd = open_dir_place(self, dir)?;
             op.allow(None)?;
             let staging = StagingDir::create(self, fd)?;
-            let root = Self::adopt(
-                sys::open_at(
-                    staging.fd(),
-                    c".",
-                    OFlags::RDONLY | OFlags::DIRECTORY | CAUTIOUS,
-                    Mode::empty(),
-                )?,
-                (*self.options).clone(),
-            )?;
+            let root = Self::adopt(staging.reopen()?, (*self.options).clone())?;
             Ok(TempDir { root, staging })
         })
     }
@@ -92,6 +85,7 @@ impl TempFile {
             };
             draft.move_to(sys::duplicate(&place.dir)?)?;
             let identity = publish_new(root, &place, draft, options)?;
+            draft.unlock();
             Ok(Written::new(sys::duplicate(draft.fd())?, path, identity))
         })
     }
@@ -214,16 +208,42 @@ impl<D: AsFd> StagingDir<D> {
 
     fn make(root: &Root, parent: &D) -> Result<(OwnedFd, Identity, Name), Fault> {
         let first = StagingName::nameless(Role::Tree, sys::random()?).to_name();
+        let making = Making::begin(0o700);
         sys::mkdir_at(parent, first.as_c_str(), Mode::from_raw_mode(0o700))?;
-        Self::adopt(root, parent, &first).inspect_err(|_| {
-            // Empty, so this removes nothing that anybody put into it.
-            drop(sys::rmdir_at(parent, first.as_c_str()));
-        })
+        Self::adopt(root, parent, &first, &making)
+            // What was made is taken back here, or is nobody's but ours to find.
+            .map_err(|fault| fault.with_effect(Effect::None))
+            .inspect_err(|_| {
+                // Empty, so this removes nothing that anybody put into it.
+                drop(sys::rmdir_at(parent, first.as_c_str()));
+            })
     }
 
-    fn adopt(root: &Root, parent: &D, first: &Name) -> Result<(OwnedFd, Identity, Name), Fault> {
-        let fd = resolve::open_child_dir(root, parent.as_fd(), first.as_c_str())?;
-        let identity = sys::status(&fd)?.identity;
+    fn adopt(
+        root: &Root,
+        parent: &D,
+        first: &Name,
+        making: &Making,
+    ) -> Result<(OwnedFd, Identity, Name), Fault> {
+        let fd = match resolve::open_child_dir(root, parent.as_fd(), first.as_c_str()) {
+            // Something else has its name by now.
+            Err(fault)
+                if matches!(
+                    fault.kind,
+                    ErrorKind::Link | ErrorKind::NotADirectory | ErrorKind::Denied
+                ) =>
+            {
+                return Err(fault.with_kind(ErrorKind::Raced, ""));
+            }
+            opened => opened?,
+        };
+        let status = sys::status(&fd)?;
+        making.check(root, parent.as_fd(), &status)?;
+        // All that is in it will be removed with it, so there must be nothing yet.
+        if !is_empty(fd.as_fd())? {
+            return Err(Fault::rule(ErrorKind::Raced, "it is not empty"));
+        }
+        let identity = status.identity;
         if !sys::try_lock(&fd, true).unwrap_or(true) {
             return Err(Fault::rule(
                 ErrorKind::Raced,
@@ -244,6 +264,16 @@ impl<D: AsFd> StagingDir<D> {
 
     pub(super) fn fd(&self) -> &OwnedFd {
         self.fd.as_ref().expect("held until dropped")
+    }
+
+    /// The same directory with a place of its own in the listing.
+    pub(super) fn reopen(&self) -> Result<OwnedFd, Fault> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | CAUTIOUS;
+        sys::open_at(self.fd(), c".", flags, Mode::empty()).map_err(|fault| match fault.kind {
+            // Whoever may write the parent may remove what is empty.
+            ErrorKind::NotFound => fault.with_kind(ErrorKind::Raced, "somebody removed it"),
+            _ => fault,
+        })
     }
 
     pub(super) fn identity(&self) -> &Identity {
@@ -279,18 +309,24 @@ impl<D: AsFd> StagingDir<D> {
                         "this filesystem cannot rename a directory",
                     )
                 }
-                _ if fault.is(Errno::INVAL) => fault.with_kind(
+                _ if lacks_flag(&fault) => fault.with_kind(
                     ErrorKind::Unsupported,
                     "this filesystem cannot promise not to replace what has the name",
+                ),
+                // Somebody who may write the parent took the staging directory away.
+                _ if fault.kind == ErrorKind::NotFound => fault.with_kind(
+                    ErrorKind::Raced,
+                    "somebody moved or removed what was being made",
                 ),
                 _ => fault,
             }
         })?;
         self.published = true;
+        drop(sys::unlock(self.fd()));
         if stays_writable {
             StagingName::unmark(self.fd()).map_err(|fault| fault.with_effect(Effect::Visible))?;
         }
-        verify_published(place, &self.identity)
+        verify_published(place, self.fd(), &self.identity)
     }
 }
 
@@ -298,6 +334,10 @@ impl<D: AsFd> Drop for StagingDir<D> {
     fn drop(&mut self) {
         if self.published {
             return;
+        }
+        if let Some(fd) = &self.fd {
+            // A child that was forked meanwhile may hold a copy of the descriptor.
+            drop(sys::unlock(fd));
         }
         let parent = self.parent.as_fd();
         let still_ours = sys::status_at(parent, self.name.as_c_str())

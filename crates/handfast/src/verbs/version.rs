@@ -40,7 +40,19 @@ impl File {
     /// # Errors
     /// `Denied` if it was not opened for reading; `Raced` if it keeps changing.
     pub fn version(&self) -> Result<Version, Error> {
-        Version::of_file(self, false, u64::MAX)
+        self.version_of(false)
+    }
+
+    /// As [`File::version`], with the digest of the content in any case.
+    ///
+    /// # Errors
+    /// As [`File::version`].
+    pub fn version_with_digest(&self) -> Result<Version, Error> {
+        self.version_of(true)
+    }
+
+    fn version_of(&self, digest: bool) -> Result<Version, Error> {
+        Version::of_file(self, digest, u64::MAX)
             .map_err(|fault| Error::new(Verb::Version, self.path_racy().to_string(), fault))
     }
 }

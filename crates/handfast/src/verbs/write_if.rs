@@ -1,11 +1,12 @@
 //! Replace a file only if it is still the version that was seen.
 //!
-//! 1. The pinned parent is locked, so that writers that use this verb take turns.
+//! 1. The pinned parent is locked, so that writers that use this verb take turns. If somebody keeps
+//!    it locked, the rest is done without.
 //! 2. The whole version is compared before anything is published.
 //! 3. New and old change places (`RENAME_EXCHANGE`), and what was displaced is compared again:
 //!    identity, size, modification time, digest; not the change time, which the exchange changes.
 //! 4. On a mismatch they change places again. If then our own file did not come back, somebody
-//!    renamed in between, and one more exchange leaves the newest foreign file under the name.
+//!    renamed in between, and further exchanges leave the newest foreign file under the name.
 //!
 //! Nothing is unlinked but our own staging file and the verified old one. Writers that do not use
 //! this verb do not see the lock: a reader may then see refused content for two system calls.
@@ -16,8 +17,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::write::{DirSync, Target, WriteOptions, Written, dress, verify_published};
+use super::held_lock::HeldLock;
+use super::write::{DirSync, Predecessor, Target, WriteOptions, Written, dress, verify_published};
 use crate::error::{Effect, Error, ErrorKind, Fault};
+use crate::identity::Identity;
 use crate::metadata::Metadata;
 use crate::op::Op;
 use crate::path::{Name, RelPath};
@@ -26,18 +29,28 @@ use crate::root::{CAUTIOUS, Root};
 use crate::staging::{Draft, Expected};
 use crate::sys;
 use crate::verb::Verb;
-use crate::version::{Version, digest_of};
+use crate::version::{Difference, Version, digest_of};
 
-/// How long others may hold the parent's lock.
+/// How long others may hold the parent's lock before it is done without.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often a newer file may come while a refused write is taken back.
+const UNDO_TRIES: u32 = 1024;
 
 impl Root {
     /// Replaces a file only if it is still the version that was seen.
     ///
     /// # Errors
     /// `Stale` if it is not, with what differs; nothing is changed then. `Raced` if a writer that
-    /// does not take turns came in between. `Busy` if the directory stays locked. `Unsupported`
-    /// where the filesystem cannot exchange names. Otherwise as [`Root::write`].
+    /// does not take turns came in between. `Unsupported` where the filesystem cannot exchange names.
+    /// Otherwise as [`Root::write`].
+    ///
+    /// # Security
+    /// Writers take turns by a lock on the directory. Whoever may read the directory can hold it, so
+    /// it is waited for two seconds and then done without: the exchange and the comparison after it
+    /// see to it that no other version is lost, and a reader may see refused content for two system
+    /// calls. A version without a digest does not notice stores into a mapped file: see
+    /// [`Version`].
     pub fn write_if(
         &self,
         path: &RelPath,
@@ -79,7 +92,7 @@ pub(super) fn gone() -> Fault {
 /// decision recorded, and the version compared.
 pub(super) struct Turn {
     old: Pinned,
-    _lock: OwnedFd,
+    _lock: Option<HeldLock>,
 }
 
 impl Turn {
@@ -118,7 +131,11 @@ fn replace<D: AsFd>(
     version: &Version,
     options: WriteOptions,
 ) -> Result<Written, Fault> {
-    dress(&draft, Some(&old.status), options.mode)?;
+    let predecessor = Predecessor {
+        place: &target.place,
+        status: &old.status,
+    };
+    dress(&draft, Some(predecessor), options.mode)?;
     let dir_sync = DirSync::prepare(&target.place, options.durability)?;
     if options.durability.syncs_file() {
         sys::sync_all(draft.fd())?;
@@ -139,10 +156,14 @@ fn replace<D: AsFd>(
     // Verified: what stands under the staging name is the old file. The mark goes first, so that
     // whoever is killed in between leaves the name by which `recover` takes it away.
     let unmarked = draft.unmark();
-    let removed = sys::unlink_at(dir, staging.as_c_str());
+    let removed = match sys::unlink_at(dir, staging.as_c_str()) {
+        // A `recover` that found it was faster.
+        Err(fault) if fault.kind == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    };
     draft.forget_name();
     let fd = draft.release();
-    verify_published(&target.place, &identity)?;
+    verify_published(&target.place, &fd, &identity)?;
     unmarked
         .and(removed)
         .map_err(|fault| fault.with_effect(Effect::Visible))?;
@@ -156,23 +177,31 @@ fn undo<D: AsFd>(
     dir: BorrowedFd<'_>,
     staging: &Name,
     name: &Name,
-    ours: &crate::identity::Identity,
+    ours: &Identity,
     draft: &mut Draft<D>,
 ) -> Result<(), Fault> {
-    exchange(dir, staging, name).map_err(|fault| fault.with_effect(Effect::Visible))?;
-    let back = sys::status_at(dir, staging.as_c_str());
-    if back.is_ok_and(|status| status.identity.same_object(ours)) {
-        return Ok(());
+    let visible = |fault: Fault| fault.with_effect(Effect::Visible);
+    let look = || sys::status_at(dir, staging.as_c_str()).map(|status| status.identity);
+    // What we put under the public name last, and what waits under the staging name to go there.
+    let (mut put, mut waits) = (*ours, look().map_err(visible)?);
+    for _ in 0..UNDO_TRIES {
+        exchange(dir, staging, name).map_err(visible)?;
+        let came = look().map_err(visible)?;
+        if came.same_object(&put) {
+            if put.same_object(ours) {
+                return Ok(());
+            }
+            break;
+        }
+        // Somebody replaced what we had put there, so what came is newer than what we just put
+        // back. The newest gets the name again.
+        draft.forget_name();
+        (put, waits) = (waits, came);
     }
-    // Somebody replaced our file under the public name before we came back for it, so what came
-    // to the staging name is newer than what we put back. The newest keeps the name.
-    draft.forget_name();
-    exchange(dir, staging, name).map_err(|fault| fault.with_effect(Effect::Visible))?;
-    Err(Fault::rule(
+    Err(visible(Fault::rule(
         ErrorKind::Raced,
         "somebody else wrote in between; an older file was kept beside it for `recover`",
-    )
-    .with_effect(Effect::Visible))
+    )))
 }
 
 fn exchange(dir: BorrowedFd<'_>, one: &Name, other: &Name) -> Result<(), Fault> {
@@ -268,6 +297,12 @@ impl Pinned {
                 "another file stood under the name",
             ));
         }
+        if (held.mode, held.uid, held.gid) != (self.status.mode, self.status.uid, self.status.gid) {
+            return Err(Fault::rule(
+                ErrorKind::Stale,
+                Difference::Metadata.sentence(),
+            ));
+        }
         let as_compared = Metadata {
             identity: self.status.identity,
             ..held
@@ -280,19 +315,19 @@ impl Pinned {
 }
 
 /// A lock on the pinned parent, for writers that take turns. Dropping it unlocks.
-pub(super) fn lock_parent(place: &Place) -> Result<OwnedFd, Fault> {
+///
+/// Anybody who may read the directory can hold it and never let go; then there is none, and what
+/// follows is right without it: what was displaced is compared, and put back if it is another.
+pub(super) fn lock_parent(place: &Place) -> Result<Option<HeldLock>, Fault> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | CAUTIOUS;
     let fd = sys::open_at(&place.dir, c".", flags, Mode::empty())?;
     let deadline = Instant::now() + PATIENCE;
     loop {
         if sys::try_lock(&fd, true)? {
-            return Ok(fd);
+            return Ok(Some(HeldLock::of_locked(fd)));
         }
         if Instant::now() >= deadline {
-            return Err(Fault::rule(
-                ErrorKind::Busy,
-                "somebody else keeps the directory locked",
-            ));
+            return Ok(None);
         }
         std::thread::sleep(Duration::from_micros(200));
     }

@@ -337,13 +337,14 @@ fn whole(place: &Place) -> Vec<String> {
 
 /// Whether a link's text climbs above the top from a directory that lies so deep.
 fn leaves(target: &str, depth: usize) -> bool {
-    let mut depth = depth;
+    let (mut depth, mut named) = (depth, false);
     for step in target.split('/') {
         match step {
             "." | "" => {}
-            ".." if depth == 0 => return true,
+            // After a name, which may be a link, nobody knows where it leads up from.
+            ".." if named || depth == 0 => return true,
             ".." => depth -= 1,
-            _ => depth += 1,
+            _ => named = true,
         }
     }
     false

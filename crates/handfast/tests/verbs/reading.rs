@@ -51,7 +51,7 @@ fn open_options_open_what_they_say() {
         assert!(root.open(&rel("f")).unwrap().write(b"x").is_err());
 
         let mut file = root
-            .open_with(&rel("f"), OpenOptions::new().write(true))
+            .open_with(&rel("f"), OpenOptions::new().read(true).write(true))
             .unwrap();
         file.seek(SeekFrom::Start(2)).unwrap();
         file.write_all(b"ab").unwrap();
@@ -61,9 +61,10 @@ fn open_options_open_what_they_say() {
         assert_eq!(text, "01ab456789");
 
         let mut only = root
-            .open_with(&rel("f"), OpenOptions::new().read(false).write(true))
+            .open_with(&rel("f"), OpenOptions::new().write(true))
             .unwrap();
         assert!(only.read(&mut [0]).is_err());
+        assert_kind(only.read_at(&mut [0], 0), ErrorKind::Denied);
 
         root.open_with(&rel("f"), OpenOptions::new().append(true))
             .unwrap()
@@ -283,5 +284,54 @@ fn metadata_and_links() {
         assert_eq!(root.read_link(&rel("link")).unwrap().as_bytes(), b"d/f");
         assert_kind(root.read_link(&rel("d/f")), ErrorKind::Kind);
         assert_kind(root.read_link(&rel("d")), ErrorKind::Kind);
+    });
+}
+
+/// Places in a file without moving the handle's own, and a second handle of the same open file.
+#[test]
+fn files_are_read_and_written_at_places() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        scratch.file("f", "0123456789");
+        let root = scratch.open(options(backend));
+        let how = OpenOptions::new().read(true).write(true);
+        let mut file = root.open_with(&rel("f"), how).unwrap();
+        let mut two = [0; 2];
+        assert_eq!(file.read_at(&mut two, 4).unwrap(), 2);
+        assert_eq!(&two, b"45");
+        assert_eq!(file.read_at(&mut two, 100).unwrap(), 0);
+        file.write_at(b"ab", 8).unwrap();
+        let mut again = file.try_clone().unwrap();
+        assert!(again.identity().same_object(&file.identity()));
+        file.read_exact(&mut two).unwrap();
+        assert_eq!(&two, b"01", "the place was not moved");
+        again.read_exact(&mut two).unwrap();
+        assert_eq!(&two, b"23", "and is shared");
+        assert_eq!(scratch.read("root/f"), "01234567ab");
+        let reading = root.open(&rel("f")).unwrap();
+        let error = assert_kind(reading.write_at(b"x", 0), ErrorKind::Denied);
+        assert_eq!(error.effect(), handfast::Effect::None);
+    });
+}
+
+/// One lookup says whether something is there and what.
+#[test]
+fn what_may_be_missing_is_asked_for_in_one_lookup() {
+    each_backend(|backend| {
+        let scratch = Scratch::new();
+        scratch.file("f", "text").dir("d");
+        std::fs::write(scratch.path("root/bytes"), b"\xff\xfe").unwrap();
+        let root = scratch.open(options(backend));
+        assert_eq!(root.read_optional(&rel("f")).unwrap().unwrap(), b"text");
+        assert_eq!(root.read_optional(&rel("none")).unwrap(), None);
+        assert_kind(root.read_optional(&rel("d")), ErrorKind::IsADirectory);
+        assert!(root.metadata_optional(&rel("d")).unwrap().unwrap().is_dir());
+        assert!(root.metadata_optional(&rel("d/none")).unwrap().is_none());
+        assert_kind(
+            root.metadata_optional(&rel("f/x")),
+            ErrorKind::NotADirectory,
+        );
+        assert_eq!(root.read_to_string(&rel("f")).unwrap(), "text");
+        assert_kind(root.read_to_string(&rel("bytes")), ErrorKind::Kind);
     });
 }

@@ -81,8 +81,8 @@ fn a_root_must_be_a_directory_and_not_a_link() {
     Root::open_ambient(".").unwrap();
     let error = open("root/none").unwrap_err();
     assert!(
-        !error.to_string().contains("handfast-test"),
-        "no host path: {error}"
+        error.path().ends_with("root/none"),
+        "who opens a root by its path is told which: {error}"
     );
     let fd = std::fs::File::open(scratch.path("root/f")).unwrap();
     assert_kind(

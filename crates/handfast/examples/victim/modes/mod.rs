@@ -12,7 +12,10 @@ pub(crate) fn run(args: &[&str]) -> i32 {
     match *args {
         ["write", root, backend, path, text, how] => verbs::write(root, backend, path, text, how),
         ["write-if", root, backend, path, text] => verbs::write_if(root, backend, path, text),
+        ["remove-if", root, backend, path] => verbs::remove_if(root, backend, path),
         ["copy-tree", root, backend, from, to] => verbs::copy_tree(root, backend, from, to),
+        ["create-dir", root, backend, path] => verbs::create_dir(root, backend, path),
+        ["hard-link", root, backend, from, to] => verbs::hard_link(root, backend, from, to),
         ["deep", root, backend, path] => limits::deep(root, backend, path),
         ["harden", root, outside, backend] => wall::harden(root, outside, backend),
         ["harden-threads", root] => wall::harden_threads(root),
@@ -23,6 +26,7 @@ pub(crate) fn run(args: &[&str]) -> i32 {
         ["full-disk", root] => mounts::full_disk(root),
         ["mounted-temp", root, outside] => mounts::mounted_temp(root, outside),
         ["read-only", root] => mounts::read_only(root),
+        ["overlay-rename", root] => mounts::overlay_rename(root),
         ["overlay", root] => mounts::overlay(root),
         ["chroot", root, outside] => process::chroot(root, outside),
         ["umask", root, backend] => process::umask(root, backend),

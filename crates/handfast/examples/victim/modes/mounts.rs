@@ -176,6 +176,26 @@ pub(crate) fn read_only(path: &str) -> i32 {
     0
 }
 
+/// A directory of the lower layer of an overlay, renamed.
+pub(crate) fn overlay_rename(base: &str) -> i32 {
+    for dir in ["lower", "lower/d", "upper", "work", "merged"] {
+        std::fs::create_dir(format!("{base}/{dir}")).unwrap();
+    }
+    let merged = format!("{base}/merged");
+    let options = format!(
+        "lowerdir={base}/lower,upperdir={base}/upper,workdir={base}/work,redirect_dir=nofollow"
+    );
+    if !mount(&["-t", "overlay", "overlay", "-o", &options, &merged]) {
+        return 3;
+    }
+    let root = open(&merged, "auto");
+    match root.rename(&rel("d"), &rel("e"), RenameMode::NoReplace) {
+        Ok(()) => println!("renamed"),
+        Err(error) => drop(super::verbs::report(Err(error))),
+    }
+    0
+}
+
 /// A root on overlayfs: identities change by copy-up, and conditional writes still work.
 pub(crate) fn overlay(base: &str) -> i32 {
     for dir in ["lower", "upper", "work", "merged"] {

@@ -19,6 +19,14 @@ pub(crate) fn write_if(root: &str, backend: &str, path: &str, text: &str) -> i32
     report(root.write_if(&rel(path), &version, text).map(drop))
 }
 
+/// One conditional removal of the version the file has now.
+pub(crate) fn remove_if(root: &str, backend: &str, path: &str) -> i32 {
+    let root = open(root, backend);
+    let version = root.version(&rel(path)).unwrap();
+    mark();
+    report(root.remove_if(&rel(path), &version))
+}
+
 /// One tree copy.
 pub(crate) fn copy_tree(root: &str, backend: &str, from: &str, to: &str) -> i32 {
     let root = open(root, backend);
@@ -26,14 +34,33 @@ pub(crate) fn copy_tree(root: &str, backend: &str, from: &str, to: &str) -> i32 
     report(root.copy_tree(&rel(from), &rel(to)))
 }
 
-fn report(result: Result<(), Error>) -> i32 {
+/// One new directory.
+pub(crate) fn create_dir(root: &str, backend: &str, path: &str) -> i32 {
+    let root = open(root, backend);
+    mark();
+    report(root.create_dir(&rel(path)).map(drop))
+}
+
+/// One more name for a file.
+pub(crate) fn hard_link(root: &str, backend: &str, from: &str, to: &str) -> i32 {
+    let root = open(root, backend);
+    mark();
+    report(root.hard_link(&rel(from), &rel(to)))
+}
+
+pub(super) fn report(result: Result<(), Error>) -> i32 {
     match result {
         Ok(()) => {
             println!("ok");
             0
         }
         Err(error) => {
-            println!("{} {} {error}", error.kind(), error.effect().name());
+            let retry = if error.can_retry() {
+                "retry"
+            } else {
+                "no-retry"
+            };
+            println!("{} {} {retry} {error}", error.kind(), error.effect().name());
             1
         }
     }

@@ -1,5 +1,6 @@
 //! One leftover: whose it is, whether its writer lives, and what becomes of it.
 
+use std::cell::Cell;
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -26,10 +27,20 @@ pub(super) struct Leftover<'a> {
     /// Other names in the directory that have the inode the name was made for.
     pub(super) public: &'a [CString],
     pub(super) limits: TreeLimits,
+    /// Only what belongs to this user is removed.
+    pub(super) user: u32,
+    /// Bytes that may still be read to compare digests, for all leftovers together.
+    pub(super) readable: &'a Cell<u64>,
 }
+
+const FOREIGN: &str = "it belongs to somebody else";
 
 impl Leftover<'_> {
     pub(super) fn settle(&self) -> Result<RecoveryOutcome, Fault> {
+        // Whoever may write the directory can give anything a name like ours.
+        if self.status.uid != self.user {
+            return Ok(RecoveryOutcome::Kept(FOREIGN));
+        }
         let ours = self.staging.is_for(&self.status);
         match (self.staging.role, self.status.kind, ours) {
             (Role::File, FileKind::File, true) => self.remove_file(),
@@ -89,9 +100,13 @@ impl Leftover<'_> {
                 "it does not have the mark of who made it",
             ));
         }
-        let mut removal = Removal::of_own(self.root, self.limits);
-        removal.remove_held(self.dir, self.name.as_c_str(), fd)?;
-        Ok(RecoveryOutcome::Removed)
+        let mut removal = Removal::of_user(self.root, self.limits, self.user);
+        match removal.remove_held(self.dir, self.name.as_c_str(), fd) {
+            Err(_) if removal.met_foreign() => Ok(RecoveryOutcome::Kept(
+                "something in it belongs to somebody else",
+            )),
+            removed => removed.map(|()| RecoveryOutcome::Removed),
+        }
     }
 
     /// A file that got its first name and nothing else.
@@ -198,10 +213,11 @@ impl Leftover<'_> {
         if !expected.wants_digest() {
             return Ok(true);
         }
-        // Somebody may have planted a hole of any size.
-        if self.status.len > self.root.options.read_limit.0 {
+        // Somebody may have planted a hole of any size, or many names of a large file.
+        let Some(left) = self.readable.get().checked_sub(self.status.len) else {
             return Ok(false);
-        }
+        };
+        self.readable.set(left);
         match self.open()? {
             Some(fd) => {
                 Ok(expected.matches_digest(digest_of(&fd, self.root.options.read_limit.0)?))

@@ -4,12 +4,14 @@
 //! conditional writers hold one on the directory. What is the object it was made for and is not
 //! locked is dead and ours. So is an empty file or directory under a name of ours that does not
 //! tell yet what it was made for: its maker died (or is about to fail) before it put anything into
-//! it. Everything else is kept and reported.
+//! it. Everything else is kept and reported, and so is whatever belongs to another user.
 
 mod leftover;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 
@@ -24,6 +26,9 @@ use crate::staging::{PREFIX, Role, StagingName};
 use crate::sys;
 use crate::tree::{Budget, DirStack, Listing, Pending, TreeLimits};
 use crate::verb::Verb;
+
+/// How long it may take, where nobody says how long.
+const TIME: Duration = Duration::from_secs(600);
 
 /// Public names of one file that are looked at.
 const MAX_NAMES: usize = 8;
@@ -69,12 +74,17 @@ pub struct Recovered {
 
 impl Root {
     /// Looks through a directory and all below it for what died writers left, and cleans up what is
-    /// provably ours and dead.
+    /// provably ours and dead. Ten minutes at most; [`Root::recover_with`] sets other limits.
     ///
     /// # Errors
-    /// As [`Root::walk`]. Nothing is removed that cannot be proven.
+    /// As [`Root::walk`]; `Limit`. Nothing is removed that cannot be proven.
+    ///
+    /// # Security
+    /// Only what belongs to the caller is removed, at every level of a tree; what belongs to others is
+    /// kept and reported, for their own `recover`. To compare digests no more is read in all than
+    /// [`RootOptions::read_limit`](crate::RootOptions::read_limit); what is beyond that is kept.
     pub fn recover(&self, path: &RelPath) -> Result<Vec<Recovered>, Error> {
-        self.recover_with(path, TreeLimits::new())
+        self.recover_with(path, TreeLimits::new().with_time(TIME))
     }
 
     /// As [`Root::recover`], with limits.
@@ -95,6 +105,8 @@ impl Root {
                 pending: Pending::new(),
                 budget: Budget::new(limits),
                 limits,
+                user: sys::making_user(),
+                readable: Cell::new(self.options.read_limit.0),
                 found: Vec::new(),
             };
             search.run()?;
@@ -109,6 +121,8 @@ struct Search<'a> {
     pending: Pending,
     budget: Budget,
     limits: TreeLimits,
+    user: u32,
+    readable: Cell<u64>,
     found: Vec<Recovered>,
 }
 
@@ -220,6 +234,8 @@ impl Search<'_> {
             staging,
             status,
             limits: self.limits,
+            user: self.user,
+            readable: &self.readable,
         };
         leftover.settle().map(Some)
     }

@@ -12,7 +12,9 @@ mod written;
 pub use staged::Staged;
 pub use written::Written;
 
-pub(in crate::verbs) use target::{DirSync, Target, dress, publish_new, verify_published};
+pub(in crate::verbs) use target::{
+    DirSync, Predecessor, Target, dress, publish_new, verify_published,
+};
 
 use std::os::fd::AsFd;
 
@@ -47,8 +49,8 @@ impl WriteOptions {
         self
     }
 
-    /// The exact permission bits, whatever the umask and the old file say. Set-id bits are
-    /// dropped.
+    /// The exact permission bits, whatever the umask, the old file and access control lists say.
+    /// Set-id bits are dropped.
     #[must_use]
     pub fn mode(mut self, mode: u32) -> Self {
         self.mode = Some(mode & 0o777);
@@ -74,13 +76,14 @@ impl Root {
     /// # Errors
     /// `Link`, `Escape`, `Mount` if the path leads where it may not, and `Link` for a link that
     /// leads to nothing; `Kind`, `IsADirectory` for what cannot be replaced; `Denied` for a file
-    /// the caller may not write; `Quota`; `Raced` with effect `unknown` if another file stands
-    /// under the name right after ours was put there; `Io` with effect `visible` if only the
-    /// directory's sync failed.
+    /// the caller may not write; `Quota`; `Raced` with effect `unknown` if an object of somebody else
+    /// stands under the name right after ours was put there; `Io` with effect `visible` if only the
+    /// directory's sync failed. A file that others take or replace as soon as it is there was written.
     ///
     /// # Security
-    /// The old file's mode is kept, its owner and group where the caller may give files away;
-    /// set-id bits are dropped. Extended attributes and access control lists are not copied.
+    /// The old file's mode and access control list are kept, its owner and group where the caller may
+    /// give files away; set-id bits are dropped, and other extended attributes are not copied. Where a
+    /// list cannot be kept, the mode gives nobody more than the list did.
     /// A final link is `Link` where links are refused; where they may be followed, the file it
     /// leads to is the one that is replaced, and the link stays.
     pub fn write(&self, path: &RelPath, data: impl AsRef<[u8]>) -> Result<Written, Error> {
@@ -99,11 +102,11 @@ impl Root {
     ) -> Result<Written, Error> {
         self.act(Verb::Write, path, |op| {
             let target = Target::find(self, path)?;
-            op.allow_in(target.place.recorded_parent(self)?, target.old.as_ref())?;
+            op.allow_in(target.place.recorded_parent(self)?, target.old())?;
             let mode = target.draft_mode(options);
             let draft = Draft::create(self, target.place.dir.as_fd(), mode)?;
             sys::write_all(draft.fd(), data.as_ref())?;
-            target.publish(self, path, draft, options)
+            target.publish(self, path, draft, options, None)
         })
     }
 

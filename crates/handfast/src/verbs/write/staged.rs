@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use super::target::{Target, publish_new};
+use super::target::{Seen, Target, publish_new};
 use super::{WriteOptions, Written};
 use crate::error::{Error, ErrorKind, Fault};
 use crate::path::RelPath;
@@ -24,7 +24,7 @@ impl Root {
     pub fn stage(&self, path: &RelPath, options: WriteOptions) -> Result<Staged, Error> {
         let staged = Target::find(self, path).and_then(|target| {
             let dir = sys::duplicate(&target.place.dir)?;
-            let draft = Draft::create(self, dir, target.draft_mode(options))?;
+            let draft = Draft::create(self, dir, target.draft_mode(options))?.given_out();
             Ok(Staged {
                 root: self.clone(),
                 path: path.clone(),
@@ -49,7 +49,8 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Replaces the file, or creates it.
+    /// Replaces the file, or creates it. What stands under the name is judged now: a mode that was
+    /// narrowed since the file was staged stays narrow.
     ///
     /// # Errors
     /// As [`Root::write`].
@@ -62,8 +63,10 @@ impl Staged {
             options,
         } = self;
         root.act(Verb::Write, &path, |op| {
-            op.allow_in(target.place.recorded_parent(&root)?, target.old.as_ref())?;
-            target.publish(&root, &path, draft, options)
+            let now = target.look_again(&root)?;
+            let object = now.as_ref().map_or(target.old(), Seen::old);
+            op.allow_in(target.place.recorded_parent(&root)?, object)?;
+            target.publish(&root, &path, draft, options, now)
         })
     }
 
@@ -81,7 +84,9 @@ impl Staged {
         } = self;
         root.act(Verb::WriteNew, &path, |op| {
             op.allow_in(target.place.recorded_parent(&root)?, None)?;
-            if target.old.is_some() {
+            // What was there when it was staged may be gone; looked at before the work, decided by
+            // the rename.
+            if target.place.status().is_ok() {
                 return Err(Fault::rule(ErrorKind::Exists, ""));
             }
             let identity = publish_new(&root, &target.place, &mut draft, options)?;

@@ -15,7 +15,7 @@ use crate::path::RelPath;
 use crate::resolve::{self, Last, Place};
 use crate::root::{CAUTIOUS, Root};
 use crate::rules;
-use crate::staging::Draft;
+use crate::staging::{AccessList, Draft, drop_inherited};
 use crate::sys;
 
 /// How often what stands under the name may turn into something else while we look.
@@ -24,8 +24,30 @@ const TRIES: u32 = 16;
 /// Where a file goes, and what stands there now.
 pub(in crate::verbs) struct Target {
     pub(in crate::verbs) place: Place,
+    seen: Seen,
+}
+
+/// What stood under the name.
+#[derive(Default)]
+pub(in crate::verbs) struct Seen {
     /// The file that is replaced, as it was when it was pinned.
-    pub(in crate::verbs) old: Option<Metadata>,
+    old: Option<Metadata>,
+    /// Its descriptor, held so that its inode number is not given to another.
+    _pin: Option<OwnedFd>,
+}
+
+impl Seen {
+    /// What a new file takes over from the old one.
+    fn predecessor<'a>(&'a self, place: &'a Place) -> Option<Predecessor<'a>> {
+        Some(Predecessor {
+            place,
+            status: self.old.as_ref()?,
+        })
+    }
+
+    pub(in crate::verbs) fn old(&self) -> Option<&Metadata> {
+        self.old.as_ref()
+    }
 }
 
 impl Target {
@@ -42,10 +64,10 @@ impl Target {
 
     fn find_once(root: &Root, path: &RelPath) -> Result<Self, Fault> {
         let place = resolve::place(root, path, Last::Itself)?;
-        let found = Self::look(root, place)?;
-        match &found.old {
+        let seen = Self::look(root, &place)?;
+        match seen.old() {
             Some(old) if old.is_symlink() => {}
-            _ => return Ok(found),
+            _ => return Ok(Self { place, seen }),
         }
         if root.options.links == Links::Refuse {
             return Err(Fault::rule(ErrorKind::Link, "the name is a symbolic link"));
@@ -56,54 +78,75 @@ impl Target {
             }
             place => place?,
         };
-        let through_link = place.through_link;
-        let found = Self::look(root, place)?;
-        match &found.old {
-            None if through_link => Err(resolve::leads_to_nothing()),
+        let seen = Self::look(root, &place)?;
+        match seen.old() {
+            None if place.through_link => Err(resolve::leads_to_nothing()),
             // It was a file when the walk looked and is a link now.
             Some(old) if old.is_symlink() => Err(Fault::rule(ErrorKind::Raced, "")),
-            _ => Ok(found),
+            _ => Ok(Self { place, seen }),
         }
     }
 
     /// Pins what stands under the name and applies the rules for being replaced.
-    fn look(root: &Root, place: Place) -> Result<Self, Fault> {
+    fn look(root: &Root, place: &Place) -> Result<Seen, Fault> {
         let pin = match sys::open_at(&place.dir, place.name.as_c_str(), sys::PIN, Mode::empty()) {
             Ok(pin) => pin,
             Err(fault) if fault.is(Errno::NOENT) => {
-                return Ok(Self { place, old: None });
+                return Ok(Seen::default());
             }
             Err(fault) => return Err(fault),
         };
         let old = sys::status(&pin)?;
         rules::check_passage(root, &old)?;
         match old.kind {
-            FileKind::File => require_writable(&place, &pin)?,
+            FileKind::File => require_writable(place, &pin)?,
             FileKind::Symlink => {}
             FileKind::Dir => return Err(Fault::rule(ErrorKind::IsADirectory, "")),
             special => return Err(rules::special_fault(special)),
         }
-        Ok(Self {
-            place,
+        Ok(Seen {
             old: Some(old),
+            _pin: Some(pin),
         })
     }
 
-    /// Mode, owner, sync, rename, and a last look at the name.
+    /// What stood under the name when it was found.
+    pub(in crate::verbs) fn old(&self) -> Option<&Metadata> {
+        self.seen.old()
+    }
+
+    /// Looks at the name again, for a file that took long to write: what stands there when it is
+    /// published is what is judged, and whose mode is kept.
+    pub(in crate::verbs) fn look_again(&self, root: &Root) -> Result<Option<Seen>, Fault> {
+        let now = Self::look(root, &self.place)?;
+        match now.old() {
+            Some(now) if now.is_symlink() => Err(match root.options.links {
+                Links::Refuse => Fault::rule(ErrorKind::Link, "the name is a symbolic link"),
+                Links::Beneath => Fault::rule(ErrorKind::Raced, "the name became a link"),
+            }),
+            Some(_) => Ok(Some(now)),
+            // It went. What its mode did not show is not shown now.
+            None => Ok(None),
+        }
+    }
+
+    /// Mode, owner, sync, rename, and a last look at the name. `now` is what a second look saw.
     pub(in crate::verbs) fn publish<D: AsFd>(
         &self,
         root: &Root,
         path: &RelPath,
         mut draft: Draft<D>,
         options: WriteOptions,
+        now: Option<Seen>,
     ) -> Result<Written, Fault> {
-        dress(&draft, self.old.as_ref(), options.mode)?;
+        let seen = now.as_ref().unwrap_or(&self.seen);
+        dress(&draft, seen.predecessor(&self.place), options.mode)?;
         let dir = DirSync::prepare(&self.place, options.durability)?;
         if options.durability.syncs_file() {
             sys::sync_all(draft.fd())?;
         }
         let identity = draft.publish(root, &self.place.name)?;
-        verify_published(&self.place, &identity)?;
+        verify_published(&self.place, draft.fd(), &identity)?;
         dir.sync()?;
         Ok(Written::new(draft.release(), path, identity))
     }
@@ -111,22 +154,38 @@ impl Target {
     /// The mode under which a draft is filled: nobody reads through it what the file it becomes
     /// would not show.
     pub(super) fn draft_mode(&self, options: WriteOptions) -> u32 {
-        if self.old.is_some() || options.mode.is_some() {
+        if self.has_own_mode(options) {
             0o600
         } else {
             0o666
         }
     }
+
+    /// Whether the file gets another mode when it is published than it is made with.
+    pub(in crate::verbs) fn has_own_mode(&self, options: WriteOptions) -> bool {
+        self.old().is_some() || options.mode.is_some()
+    }
 }
 
-/// Whether our object stands under the name. If somebody exchanged what was staged, or replaced
-/// ours at once, the caller must not believe that its content is there.
-pub(in crate::verbs) fn verify_published(place: &Place, identity: &Identity) -> Result<(), Fault> {
+/// A last look at the name after the rename.
+///
+/// The rename took place. That the file was taken away since, or replaced by another file of the
+/// same owner, is what honest readers and writers of one name do; it was written. An object of
+/// somebody else, or of another kind, may have been put in the place of what was staged: then
+/// nobody can say whether ours was ever there.
+pub(in crate::verbs) fn verify_published(
+    place: &Place,
+    published: impl AsFd,
+    identity: &Identity,
+) -> Result<(), Fault> {
     match place.status() {
         Ok(now) if now.identity.same_object(identity) => Ok(()),
-        Ok(_) => Err(not_ours()),
-        Err(fault) if fault.is(Errno::NOENT) => Err(not_ours()),
-        Err(fault) => Err(fault.with_effect(Effect::Unknown)),
+        Ok(now) => match sys::status(published) {
+            Ok(ours) if ours.uid == now.uid && ours.kind == now.kind => Ok(()),
+            _ => Err(not_ours()),
+        },
+        // Somebody took it. That its directory cannot be asked any more tells nothing of the rename.
+        Err(_) => Ok(()),
     }
 }
 
@@ -154,7 +213,7 @@ fn require_writable(place: &Place, pin: &OwnedFd) -> Result<(), Fault> {
 fn not_ours() -> Fault {
     Fault::rule(
         ErrorKind::Raced,
-        "another file stands under the name right after ours was put there",
+        "an object of somebody else stands under the name right after ours was put there",
     )
     .with_effect(Effect::Unknown)
 }
@@ -171,36 +230,49 @@ pub(in crate::verbs) fn publish_new<D: AsFd>(
         sys::sync_all(draft.fd())?;
     }
     let identity = draft.publish_new(root, &place.name)?;
-    verify_published(place, &identity)?;
+    verify_published(place, draft.fd(), &identity)?;
     dir.sync()?;
     Ok(identity)
 }
 
-/// Gives a draft the mode and owner of the file it replaces, through its descriptor and before it
-/// has a name.
+/// A file that is about to be replaced.
+pub(in crate::verbs) struct Predecessor<'a> {
+    pub(in crate::verbs) place: &'a Place,
+    pub(in crate::verbs) status: &'a Metadata,
+}
+
+/// Gives a draft the mode, access control list and owner of the file it replaces, through its
+/// descriptor and before it has a public name. An exact mode says all: no list stays beside it.
 pub(in crate::verbs) fn dress<D: AsFd>(
     draft: &Draft<D>,
-    old: Option<&Metadata>,
+    old: Option<Predecessor<'_>>,
     mode: Option<u32>,
 ) -> Result<(), Fault> {
+    let fd = draft.fd();
     let Some(old) = old else {
-        return mode.map_or(Ok(()), |mode| sys::chmod_open(draft.fd(), mode));
+        return mode.map_or(Ok(()), |mode| {
+            sys::chmod_open(fd, drop_inherited(fd, mode)?)
+        });
     };
-    let now = sys::status(draft.fd())?;
-    let mut wanted = mode.unwrap_or(old.mode & 0o777);
-    if (now.uid, now.gid) != (old.uid, old.gid) {
-        // Ownership first: giving a file away clears bits, never the other way round.
-        let kept = sys::chown_open(draft.fd(), Some(old.uid), Some(old.gid)).is_ok()
-            || sys::chown_open(draft.fd(), None, Some(old.gid)).is_ok();
-        if !kept && now.gid != old.gid {
-            // The group's rights were meant for another group: leave it what everybody has.
-            wanted = (wanted & 0o707) | ((wanted & 0o007) << 3);
-        }
+    let now = sys::status(fd)?;
+    // The group first and the owner last: in between it is ours to change, whatever privileges we
+    // have.
+    let same_group =
+        now.gid == old.status.gid || sys::chown_open(fd, None, Some(old.status.gid)).is_ok();
+    let list = match mode {
+        Some(_) => AccessList::None,
+        None => AccessList::of_pinned(old.place, &old.status.identity)?,
+    };
+    let wanted = list.give_to(fd, mode.unwrap_or(old.status.mode & 0o777), same_group)?;
+    match wanted {
+        Some(wanted) if wanted != now.mode => sys::chmod_open(fd, wanted)?,
+        _ => {}
     }
-    if now.mode == wanted {
-        return Ok(());
+    if now.uid != old.status.uid {
+        // Who may not give files away keeps it.
+        drop(sys::chown_open(fd, Some(old.status.uid), None));
     }
-    sys::chmod_open(draft.fd(), wanted)
+    Ok(())
 }
 
 /// A directory that will be synced. It is opened before anything is published, so that a directory
