@@ -1,5 +1,6 @@
 //! One call of a tool: arguments, place, act, and the log.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use handfast::{ErrorKind, Verb, Version};
@@ -7,18 +8,24 @@ use handfast_session::{Error, Session, Wanted};
 use serde_json::Value;
 
 use crate::answer::Answer;
+use crate::log::CallLog;
 use crate::place::Place;
 use crate::schema::{self, Tool};
 use crate::server::Server;
+use crate::tools;
 use crate::trouble::Trouble;
 use crate::view::View;
-use crate::{log, tools};
 
 /// A call whose arguments were checked against the table.
 pub(crate) struct Call<'a> {
     pub(crate) server: &'a Server,
     pub(crate) view: &'a View,
     arguments: &'a Value,
+    log: &'a CallLog,
+    /// The session on behalf of this call.
+    session: Session,
+    /// The same for looking ahead of what is recorded.
+    looking: Session,
 }
 
 /// What came of asking for a tool by name.
@@ -36,16 +43,13 @@ pub(crate) fn call(
     name: &str,
     arguments: &Value,
 ) -> Called {
-    let logged = log::begin(client, name);
+    let log = CallLog::begin(server.log(), client, name);
     let found = schema::find(name, server.has_auditor());
     let outcome = match found {
         None => Err(Trouble::new(ErrorKind::Invalid, "there is no such tool")),
-        Some(tool) => run(server, view, tool, arguments),
+        Some(tool) => run(server, view, &log, tool, arguments),
     };
-    let outcome = match server.log() {
-        Some(log) => logged.finish(log, server, outcome, asked(arguments)),
-        None => outcome,
-    };
+    let outcome = log.finish(server, outcome, asked(arguments));
     match found {
         None => Called::Unknown,
         Some(_) => Called::Done(Box::new(outcome)),
@@ -58,7 +62,13 @@ fn asked(arguments: &Value) -> &str {
     text("path").or_else(|| text("source")).unwrap_or_default()
 }
 
-fn run(server: &Server, view: &View, tool: &Tool, arguments: &Value) -> Result<Answer, Trouble> {
+fn run(
+    server: &Server,
+    view: &View,
+    log: &Arc<CallLog>,
+    tool: &Tool,
+    arguments: &Value,
+) -> Result<Answer, Trouble> {
     let faults = tool.faults(arguments);
     if !faults.is_empty() {
         let text = format!(
@@ -72,12 +82,19 @@ fn run(server: &Server, view: &View, tool: &Tool, arguments: &Value) -> Result<A
         let text = "Access denied - this server is read-only; nothing was changed";
         return Err(Trouble::new(ErrorKind::Denied, text));
     }
+    let caller = match view.narrowed {
+        true => log.caller().scope(Arc::new(view.clone())),
+        false => log.caller(),
+    };
     let call = Call {
         server,
         view,
         arguments,
+        log,
+        session: server.session().for_caller(caller.clone()),
+        looking: server.session().for_caller(caller.quiet()),
     };
-    patiently(|| tools::run(tool.name, &call))
+    call.patiently(|| tools::run(tool.name, &call))
 }
 
 /// How long to wait before looking again.
@@ -89,21 +106,31 @@ const PAUSES: [Duration; 5] = [
     Duration::from_millis(2),
 ];
 
-/// Tries again a few times if a link was in the way: somebody may be changing the tree just now,
-/// and a call that only comes at a bad moment should not fail. Every try is decided anew.
-pub(crate) fn patiently<T>(mut act: impl FnMut() -> Result<T, Trouble>) -> Result<T, Trouble> {
-    for pause in PAUSES {
-        match log::trying(&mut act) {
-            Err(trouble) if trouble.may_pass => std::thread::sleep(pause),
-            done => return done,
-        }
-    }
-    act()
-}
-
 impl Call<'_> {
+    /// Tries again a few times if a link was in the way: somebody may be changing the tree just
+    /// now, and a call that only comes at a bad moment should not fail. Every try is decided anew.
+    pub(crate) fn patiently<T>(
+        &self,
+        mut act: impl FnMut() -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        for pause in PAUSES {
+            match self.log.trying(&mut act) {
+                Err(trouble) if trouble.may_pass => std::thread::sleep(pause),
+                done => return done,
+            }
+        }
+        act()
+    }
+
+    /// The session, on behalf of this call. What is asked of it is in the log.
     pub(crate) fn session(&self) -> &Session {
-        self.server.session()
+        &self.session
+    }
+
+    /// The session for something that only looks: at entries of a listing that is in the log, or
+    /// ahead of an operation that will be. An event for each would drown the log.
+    pub(crate) fn looking(&self) -> &Session {
+        &self.looking
     }
 
     /// A text argument; the table saw to it that required ones are there.
@@ -143,19 +170,7 @@ impl Call<'_> {
     /// The place that a path means: in the session, under the name that is there.
     pub(crate) fn place_of(&self, text: &str) -> Result<Place, Trouble> {
         let place = Place::parse(text, self.view, self.server.home())?;
-        let place = tools::equivalent::settle(self, place)?;
-        if self.view.narrowed {
-            let real = self.resolved(&place)?;
-            if !self.view.holds(&real) {
-                let text = format!(
-                    "Access denied - symlink target outside allowed directories: {} not in {}",
-                    place.shown,
-                    self.view.texts().join(", ")
-                );
-                return Err(Trouble::new(ErrorKind::Escape, text));
-            }
-        }
-        Ok(place)
+        tools::equivalent::settle(self, place)
     }
 
     /// The path in the session after links, for answers that name it. It may be old news by the
@@ -187,7 +202,7 @@ impl Call<'_> {
     pub(crate) fn trouble(&self, error: &Error, call: &str, place: &Place) -> Trouble {
         let mut trouble = Trouble::of(error, call, place, self.view);
         if error.kind() == ErrorKind::Stale {
-            let now = log::quietly(|| self.session().version(&place.path));
+            let now = self.looking().version(&place.path);
             trouble.version = now.ok().map(Box::new);
         }
         trouble

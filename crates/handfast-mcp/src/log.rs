@@ -3,9 +3,9 @@
 //! The log is opened by a thread of its own, so that the first answer does not wait for it; the
 //! first call does. What cannot be logged is not done.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use handfast_ledger::{
     Context, CreateOptions, Error, ErrorKind as LogError, Ledger, LedgerRecorder, OpenOptions,
 };
 
+use handfast_session::Caller;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
 use crate::answer::Answer;
@@ -111,109 +112,71 @@ fn open_first_free(dir: &Path) -> Result<Opened, String> {
     Err(format!("{MOST_LOGS} logs are in use"))
 }
 
-/// The place of a log that is opened later: a session wants its recorder when it is opened, and no
-/// thread may run before the wall is up.
-#[derive(Debug, Default)]
-pub(crate) struct Later(OnceLock<Arc<Log>>);
-
-impl Later {
-    pub(crate) fn set(&self, log: Arc<Log>) {
-        // Set once, by whoever starts the server.
-        let _first = self.0.set(log);
-    }
+/// One call, as the log sees it. Every event of the call goes through it, with the client's name and
+/// the tool's; a call has no other way to the log, so nothing is done that has no call.
+pub(crate) struct CallLog {
+    log: Option<Arc<Log>>,
+    actor: String,
+    /// How many events of this call are in the log.
+    events: AtomicU32,
+    /// The call is tried again if a link is in the way: only the last such refusal is told.
+    trying: AtomicBool,
 }
 
-impl Recorder for Later {
-    fn record(&self, event: &Event<'_>) -> Result<(), RecordError> {
-        match self.0.get() {
-            Some(log) => log.record(event),
-            // Nobody has asked for anything yet.
-            None => Ok(()),
+impl CallLog {
+    /// Begins a call.
+    pub(crate) fn begin(log: Option<Arc<Log>>, client: &str, tool: &str) -> Arc<Self> {
+        let printable =
+            |text: &str| -> String { text.chars().filter(|c| !c.is_control()).take(64).collect() };
+        Arc::new(Self {
+            log,
+            actor: format!("{} / {}", printable(client), printable(tool)),
+            events: AtomicU32::new(0),
+            trying: AtomicBool::new(false),
+        })
+    }
+
+    /// On whose behalf the session is asked.
+    pub(crate) fn caller(self: &Arc<Self>) -> Caller {
+        let caller = Caller::new(self.actor.as_str());
+        match &self.log {
+            Some(_) => caller.recorder(Arc::clone(self) as Arc<dyn Recorder>),
+            None => caller,
         }
     }
-}
 
-/// The call that this thread is at.
-struct Current {
-    actor: String,
-    events: u32,
-    quiet: bool,
-    trying: bool,
-}
+    /// Runs something that is tried again if a link is in the way.
+    pub(crate) fn trying<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.trying.store(true, Ordering::Relaxed);
+        let done = act();
+        self.trying.store(false, Ordering::Relaxed);
+        done
+    }
 
-thread_local! {
-    static CURRENT: RefCell<Option<Current>> = const { RefCell::new(None) };
-}
-
-/// A call that was begun; it ends when this is dropped.
-pub(crate) struct Logged(());
-
-/// Begins a call on this thread: its events carry the client's name and the tool's.
-pub(crate) fn begin(client: &str, tool: &str) -> Logged {
-    let mut actor: String = client
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(64)
-        .collect();
-    actor.push_str(" / ");
-    actor.extend(tool.chars().filter(|c| !c.is_control()).take(64));
-    CURRENT.set(Some(Current {
-        actor,
-        events: 0,
-        quiet: false,
-        trying: false,
-    }));
-    Logged(())
-}
-
-/// Runs something that only looks: at entries of a listing that is in the log, or ahead of an
-/// operation that will be. An event for each would drown the log. Changes are told all the same.
-pub(crate) fn quietly<T>(look: impl FnOnce() -> T) -> T {
-    with(|current| &mut current.quiet, look)
-}
-
-/// Runs something that is tried again if a link is in the way: only the last such refusal is told.
-pub(crate) fn trying<T>(act: impl FnOnce() -> T) -> T {
-    with(|current| &mut current.trying, act)
-}
-
-/// Runs something with a mark set on the current call.
-fn with<T>(mark: fn(&mut Current) -> &mut bool, act: impl FnOnce() -> T) -> T {
-    let set = |value| {
-        CURRENT.with_borrow_mut(|current| {
-            let mark = current.as_mut().map(mark)?;
-            Some(std::mem::replace(mark, value))
-        })
-    };
-    let before = set(true);
-    let done = act();
-    let _mark = set(before.unwrap_or(false));
-    done
-}
-
-impl Logged {
     /// Ends the call. One that reached no file is told here; if that cannot be logged, the answer
     /// does not leave either.
     pub(crate) fn finish(
-        self,
-        log: &Log,
+        &self,
         server: &Server,
         outcome: Result<Answer, Trouble>,
         path: &str,
     ) -> Result<Answer, Trouble> {
-        let told = CURRENT.with_borrow(|current| current.as_ref().is_some_and(|c| c.events > 0));
-        if told {
+        let Some(log) = &self.log else {
+            return outcome;
+        };
+        if self.events.load(Ordering::Relaxed) > 0 {
             return outcome;
         }
         let path = RelPath::clean(path.trim_start_matches('/')).unwrap_or_else(|_| RelPath::root());
         let mut event = Event::begin(Verb::Parse, &path, server.identity(), Backend::Kernel);
+        event.actor = Some(&self.actor);
         if let Err(trouble) = &outcome {
             event.decision = Decision::Refused {
                 kind: trouble.kind,
                 why: trouble.text.chars().take(1000).collect(),
             };
         }
-        match log.record(&event) {
+        match log.append(&event) {
             Ok(()) => outcome,
             Err(error) => Err(Trouble::new(
                 ErrorKind::Io,
@@ -223,45 +186,76 @@ impl Logged {
     }
 }
 
-impl Drop for Logged {
-    fn drop(&mut self) {
-        CURRENT.set(None);
+impl Recorder for CallLog {
+    fn record(&self, event: &Event<'_>) -> Result<(), RecordError> {
+        let Some(log) = &self.log else {
+            return Err(RecordError::Refused("there is no log".to_owned()));
+        };
+        let is_passing = match &event.decision {
+            Decision::Allowed => false,
+            Decision::Refused { kind, .. } => trouble::is_passing(*kind),
+        };
+        if self.trying.load(Ordering::Relaxed) && is_passing && event.phase != Phase::Result {
+            return Ok(());
+        }
+        log.append(event)?;
+        self.events.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 }
 
-impl Recorder for Log {
-    fn record(&self, event: &Event<'_>) -> Result<(), RecordError> {
-        CURRENT.with_borrow_mut(|current| {
-            // Before the first call and after the last nothing is asked for.
-            let Some(current) = current else {
-                return Ok(());
-            };
-            if current.quiet && !event.verb.changes() {
-                return Ok(());
-            }
-            let is_passing = match &event.decision {
-                Decision::Allowed => false,
-                Decision::Refused { kind, .. } => trouble::is_passing(*kind),
-            };
-            if current.trying && is_passing && event.phase != Phase::Result {
-                return Ok(());
-            }
-            match self.get() {
-                Ok(opened) => {
-                    let mut event = event.clone();
-                    event.actor = Some(&current.actor);
-                    opened.recorder.record(&event)?;
-                    current.events += 1;
-                    Ok(())
-                }
-                Err(why) => Err(RecordError::Failed(std::io::Error::other(why.clone()))),
-            }
-        })
+impl Log {
+    fn append(&self, event: &Event<'_>) -> Result<(), RecordError> {
+        match self.get() {
+            Ok(opened) => opened.recorder.record(event),
+            Err(why) => Err(RecordError::Failed(std::io::Error::other(why.clone()))),
+        }
     }
 }
 
 impl fmt::Debug for Log {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Log").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use handfast::Identity;
+
+    use super::*;
+
+    #[test]
+    fn m8_without_a_log_behind_it_a_call_records_nothing_and_says_so() {
+        let call = CallLog::begin(None, "client", "tool");
+        let path = RelPath::root();
+        let root = Identity {
+            device: 0,
+            inode: 0,
+            mount: None,
+            born: None,
+        };
+        let event = Event::begin(Verb::Read, &path, root, Backend::Walk);
+        assert!(matches!(call.record(&event), Err(RecordError::Refused(_))));
+    }
+
+    #[test]
+    fn m8_a_log_that_could_not_be_opened_refuses_every_event() {
+        let broken = Arc::new(Log {
+            opening: Mutex::new(None),
+            opened: OnceLock::new(),
+        });
+        let call = CallLog::begin(Some(broken), "client", "tool");
+        let path = RelPath::root();
+        let root = Identity {
+            device: 0,
+            inode: 0,
+            mount: None,
+            born: None,
+        };
+        for verb in [Verb::Read, Verb::Write] {
+            let event = Event::begin(verb, &path, root, Backend::Walk);
+            assert!(matches!(call.record(&event), Err(RecordError::Failed(_))));
+        }
     }
 }

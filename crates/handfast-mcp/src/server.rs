@@ -92,8 +92,8 @@ impl Server {
         &self.view
     }
 
-    pub(crate) fn log(&self) -> Option<&Log> {
-        self.log.as_deref()
+    pub(crate) fn log(&self) -> Option<Arc<Log>> {
+        self.log.clone()
     }
 
     pub(crate) fn identity(&self) -> Identity {

@@ -89,8 +89,6 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
             )));
         }
     };
-    // The recorder must exist before the session; its thread starts behind the wall.
-    let recorder = Arc::new(crate::log::Later::default());
     let durability = match options.sync {
         true => Durability::Full,
         false => Durability::None,
@@ -98,10 +96,8 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
     let session_options = SessionOptions::new()
         .read_limit(options.read_limit)
         .durability(durability);
-    let mut caller = Caller::new("mcp");
-    if options.log == LogChoice::On {
-        caller = caller.recorder(Arc::clone(&recorder) as _);
-    }
+    // Only to open it: every call asks on its own behalf.
+    let caller = Caller::new("mcp start");
     let session = open_session(
         &plan,
         state.as_ref(),
@@ -133,9 +129,7 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
                 text: format!("the log's thread cannot be started: {error}"),
                 hint: Some("`--no-log` does without"),
             })?;
-            let log = Arc::new(log);
-            recorder.set(Arc::clone(&log));
-            Some(log)
+            Some(Arc::new(log))
         }
         None => None,
     };

@@ -1,5 +1,8 @@
 //! Which directories a client may reach, under which names.
 
+use handfast::ErrorKind;
+use handfast_session::{Access, Error, Reason, Scope, VirtualPath};
+
 use crate::text::names;
 
 /// One name of an allowed directory.
@@ -40,6 +43,23 @@ impl View {
         self.allowed
             .iter()
             .any(|allowed| below(&allowed.place, place).is_some())
+    }
+}
+
+/// A client that asked for less than the operator grants gets no more: the session asks this about
+/// the path that was walked, after links.
+impl Scope for View {
+    fn check(&self, path: &VirtualPath, _access: Access) -> Result<(), Error> {
+        let mut bytes = vec![b'/'];
+        bytes.extend_from_slice(path.as_rel().as_bytes());
+        if self.holds(&bytes) {
+            return Ok(());
+        }
+        Err(Error::refused(
+            ErrorKind::Escape,
+            "a symbolic link leads out of the client's own roots",
+        )
+        .because(Reason::OutOfScope))
     }
 }
 

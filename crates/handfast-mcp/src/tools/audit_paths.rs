@@ -10,9 +10,9 @@ use super::directory_tree::compile;
 use super::walk::Walk;
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::log;
 use crate::place::Place;
 use crate::trouble::Trouble;
+use handfast_session::Session;
 
 /// After so many files, or so many bytes, it is enough.
 const FILES: usize = 2_000;
@@ -43,7 +43,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
                 walk.enter(&found);
             } else if found.kind == FileKind::File && Lang::of_path(&found.relative).is_some() {
                 // What is protected, or gone by now, is not looked at.
-                let Ok(bytes) = log::quietly(|| content(call, &walk.place(&found))) else {
+                let Ok(bytes) = content(call, call.looking(), &walk.place(&found)) else {
                     continue;
                 };
                 read += bytes.len() as u64;
@@ -57,7 +57,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         note = walk.note();
     } else {
         let name = top.shown.rsplit('/').next().unwrap_or_default().to_owned();
-        inputs.push(input(name, content(call, &top)?, true));
+        inputs.push(input(name, content(call, call.session(), &top)?, true));
     }
     let knowledge = Knowledge::new(&[])
         .map_err(|error| Trouble::new(ErrorKind::Io, format!("the auditor's own data: {error}")))?;
@@ -69,9 +69,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     Ok(Answer::text(text).with_note(note))
 }
 
-fn content(call: &Call<'_>, place: &Place) -> Result<Vec<u8>, Trouble> {
-    let file = call
-        .session()
+fn content(call: &Call<'_>, session: &Session, place: &Place) -> Result<Vec<u8>, Trouble> {
+    let file = session
         .open(&place.path)
         .map_err(|error| call.trouble(&error, "open", place))?;
     let mut bytes = Vec::new();

@@ -2,11 +2,11 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
+use handfast::files::FileHandle;
 use handfast::{ErrorKind, Version};
 use handfast_session::SessionFile;
 
 use crate::call::Call;
-use crate::log;
 use crate::place::Place;
 use crate::trouble::Trouble;
 
@@ -35,7 +35,7 @@ pub(super) fn versioned(
     place: &Place,
 ) -> Result<Option<(Vec<u8>, Version)>, Trouble> {
     // The version of a young file digests it: that is not begun for one that is too large anyway.
-    let looked = log::quietly(|| call.session().metadata(&place.path));
+    let looked = call.looking().metadata(&place.path);
     if looked.is_ok_and(|status| status.len > call.server.read_limit()) {
         return Ok(None);
     }
@@ -116,11 +116,11 @@ pub(super) fn open(call: &Call<'_>, place: &Place) -> Result<SessionFile, Troubl
 }
 
 /// Which version a file is that was read in part; nothing for one that is too large to be sure.
-pub(super) fn version(call: &Call<'_>, file: &SessionFile, place: &Place) -> Option<Version> {
+pub(super) fn version(call: &Call<'_>, file: &SessionFile) -> Option<Version> {
     if file.metadata().len > call.server.read_limit() {
         return None;
     }
-    log::quietly(|| call.session().version(&place.path)).ok()
+    FileHandle::version(file, false).ok()
 }
 
 pub(super) fn unreadable(

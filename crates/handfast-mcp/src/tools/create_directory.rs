@@ -4,7 +4,6 @@ use handfast::ErrorKind;
 
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::log;
 use crate::place::Place;
 use crate::trouble::Trouble;
 
@@ -32,7 +31,7 @@ fn make(call: &Call<'_>, place: &Place) -> Result<(), Trouble> {
             Err(error) => return Err(unmakable(call, &error, place)),
         }
     }
-    match log::quietly(|| session.metadata(&place.path)) {
+    match call.looking().metadata(&place.path) {
         Ok(status) if status.is_dir() => Ok(()),
         Ok(_) => Err(in_the_way(place)),
         Err(error) => Err(unmakable(call, &error, place)),
@@ -44,7 +43,7 @@ fn missing(call: &Call<'_>, path: &[u8]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     let mut at = path.to_vec();
     loop {
-        let is_there = log::quietly(|| call.session().symlink_metadata(&at)).is_ok();
+        let is_there = call.looking().symlink_metadata(&at).is_ok();
         if is_there {
             break;
         }

@@ -8,7 +8,6 @@ use handfast::{ErrorKind, NameRef};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::call::Call;
-use crate::log;
 use crate::place::Place;
 use crate::text::names;
 use crate::trouble::Trouble;
@@ -52,7 +51,7 @@ pub(crate) fn settle(call: &Call<'_>, place: Place) -> Result<Place, Trouble> {
 }
 
 fn is_there(call: &Call<'_>, path: &[u8]) -> bool {
-    let looked = log::quietly(|| call.session().symlink_metadata(path));
+    let looked = call.looking().symlink_metadata(path);
     !matches!(looked, Err(error) if error.kind() == ErrorKind::NotFound)
 }
 
@@ -61,7 +60,7 @@ fn in_directory(call: &Call<'_>, dir: &[u8], name: &[u8]) -> Result<Option<Vec<u
     if is_there(call, &crate::view::join(dir, name)) {
         return Ok(Some(name.to_vec()));
     }
-    let Ok(entries) = log::quietly(|| call.session().read_dir(dir)) else {
+    let Ok(entries) = call.looking().read_dir(dir) else {
         return Ok(None);
     };
     let exact = meant(name);

@@ -1,11 +1,10 @@
 //! `list_directory`: one line an entry, in byte order.
 
 use handfast::{ErrorKind, FileKind};
-use handfast_session::Entry;
+use handfast_session::{Entry, Session};
 
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::log;
 use crate::place::Place;
 use crate::text::names;
 use crate::trouble::Trouble;
@@ -15,7 +14,7 @@ const MOST: usize = 100_000;
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let place = call.place("path")?;
-    let entries = read(call, &place)?;
+    let entries = read(call, call.session(), &place)?;
     let mut text = String::new();
     for entry in entries.iter().take(MOST) {
         if !text.is_empty() {
@@ -42,15 +41,15 @@ pub(super) fn shown(entries: Vec<Entry>) -> Vec<Entry> {
 }
 
 /// Lists a directory.
-pub(super) fn read(call: &Call<'_>, place: &Place) -> Result<Vec<Entry>, Trouble> {
-    call.session().read_dir(&place.path).map_err(|error| {
+pub(super) fn read(
+    call: &Call<'_>,
+    session: &Session,
+    place: &Place,
+) -> Result<Vec<Entry>, Trouble> {
+    session.read_dir(&place.path).map_err(|error| {
         // A file where a directory is wanted, or on the way to it: two calls of the reference.
         let verb = match error.kind() {
-            ErrorKind::NotADirectory
-                if log::quietly(|| call.session().metadata(&place.path)).is_err() =>
-            {
-                "realpath"
-            }
+            ErrorKind::NotADirectory if call.looking().metadata(&place.path).is_err() => "realpath",
             _ => "scandir",
         };
         call.trouble(&error, verb, place)
@@ -62,7 +61,8 @@ pub(super) fn is_dir(call: &Call<'_>, place: &Place, entry: &Entry) -> bool {
     match entry.kind {
         FileKind::Unknown => {
             let path = crate::view::join(&place.path, entry.name.as_bytes());
-            log::quietly(|| call.session().symlink_metadata(path))
+            call.looking()
+                .symlink_metadata(path)
                 .is_ok_and(|status| status.is_dir())
         }
         kind => kind == FileKind::Dir,

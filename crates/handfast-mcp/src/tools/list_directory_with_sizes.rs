@@ -3,7 +3,6 @@
 use super::list_directory;
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::log;
 use crate::text::{collate, names, size};
 use crate::trouble::Trouble;
 
@@ -15,14 +14,14 @@ struct Sized {
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let place = call.place("path")?;
-    let entries = list_directory::read(call, &place)?;
+    let entries = list_directory::read(call, call.session(), &place)?;
     let note = list_directory::cut(entries.len());
     let mut found: Vec<Sized> = list_directory::shown(entries)
         .iter()
         .map(|entry| {
             let path = crate::view::join(&place.path, entry.name.as_bytes());
             // A link that does not lead to something inside has no size to tell.
-            let status = log::quietly(|| call.session().metadata(path));
+            let status = call.looking().metadata(path);
             Sized {
                 name: names::shown(entry.name.as_bytes()).into_owned(),
                 is_dir: list_directory::is_dir(call, &place, entry),

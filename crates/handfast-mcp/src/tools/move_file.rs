@@ -6,7 +6,6 @@ use handfast_session::{Reason, SessionError as _};
 use super::{content, versions};
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::log;
 use crate::place::Place;
 use crate::trouble::Trouble;
 
@@ -34,7 +33,7 @@ fn rename(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
     let session = call.session();
     let renamed = session.rename(&from.path, &to.path, RenameMode::NoReplace);
     let is_file = || {
-        let status = log::quietly(|| session.symlink_metadata(&from.path));
+        let status = call.looking().symlink_metadata(&from.path);
         status.is_ok_and(|status| status.is_file())
     };
     match &renamed {
@@ -47,7 +46,7 @@ fn rename(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
         ErrorKind::Exists => taken(to),
         // A file on the way: the reference names the path that it is on the way to.
         ErrorKind::NotADirectory => {
-            let is_source = log::quietly(|| session.symlink_metadata(&from.path)).is_err();
+            let is_source = call.looking().symlink_metadata(&from.path).is_err();
             call.trouble(&error, "realpath", if is_source { from } else { to })
         }
         _ => Trouble::of_two(&error, from, to, call.view),
@@ -60,7 +59,9 @@ fn across(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
     let session = call.session();
     let (bytes, version) =
         content::versioned(call, from)?.ok_or_else(|| content::too_large(call, from))?;
-    let status = log::quietly(|| session.symlink_metadata(&from.path))
+    let status = call
+        .looking()
+        .symlink_metadata(&from.path)
         .map_err(|error| content::unreadable(call, &error, from))?;
     session
         .write_new(&to.path, &bytes)
@@ -90,13 +91,13 @@ fn taken(to: &Place) -> Trouble {
 
 /// The file must be the version that was expected.
 fn require(call: &Call<'_>, place: &Place, expected: &Version) -> Result<Metadata, Trouble> {
-    let session = call.session();
     let (bytes, now) =
         content::versioned(call, place)?.ok_or_else(|| content::too_large(call, place))?;
     if let Some(why) = versions::difference(expected, &now, &bytes) {
         return Err(versions::stale(why, place, Some(now)));
     }
-    log::quietly(|| session.symlink_metadata(&place.path))
+    call.looking()
+        .symlink_metadata(&place.path)
         .map_err(|error| content::unreadable(call, &error, place))
 }
 
@@ -107,7 +108,7 @@ fn check_moved(
     to: &Place,
     before: &Metadata,
 ) -> Result<(), Trouble> {
-    let same = log::quietly(|| call.session().symlink_metadata(&to.path)).is_ok_and(|now| {
+    let same = call.looking().symlink_metadata(&to.path).is_ok_and(|now| {
         let facts = |status: &Metadata| {
             let identity = status.identity;
             (

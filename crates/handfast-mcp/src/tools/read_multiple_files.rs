@@ -2,14 +2,14 @@
 
 use super::content::{self, Content};
 use crate::answer::Answer;
-use crate::call::{Call, patiently};
+use crate::call::Call;
 use crate::trouble::Trouble;
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let mut left = call.server.read_limit();
     let mut blocks = Vec::new();
     for path in call.texts("paths") {
-        let read = patiently(|| content::whole(call, &call.place_of(path)?));
+        let read = call.patiently(|| content::whole(call, &call.place_of(path)?));
         let content = match read {
             Ok(Content {
                 note: None, bytes, ..

@@ -19,7 +19,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     }
     if head.or(tail).is_some() {
         let mut file = content::open(call, &place)?;
-        let version = content::version(call, &file, &place);
+        let version = content::version(call, &file);
         let limit = usize::try_from(call.server.read_limit()).unwrap_or(usize::MAX);
         let part = match (head, tail) {
             (Some(count), _) => lines::head(&mut file, count, limit),

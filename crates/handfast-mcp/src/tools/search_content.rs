@@ -10,7 +10,6 @@ use super::directory_tree::compile;
 use super::walk::Walk;
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::log;
 use crate::place::Place;
 use crate::trouble::Trouble;
 
@@ -104,7 +103,7 @@ struct Search {
 impl Search {
     /// Looks into one file; why to stop, if that is the end.
     fn look(&mut self, call: &Call<'_>, place: &Place) -> Result<Option<String>, Trouble> {
-        let Ok(file) = log::quietly(|| call.session().open(&place.path)) else {
+        let Ok(file) = call.looking().open(&place.path) else {
             // Protected, gone, or not a file any more.
             return Ok(None);
         };
@@ -159,7 +158,7 @@ impl Ignored {
         let mut any = false;
         for name in IGNORE_FILES {
             let path = dir.join(name.as_bytes()).path;
-            let Ok(bytes) = log::quietly(|| call.session().read_to_limit(path, 1 << 20)) else {
+            let Ok(bytes) = call.looking().read_to_limit(path, 1 << 20) else {
                 continue;
             };
             for line in String::from_utf8_lossy(&bytes).lines() {

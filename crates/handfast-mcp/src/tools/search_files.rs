@@ -6,7 +6,6 @@ use super::directory_tree::compile;
 use super::walk::Walk;
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::log;
 use crate::text::names;
 use crate::trouble::Trouble;
 
@@ -27,8 +26,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let mut paths = Vec::new();
     while let Some(found) = walk.next() {
         // A link that leads nowhere, or outside, is not there.
-        let dead = found.kind == FileKind::Symlink
-            && log::quietly(|| call.session().metadata(&found.path)).is_err();
+        let dead = found.kind == FileKind::Symlink && call.looking().metadata(&found.path).is_err();
         if dead || excluded.iter().any(|glob| glob.matches(&found.relative)) {
             continue;
         }

@@ -6,7 +6,6 @@ use handfast::FileKind;
 
 use super::list_directory;
 use crate::call::Call;
-use crate::log;
 use crate::place::Place;
 use crate::text::names;
 use crate::trouble::Trouble;
@@ -111,13 +110,12 @@ impl<'a> Walk<'a> {
     }
 
     fn push(&mut self, dir: &Place, relative: &str, depth: usize) -> Result<(), Trouble> {
-        let read = || list_directory::read(self.call, dir);
         // The top is in the log; what lies below it belongs to the same question.
-        let entries = if depth == 0 {
-            read()?
-        } else {
-            log::quietly(read)?
+        let session = match depth {
+            0 => self.call.session(),
+            _ => self.call.looking(),
         };
+        let entries = list_directory::read(self.call, session, dir)?;
         self.pending.reserve(entries.len());
         for entry in entries.into_iter().rev() {
             let bytes = entry.name.as_bytes();
