@@ -23,9 +23,8 @@ use crate::token::TokenKey;
 /// What connections share.
 pub(crate) struct Broker {
     pub(crate) rulebook: Rulebook,
-    /// What verbs are done with; tells the log.
-    pub(crate) session: Session,
-    /// What links are read with: the same roots and rules, and no log.
+    /// The roots and their rules, for looking only. What is done under a lease is asked of the same
+    /// session on behalf of the lease: see [`Claim::session`](crate::caller::Claim::session).
     pub(crate) looking: Session,
     pub(crate) table: LeaseTable,
     pub(crate) store: Arc<dyn LeaseStore>,

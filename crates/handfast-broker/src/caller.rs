@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use handfast::{RelPath, Verb};
+use handfast::{Recorder, RelPath, Verb};
 use handfast_ledger::LedgerRecorder;
+use handfast_session::{Caller as SessionCaller, Session};
 
 use crate::broker::Broker;
 use crate::clock;
@@ -235,6 +236,15 @@ impl Caller {
 }
 
 impl Claim {
+    /// The broker's session on behalf of this lease: what is done with it goes to the log with the
+    /// lease's name.
+    pub(crate) fn session(&self, broker: &Broker) -> Session {
+        let recorder = Arc::clone(&self.recorder) as Arc<dyn Recorder>;
+        broker
+            .looking
+            .for_caller(SessionCaller::new("lease").recorder(recorder))
+    }
+
     /// Whether the lease, those above it and the policy let this be done, and notes it if not.
     pub(crate) fn judge(
         &self,

@@ -1,66 +1,30 @@
 //! Every decision goes to the ledger, with the lease and who asked.
 //!
-//! The session's verbs tell one recorder. Which lease they are done under, and for whom, differs
-//! from call to call, so that recorder passes every event on to the one that the calling thread
-//! has named. A thread that has named none gets nothing done.
+//! Which lease a verb is done under, and for whom, differs from call to call: every call asks the
+//! session on behalf of a caller of its own, whose recorder names both.
 
-use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use handfast::{Backend, Decision, Event, Identity, Phase, RecordError, Recorder, RelPath, Verb};
+use handfast::{Backend, Decision, Event, Identity, Phase, Recorder, RelPath, Verb};
 use handfast_ledger::event::{
     DecisionField, Entry, EventKind, Lease as LeaseField, MAX_EVENT, Record, Request, U64,
     Workload, rfc3339,
 };
 use handfast_ledger::{Context, Ledger, LedgerRecorder};
+use handfast_session::NotRecorded;
 
 use crate::clock;
 use crate::fault::{Code, Fault};
 use crate::identity::Peer;
 use crate::lease::{Given, Lease, LeaseHandle};
 
-thread_local! {
-    static CURRENT: RefCell<Option<Arc<LedgerRecorder>>> = const { RefCell::new(None) };
-    /// Whether the log took nothing during the last act.
-    static DEAF: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The session's recorder: passes events on to the one of the call.
-#[derive(Debug)]
-pub(crate) struct Switch;
-
-impl Recorder for Switch {
-    fn record(&self, event: &Event<'_>) -> Result<(), RecordError> {
-        CURRENT.with_borrow(|current| match current {
-            Some(recorder) => recorder
-                .record(event)
-                .inspect_err(|error| DEAF.set(matches!(error, RecordError::Failed(_)))),
-            None => Err(RecordError::Refused(
-                "nobody said on whose behalf".to_owned(),
-            )),
-        })
-    }
-}
-
-/// Does something with every event going to a recorder.
-pub(crate) fn recorded<T>(recorder: &Arc<LedgerRecorder>, act: impl FnOnce() -> T) -> T {
-    /// Back to nobody, also if the act panics.
-    struct Reset;
-    impl Drop for Reset {
-        fn drop(&mut self) {
-            CURRENT.set(None);
-        }
-    }
-    DEAF.set(false);
-    CURRENT.set(Some(Arc::clone(recorder)));
-    let _reset = Reset;
-    act()
-}
-
 /// Why an act that was recorded failed: by itself, or because the log took nothing.
 pub(crate) fn fault_of(error: handfast_session::Error) -> Fault {
+    let deaf = error
+        .cause::<NotRecorded>()
+        .is_some_and(|refused| refused.failed);
     let fault = Fault::from(error);
-    match DEAF.get() {
+    match deaf {
         true => fault.with_code(Code::Unavailable),
         false => fault,
     }

@@ -1,7 +1,7 @@
 //! A path that a client asked for, and where it leads.
 
 use handfast::{ErrorKind, FileKind, RelPath, Verb};
-use handfast_session::{Error as SessionError, VirtualPath};
+use handfast_session::{Error as SessionError, Session, VirtualPath};
 
 use crate::broker::Broker;
 use crate::caller::Claim;
@@ -65,14 +65,15 @@ impl Asked {
     }
 }
 
-/// A path below `/`, as text for the session.
-pub(crate) fn absolute(path: &RelPath) -> Vec<u8> {
-    let mut text = vec![b'/'];
-    text.extend_from_slice(path.as_bytes());
-    if path.must_be_dir() && !path.is_root() {
-        text.push(b'/');
+impl From<VirtualPath> for Asked {
+    fn from(path: VirtualPath) -> Self {
+        Self { path }
     }
-    text
+}
+
+/// A path below `/`, for the session.
+pub(crate) fn absolute(path: &RelPath) -> VirtualPath {
+    VirtualPath::from(path.clone())
 }
 
 impl Broker {
@@ -86,12 +87,13 @@ impl Broker {
         verb: Verb,
         asked: &Asked,
         last: Last,
-        mut act: impl FnMut(&RelPath) -> Result<T, SessionError>,
+        mut act: impl FnMut(&Session, &RelPath) -> Result<T, SessionError>,
     ) -> Result<T, Fault> {
+        let session = claim.session(self);
         let mut at = asked.rel().clone();
         for _ in 0..=MAX_LINKS {
             claim.judge(self, peer, verb, &at)?;
-            let error = match crate::log::recorded(&claim.recorder, || act(&at)) {
+            let error = match act(&session, &at) {
                 Err(error) if error.kind() == ErrorKind::Link => error,
                 done => {
                     return done.map_err(|error| {
@@ -132,7 +134,7 @@ impl Broker {
                 return Ok(None);
             }
             let here = inside.join(*name);
-            let whole = absolute(&join(top, &here));
+            let whole = absolute(&top.join(&here));
             match self.looking.symlink_metadata(&whole) {
                 Ok(status) if status.kind == FileKind::Symlink => {
                     let target = match self.looking.read_link(&whole) {
@@ -147,11 +149,8 @@ impl Broker {
                     for name in &names[index + 1..] {
                         next = next.join(*name);
                     }
-                    let mut whole = absolute(&join(top, &next));
-                    if path.must_be_dir() {
-                        whole.push(b'/');
-                    }
-                    return Ok(Some(Asked::parse("path", &whole)?.rel().clone()));
+                    let whole = top.join(&next);
+                    return Ok(Some(whole.with_must_be_dir(path.must_be_dir())));
                 }
                 Ok(_) => inside = here,
                 Err(error) => return Err(error.into()),
@@ -159,12 +158,6 @@ impl Broker {
         }
         Ok(None)
     }
-}
-
-fn join(top: &RelPath, below: &RelPath) -> RelPath {
-    below
-        .segments()
-        .fold(top.clone(), |path, name| path.join(name))
 }
 
 /// Where a link that stands in a directory leads, within its root.

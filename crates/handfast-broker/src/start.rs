@@ -19,7 +19,7 @@ use crate::drafts::Drafts;
 use crate::identity::{ExeReader, boot_id};
 use crate::lease::{LeaseTable, Room};
 use crate::limits::Limits;
-use crate::log::{Scribe, Switch};
+use crate::log::Scribe;
 use crate::reaper::Reaper;
 use crate::rulebook::Rulebook;
 use crate::server::{MetricsListener, Probe, Running};
@@ -193,10 +193,8 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     let spec = rulebook.session();
     let private = site.private.iter();
     let session_options = private.fold(SessionOptions::new(), SessionOptions::private);
-    let switch = Caller::new("broker").recorder(Arc::new(Switch));
-    let session =
-        Session::with_options(&spec, session_options, switch).map_err(StartError::config)?;
-    let looking = session.for_caller(Caller::new("broker"));
+    let looking = Session::with_options(&spec, session_options, Caller::new("broker"))
+        .map_err(StartError::config)?;
     let boundary = Boundary {
         wall,
         own_uid: rustix::process::geteuid().as_raw(),
@@ -206,7 +204,6 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     let (root_identity, backend) = site.first;
     let broker = Arc::new(Broker {
         scribe: Scribe::new(ledger, rulebook.sha256.clone(), root_identity, backend),
-        session,
         looking,
         table: LeaseTable::new(Room {
             total: options.limits.leases,

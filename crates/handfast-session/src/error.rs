@@ -55,6 +55,24 @@ impl fmt::Display for ProtectedBy {
 
 impl std::error::Error for ProtectedBy {}
 
+/// The recorder did not take an event, so nothing was done.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NotRecorded {
+    /// The recorder failed, as a full disk makes it; otherwise its own policy refused.
+    pub failed: bool,
+}
+
+impl fmt::Display for NotRecorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.failed {
+            true => "the event could not be recorded",
+            false => "the recorder refused",
+        })
+    }
+}
+
+impl std::error::Error for NotRecorded {}
+
 /// What a session adds to the library's errors.
 pub trait SessionError {
     /// Which rule of the session said no; nothing where it was the library or the system.

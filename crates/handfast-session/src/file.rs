@@ -94,6 +94,18 @@ impl SessionFile {
         Ok(self.inner.into_std())
     }
 
+    /// The standard library's file although it was opened for writing, for a layer whose operator
+    /// chose to hand descriptors out. What is written through it is beyond the session.
+    ///
+    /// # Errors
+    /// Gives the file back where a quota counts what is written.
+    pub fn into_std_beyond_the_session(self) -> Result<std::fs::File, Box<Self>> {
+        if self.meter.is_some() {
+            return Err(Box::new(self));
+        }
+        Ok(self.inner.into_std())
+    }
+
     fn metered<T>(&self, end: u64, act: impl FnOnce() -> io::Result<T>) -> Result<T, Error> {
         match &self.meter {
             Some(meter) => Ok(meter.grow_to(&self.inner, end, act)?),

@@ -55,7 +55,7 @@ mod vpath;
 mod whole;
 
 pub use caller::{Caller, Scope};
-pub use error::{Error, Reason, SessionError};
+pub use error::{Error, NotRecorded, Reason, SessionError};
 pub use file::SessionFile;
 pub use handfast::OpenOptions;
 pub use handfast::files::{Entry, Put};

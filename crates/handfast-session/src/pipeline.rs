@@ -12,7 +12,7 @@ use std::cell::Cell;
 use handfast::files::{LastLink, Step};
 use handfast::{Decision, ErrorKind, Event, Files as _, Links, Metadata, Phase, RecordError, Verb};
 
-use crate::error::{Error, Reason};
+use crate::error::{Error, NotRecorded, Reason};
 use crate::mount::{Mount, Route};
 use crate::node::SessionNode;
 use crate::place::{Guard, Place};
@@ -431,5 +431,6 @@ pub(crate) fn not_recorded(refused: &RecordError) -> Error {
         RecordError::Refused(_) => ErrorKind::Denied,
         RecordError::Failed(_) => ErrorKind::Io,
     };
-    Error::refused(kind, refused.to_string())
+    let failed = matches!(refused, RecordError::Failed(_));
+    Error::refused(kind, refused.to_string()).because(NotRecorded { failed })
 }

@@ -72,8 +72,8 @@ impl Broker {
             Verb::Metadata,
             &path,
             Last::Follow,
-            |at| {
-                let status = self.session.metadata(absolute(at))?;
+            |session, at| {
+                let status = session.metadata(absolute(at))?;
                 // The version tells the content of young files: only for who may know it.
                 let known = claim.lease.grants(Verb::Version) && claim.lease.covers(at);
                 let version = (known && status.is_file())
@@ -116,8 +116,8 @@ impl Broker {
             Verb::ReadDir,
             &path,
             Last::Follow,
-            |at| {
-                let mut found = self.session.read_dir(absolute(at))?;
+            |session, at| {
+                let mut found = session.read_dir(absolute(at))?;
                 found.retain(|entry| {
                     let path = at.join(entry.name.as_ref());
                     shows(&claim, Verb::ReadDir, &path, entry.kind)
@@ -160,18 +160,16 @@ impl Broker {
             Verb::Walk,
             &path,
             Last::Follow,
-            |at| self.session.metadata(absolute(at)).map(|_| at.clone()),
+            |session, at| session.metadata(absolute(at)).map(|_| at.clone()),
         )?;
         let limits = TreeLimits::new();
-        let mut walk = crate::log::recorded(&claim.recorder, || {
-            self.session.walk(absolute(&top), limits)
-        })
-        .map_err(crate::log::fault_of)?;
+        let session = claim.session(self);
+        let walk = session.walk(absolute(&top), limits);
+        let mut walk = walk.map_err(crate::log::fault_of)?;
         loop {
             let entry = {
                 let _held = claim.hold(self, Verb::Walk, path.rel())?;
-                crate::log::recorded(&claim.recorder, || walk.next_entry())
-                    .map_err(crate::log::fault_of)?
+                walk.next_entry().map_err(crate::log::fault_of)?
             };
             let Some(entry) = entry else {
                 break;

@@ -78,7 +78,7 @@ impl Broker {
             Verb::Append,
             &path,
             Last::Follow,
-            |at| self.session.append(absolute(at), &data),
+            |session, at| session.append(absolute(at), &data),
         )?;
         Answer::of(&Standing {
             version: written.version().ok().map(|version| version.to_string()),
@@ -94,8 +94,8 @@ impl Broker {
         claim.judge(self, &caller.peer, verb, path.rel())?;
         let peer = &caller.peer;
         let make = |path: &Asked| {
-            self.act_on(&claim, peer, verb, path, Last::Itself, |at| {
-                self.session.create_dir(absolute(at))
+            self.act_on(&claim, peer, verb, path, Last::Itself, |session, at| {
+                session.create_dir(absolute(at))
             })
         };
         if wanted.parents != Some(true) {
@@ -109,7 +109,7 @@ impl Broker {
             if !claim.lease.covers(&at) {
                 continue;
             }
-            match make(&Asked::parse("path", &absolute(&at))?) {
+            match make(&Asked::from(absolute(&at))) {
                 Err(fault) if fault.kind() == Some(ErrorKind::Exists) => {}
                 made => made?,
             }
@@ -134,29 +134,34 @@ impl Broker {
         let peer = &caller.peer;
         // The inner call settles links on the way to the destination, the outer one on the way to
         // the source; both ends are judged each time.
-        self.act_on(&claim, peer, verb, &from, Last::Itself, |source| {
-            let mut target = to.rel().clone();
-            for _ in 0..40 {
-                if let Err(fault) = claim.judge(self, peer, verb, &target) {
-                    return Ok(Err(fault));
-                }
-                let renamed = self
-                    .session
-                    .rename(absolute(source), absolute(&target), mode);
-                match renamed {
-                    Err(error) if error.kind() == ErrorKind::Link => {
-                        match self.behind_link(&target, Last::Itself) {
-                            Ok(Some(next)) => target = next,
-                            Ok(None) => return Err(error),
-                            Err(fault) => return Ok(Err(fault)),
-                        }
+        self.act_on(
+            &claim,
+            peer,
+            verb,
+            &from,
+            Last::Itself,
+            |session, source| {
+                let mut target = to.rel().clone();
+                for _ in 0..40 {
+                    if let Err(fault) = claim.judge(self, peer, verb, &target) {
+                        return Ok(Err(fault));
                     }
-                    done => return done.map(Ok),
+                    let renamed = session.rename(absolute(source), absolute(&target), mode);
+                    match renamed {
+                        Err(error) if error.kind() == ErrorKind::Link => {
+                            match self.behind_link(&target, Last::Itself) {
+                                Ok(Some(next)) => target = next,
+                                Ok(None) => return Err(error),
+                                Err(fault) => return Ok(Err(fault)),
+                            }
+                        }
+                        done => return done.map(Ok),
+                    }
                 }
-            }
-            let fault = Fault::new(Code::Failed, "too many links, or a loop");
-            Ok(Err(fault.of_kind(ErrorKind::Link)))
-        })??;
+                let fault = Fault::new(Code::Failed, "too many links, or a loop");
+                Ok(Err(fault.of_kind(ErrorKind::Link)))
+            },
+        )??;
         Ok(Answer::empty())
     }
 
@@ -181,15 +186,22 @@ impl Broker {
         };
         let claim = caller.claim(self, &wanted.lease, verb, &path)?;
         let _held = claim.hold(self, verb, path.rel())?;
-        self.act_on(&claim, &caller.peer, verb, &path, Last::Itself, |at| {
-            let at = absolute(at);
-            match (verb, &version) {
-                (Verb::RemoveIf, Some(version)) => self.session.remove_if(at, version),
-                (Verb::RemoveDir, _) => self.session.remove_dir(at),
-                (Verb::RemoveTree, _) => self.session.remove_tree(at),
-                _ => self.session.remove_file(at),
-            }
-        })?;
+        self.act_on(
+            &claim,
+            &caller.peer,
+            verb,
+            &path,
+            Last::Itself,
+            |session, at| {
+                let at = absolute(at);
+                match (verb, &version) {
+                    (Verb::RemoveIf, Some(version)) => session.remove_if(at, version),
+                    (Verb::RemoveDir, _) => session.remove_dir(at),
+                    (Verb::RemoveTree, _) => session.remove_tree(at),
+                    _ => session.remove_file(at),
+                }
+            },
+        )?;
         Ok(Answer::empty())
     }
 }

@@ -2,9 +2,10 @@
 
 use std::os::fd::OwnedFd;
 
+use handfast::files::FileHandle;
 use handfast::{Metadata, RelPath, Verb, Version};
 use handfast_session::policy::Writes;
-use handfast_session::{Error as SessionError, OpenOptions, SessionFile};
+use handfast_session::{Error as SessionError, OpenOptions, Session, SessionFile};
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
@@ -52,9 +53,6 @@ struct Opened {
     version: Option<String>,
 }
 
-/// How often a file that changes while it is opened is opened again.
-const TRIES: u32 = 8;
-
 impl Broker {
     pub(crate) fn open(&self, caller: &mut Caller, asked: Open<'_>) -> Result<Answer, Fault> {
         let path = Asked::from_fields("path", asked.path, asked.path_b64)?;
@@ -77,10 +75,14 @@ impl Broker {
         held.has_opens()
             .map_err(|fault| claim.refuse(self, verb, path.rel(), fault))?;
         let wants_version = asked.version == Some(true);
-        let (file, version) =
-            self.act_on(&claim, &caller.peer, verb, &path, Last::Follow, |at| {
-                self.open_at(at, mode, wants_version)
-            })?;
+        let (file, version) = self.act_on(
+            &claim,
+            &caller.peer,
+            verb,
+            &path,
+            Last::Follow,
+            |session, at| Self::open_at(session, at, mode, wants_version),
+        )?;
         held.count_open(&*self.store)
             .map_err(|fault| claim.refuse(self, verb, path.rel(), fault))?;
         self.give(caller, &claim, &path, mode, file, version)
@@ -101,7 +103,7 @@ impl Broker {
             Verb::Open,
             &path,
             Last::Follow,
-            |at| self.open_versioned(at),
+            |session, at| open_versioned(session, at),
         );
         let (file, now) = match opened {
             Err(fault) if fault.kind() == Some(handfast::ErrorKind::NotFound) => {
@@ -136,41 +138,21 @@ impl Broker {
     }
 
     fn open_at(
-        &self,
+        session: &Session,
         at: &RelPath,
         mode: GivenMode,
         version: bool,
     ) -> Result<(SessionFile, Option<Version>), SessionError> {
         match mode {
             GivenMode::Read if version => {
-                let (file, version) = self.open_versioned(at)?;
+                let (file, version) = open_versioned(session, at)?;
                 Ok((file, Some(version)))
             }
-            GivenMode::Read => Ok((self.session.open(absolute(at))?, None)),
+            GivenMode::Read => Ok((session.open(absolute(at))?, None)),
             GivenMode::Write => {
                 let how = OpenOptions::new().write(true);
-                Ok((self.session.open_with(absolute(at), how)?, None))
+                Ok((session.open_with(absolute(at), how)?, None))
             }
-        }
-    }
-
-    /// Opens a file and says which version of it was opened: both are asked, until they agree.
-    fn open_versioned(&self, at: &RelPath) -> Result<(SessionFile, Version), SessionError> {
-        let whole = absolute(at);
-        let mut last = None;
-        for _ in 0..TRIES {
-            let file = self.session.open(&whole)?;
-            let version = self.looking.version(&whole)?;
-            if version.is_of(file.metadata()) {
-                return Ok((file, version));
-            }
-            last = Some((file, version));
-        }
-        // It keeps changing; what was opened last is a file all the same, and its version is old
-        // by the time anybody compares it.
-        match last {
-            Some(found) => Ok(found),
-            None => Err(std::io::Error::from(std::io::ErrorKind::Interrupted).into()),
         }
     }
 
@@ -186,7 +168,7 @@ impl Broker {
     ) -> Result<Answer, Fault> {
         let handle = handle_of(file.metadata());
         let size = file.metadata().len;
-        let fd: OwnedFd = match file.into_std() {
+        let fd: OwnedFd = match file.into_std_beyond_the_session() {
             Ok(file) => file.into(),
             // A bare descriptor would get round the quota.
             Err(_) => {
@@ -261,4 +243,11 @@ mod tests {
             assert_eq!(text, format!("{number:x} {number} {number:09}"));
         }
     }
+}
+
+/// Opens a file and says which version of it was opened: the version is of the open file.
+fn open_versioned(session: &Session, at: &RelPath) -> Result<(SessionFile, Version), SessionError> {
+    let file = session.open(absolute(at))?;
+    let version = FileHandle::version(&file, false)?;
+    Ok((file, version))
 }

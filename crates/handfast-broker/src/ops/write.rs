@@ -140,7 +140,7 @@ impl Broker {
         if own.is_none() && whole.is_none() {
             return Ok(None);
         }
-        let usage = self.session.usage()?;
+        let usage = self.looking.usage()?;
         let at = self.rulebook.roots[root].spec.mount_point();
         let used = usage.iter().find(|mount| mount.at == *at);
         let used = used.map_or(0, |mount| mount.used.bytes);
@@ -181,14 +181,21 @@ impl Broker {
             Expect::Free => Last::Itself,
             _ => Last::Follow,
         };
-        let written = self.act_on(&claim, &caller.peer, verb, &draft.asked, last, |at| {
-            let at = absolute(at);
-            match &draft.expect {
-                Expect::Anything => self.session.write(at, &data),
-                Expect::Free => self.session.write_new(at, &data),
-                Expect::Version(version) => self.session.write_if(at, version, &data),
-            }
-        })?;
+        let written = self.act_on(
+            &claim,
+            &caller.peer,
+            verb,
+            &draft.asked,
+            last,
+            |session, at| {
+                let at = absolute(at);
+                match &draft.expect {
+                    Expect::Anything => session.write(at, &data),
+                    Expect::Free => session.write_new(at, &data),
+                    Expect::Version(version) => session.write_if(at, version, &data),
+                }
+            },
+        )?;
         Tally::add(&self.tally.committed);
         Answer::of(&Standing {
             // It stands there, whether or not it can still be said which version it is.
