@@ -28,11 +28,11 @@ pub struct File {
 }
 
 impl File {
-    pub(crate) fn new(fd: OwnedFd, metadata: Metadata, path: &RelPath) -> Self {
+    pub(crate) fn new(fd: OwnedFd, metadata: Metadata, path: RelPath) -> Self {
         Self {
             inner: std::fs::File::from(fd),
             metadata,
-            path: path.clone(),
+            path,
         }
     }
 

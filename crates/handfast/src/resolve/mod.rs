@@ -5,6 +5,7 @@
 //! A backend is left for one reason only, that `openat2` is not there (any more); never because it
 //! said "try again", or whoever can rename could choose the resolver.
 
+pub(crate) mod itinerary;
 mod kernel;
 mod probe;
 mod walk;
@@ -250,11 +251,6 @@ pub(crate) fn leads_through(
 /// Flags that pin a directory. The kind is asked by flag, and again of the descriptor.
 pub(crate) fn pin_dir() -> OFlags {
     (crate::sys::PIN - OFlags::NOFOLLOW) | OFlags::DIRECTORY
-}
-
-/// The kernel says "too many levels of symbolic links", which sends people looking for a loop.
-fn link_in_the_way() -> Fault {
-    Fault::rule(ErrorKind::Link, "a symbolic link is in the way")
 }
 
 fn root_itself() -> Fault {

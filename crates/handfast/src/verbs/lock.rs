@@ -71,7 +71,7 @@ impl Root {
                             fd,
                             identity,
                             place: Some(place),
-                            path: path.clone(),
+                            path: self.full(path),
                         });
                     }
                     Ok(_) => {}
@@ -106,7 +106,7 @@ impl Root {
                 fd,
                 identity: status.identity,
                 place: None,
-                path: path.clone(),
+                path: self.full(path),
             })
         })
     }
