@@ -149,6 +149,7 @@ impl Files for Root {
             let below = Below {
                 path: here.full(&path),
                 depth: here.depth() + 1,
+                top: here.top_identity(),
             };
             Object::Dir(here.at_dir(pin, metadata.identity, below))
         } else {

@@ -220,11 +220,11 @@ pub(crate) fn place_with_depth(root: &Root, path: &RelPath) -> Result<(Place, us
         // Without links the depth is what was asked for.
         Links::Refuse => {
             let place = place(root, path, Last::Itself)?;
-            Ok((place, root.depth() + path.depth() - 1))
+            Ok((place, root.depth_now()? + path.depth() - 1))
         }
         Links::Beneath => {
             let (place, depth) = walk::place_with_depth(root, path)?;
-            Ok((place, root.depth() + depth))
+            Ok((place, root.depth_now()? + depth))
         }
     }
 }
