@@ -7,6 +7,7 @@
 
 pub(crate) mod itinerary;
 mod kernel;
+mod place;
 mod probe;
 mod walk;
 
