@@ -28,11 +28,11 @@ pub struct File {
 }
 
 impl File {
-    pub(crate) fn new(fd: OwnedFd, metadata: Metadata, path: &RelPath) -> Self {
+    pub(crate) fn new(fd: OwnedFd, metadata: Metadata, path: RelPath) -> Self {
         Self {
             inner: std::fs::File::from(fd),
             metadata,
-            path: path.clone(),
+            path,
         }
     }
 
@@ -112,7 +112,7 @@ impl File {
     /// `Io` if there is no descriptor left.
     pub fn try_clone(&self) -> Result<Self, Error> {
         let fd = sys::duplicate(&self.inner).map_err(|fault| self.error(Verb::Open, fault))?;
-        Ok(Self::new(fd, self.metadata, &self.path))
+        Ok(Self::new(fd, self.metadata, self.path.clone()))
     }
 
     fn error(&self, verb: Verb, fault: Fault) -> Error {

@@ -2,7 +2,7 @@
 //! separating the check from the use.
 //!
 //! ```text
-//!  text ──parse──▶ RelPath ──resolve──▶ handle ──rules──▶ File / Dir / Slot ──verb──▶ effect
+//!  text ──parse──▶ RelPath ──resolve──▶ handle ──rules──▶ File / Dir / Node ──verb──▶ effect
 //! ```
 //!
 //! * [`RelPath`] is the only way from text to something the library accepts.
@@ -60,8 +60,6 @@ mod rules;
 #[cfg(all(supported, handfast_sabotage))]
 mod sabotage;
 #[cfg(supported)]
-mod slot;
-#[cfg(supported)]
 mod staging;
 #[cfg(supported)]
 mod sys;
@@ -95,7 +93,6 @@ pub use {
     file::File,
     files::{Files, Node},
     root::Root,
-    slot::Slot,
     verbs::{
         DirEntry, LockGuard, LockKind, OpenOptions, ReadDir, Recovered, RecoveryOutcome,
         RenameMode, Staged, SymlinkTarget, TempDir, TempFile, TreeLimits, Walk, WalkEntry,

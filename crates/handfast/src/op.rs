@@ -21,7 +21,8 @@ pub(crate) struct Op<'a> {
     root: &'a Root,
     verb: Verb,
     path: &'a RelPath,
-    destination: Option<&'a RelPath>,
+    /// The second path, and the root or directory that it counts from.
+    destination: Option<(&'a Root, &'a RelPath)>,
     /// The paths as the top of the root would say them, where a directory below it was used and
     /// somebody listens.
     full: Option<Box<(RelPath, Option<RelPath>)>>,
@@ -71,7 +72,7 @@ impl Root {
         path: &RelPath,
         body: impl FnOnce(&mut Op<'_>) -> Result<T, Fault>,
     ) -> Result<T, Error> {
-        self.act_on_two(verb, path, None, body)
+        self.act_between(verb, path, None, body)
     }
 
     /// Runs a verb on a source and a destination.
@@ -80,12 +81,28 @@ impl Root {
         &self,
         verb: Verb,
         path: &RelPath,
-        destination: Option<&RelPath>,
+        destination: &RelPath,
+        body: impl FnOnce(&mut Op<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Error> {
+        self.act_between(verb, path, Some((self, destination)), body)
+    }
+
+    /// Runs a verb on a source and a destination that may count from another directory.
+    #[inline(always)]
+    pub(crate) fn act_between<T>(
+        &self,
+        verb: Verb,
+        path: &RelPath,
+        destination: Option<(&Self, &RelPath)>,
         body: impl FnOnce(&mut Op<'_>) -> Result<T, Fault>,
     ) -> Result<T, Error> {
         let is_recorded = self.options.recorder.is_some();
-        let full = (is_recorded && self.below.is_some())
-            .then(|| Box::new((self.full(path), destination.map(|path| self.full(path)))));
+        let is_below =
+            self.below.is_some() || destination.is_some_and(|(root, _)| root.below.is_some());
+        let full = (is_recorded && is_below).then(|| {
+            let destination = destination.map(|(root, path)| root.full(path));
+            Box::new((self.full(path), destination))
+        });
         let mut op = Op {
             root: self,
             verb,
@@ -204,8 +221,9 @@ impl Op<'_> {
 
     #[cold]
     fn error(&self, fault: Fault) -> Error {
-        let shown = |path| self.root.full(path).to_string();
-        Error::new(self.verb, shown(self.path), fault).with_destination(self.destination.map(shown))
+        let shown = |(root, path): (&Root, &RelPath)| root.full(path).to_string();
+        Error::new(self.verb, shown((self.root, self.path)), fault)
+            .with_destination(self.destination.map(shown))
     }
 
     #[cold]
@@ -255,7 +273,7 @@ impl Op<'_> {
     fn event(&self, phase: Phase, decision: Decision) -> Event<'_> {
         let (path, destination) = match &self.full {
             Some(full) => (&full.0, full.1.as_ref()),
-            None => (self.path, self.destination),
+            None => (self.path, self.destination.map(|(_, path)| path)),
         };
         Event {
             op_id: self.id,

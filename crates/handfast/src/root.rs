@@ -57,8 +57,10 @@ pub(crate) struct Below {
     /// The path that led there, for messages and events.
     pub(crate) path: RelPath,
     /// How many directories lie between it and the top, as far as that is certain: a link that is
-    /// made in it may climb so far.
+    /// made in it may climb so far, if the directory still lies there.
     pub(crate) depth: usize,
+    /// The top.
+    pub(crate) top: Identity,
 }
 
 /// What is known of the pinned directory; shared by all clones.
@@ -206,9 +208,33 @@ impl Root {
         }
     }
 
-    /// How many directories lie between this one and the top of the root it was pinned below.
+    /// How many directories lay between this one and the top of the root it was pinned below.
     pub(crate) fn depth(&self) -> usize {
         self.below.as_ref().map_or(0, |below| below.depth)
+    }
+
+    /// As [`Root::depth`], if the directory still lies so deep; 0 if it was moved meanwhile: then
+    /// nothing is certain but what lies in it.
+    pub(crate) fn depth_now(&self) -> Result<usize, Fault> {
+        let Some(below) = self.below.as_ref().filter(|below| below.depth > 0) else {
+            return Ok(0);
+        };
+        // The kernel may say where `..` leads, since what it leads to must be the top at last.
+        let mut at = sys::open_at(&self.pinned.fd, c"..", sys::PIN, Mode::empty())?;
+        for _ in 1..below.depth {
+            at = sys::open_at(&at, c"..", sys::PIN, Mode::empty())?;
+        }
+        match sys::status(&at)?.identity.same_object(&below.top) {
+            true => Ok(below.depth),
+            false => Ok(0),
+        }
+    }
+
+    /// The top of the root that this directory was pinned below; itself if it is a root.
+    pub(crate) fn top_identity(&self) -> Identity {
+        self.below
+            .as_ref()
+            .map_or(self.pinned.identity, |below| below.top)
     }
 
     /// A path as the top of the root would say it, for messages and events.

@@ -36,7 +36,7 @@ verbs! {
     Parse => "parse", false;
     /// Pin a directory as a root.
     OpenRoot => "open-root", false;
-    /// Pin a parent and a name.
+    /// Look one name of a directory up.
     Resolve => "resolve", false;
     /// Open a file for reading.
     Open => "open", false;

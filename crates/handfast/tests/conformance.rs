@@ -15,9 +15,10 @@ mod support;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
+use handfast::files::LastLink;
 use handfast::{
-    BackendChoice, Error, ErrorKind, FileKind, HardLinks, Links, LockKind, OpenOptions, RelPath,
-    RenameMode, Root, Timestamp, WriteOptions,
+    BackendChoice, Error, ErrorKind, FileKind, Files, HardLinks, Links, LockKind, OpenOptions,
+    RelPath, RenameMode, Root, Timestamp, WriteOptions,
 };
 use properties::resolvers::{oracle, patiently};
 use support::*;
@@ -210,7 +211,10 @@ const VERBS: &[Verb] = &[
             }
         })
     }),
-    ("slot", |r, p| r.slot(p).map(|slot| slot.name().to_string())),
+    ("node", |r, p| {
+        r.node(p, LastLink::Itself)
+            .map(|node| node.kind().to_string())
+    }),
     ("version", |r, p| {
         r.version(p).map(|version| version.len().to_string())
     }),

@@ -2,6 +2,9 @@
 
 use std::io::Read;
 
+use handfast::Files;
+use handfast::files::LastLink;
+
 use super::{Seen, Victim, keep, nothing, victim};
 
 pub(super) const VICTIMS: &[Victim] = &[
@@ -15,8 +18,8 @@ pub(super) const VICTIMS: &[Victim] = &[
         Ok(seen)
     }),
     victim("resolve", None, keep, |root, names, _| {
-        let slot = root.slot(&names.at("data")?)?;
-        slot.parent().map(Seen::object)
+        let node = root.node(&names.at("data")?, LastLink::Itself)?;
+        Ok(Seen::object(node.metadata().identity))
     }),
     victim("metadata", Some("data"), keep, |root, names, _| {
         let meta = root.metadata(&names.at("data")?)?;

@@ -1,143 +1,23 @@
 //! The interface itself.
 
-use std::io;
-
 use crate::error::{Error, ErrorKind};
-use crate::metadata::{FileKind, Metadata, Timestamp};
+use crate::metadata::Metadata;
 use crate::options::Links;
-use crate::path::{Name, NameRef, RelPath};
+use crate::path::{NameRef, RelPath};
 use crate::verb::Verb;
 use crate::verbs::{OpenOptions, RenameMode, SymlinkTarget, TreeLimits, WriteOptions, Written};
 use crate::version::Version;
 
+use super::copying;
 use super::handle::FileHandle;
 use super::node::{At, Node};
+use super::places::{Places, Trailing, gone};
+use super::removal;
 use super::resolve::{LastLink, Resolved, Step};
-use super::tree::{self, TreeWalk};
-
-/// How content is put under a name.
-#[derive(Clone, Copy, Debug)]
-pub enum Put<'a> {
-    /// Whatever file is there is replaced; a missing one is created.
-    Replace,
-    /// The name must be free.
-    New,
-    /// The file must still be the version that was seen.
-    If(&'a Version),
-}
-
-impl Put<'_> {
-    /// The verb that it is.
-    #[must_use]
-    pub fn verb(self) -> Verb {
-        match self {
-            Self::Replace => Verb::Write,
-            Self::New => Verb::WriteNew,
-            Self::If(_) => Verb::WriteIf,
-        }
-    }
-}
-
-impl WhatToRemove<'_> {
-    /// The verb that it is.
-    #[must_use]
-    pub fn verb(self) -> Verb {
-        match self {
-            Self::File => Verb::RemoveFile,
-            Self::FileIf(_) => Verb::RemoveIf,
-            Self::Dir => Verb::RemoveDir,
-        }
-    }
-}
-
-/// What is removed.
-#[derive(Clone, Copy, Debug)]
-pub enum WhatToRemove<'a> {
-    /// A file, a link or something else that is no directory.
-    File,
-    /// A file that is still the version that was seen.
-    FileIf(&'a Version),
-    /// An empty directory.
-    Dir,
-}
-
-/// Attributes to change; what is `None` stays as it is.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Attributes {
-    /// Permission bits.
-    pub mode: Option<u32>,
-    /// The owner.
-    pub uid: Option<u32>,
-    /// The group.
-    pub gid: Option<u32>,
-    /// When the object was last read.
-    pub accessed: Option<Timestamp>,
-    /// When the content last changed.
-    pub modified: Option<Timestamp>,
-}
-
-impl Attributes {
-    /// Nothing is changed.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Changes the permission bits.
-    #[must_use]
-    pub fn mode(mut self, mode: u32) -> Self {
-        self.mode = Some(mode);
-        self
-    }
-
-    /// Changes the owner, the group, or both.
-    #[must_use]
-    pub fn owner(mut self, uid: Option<u32>, gid: Option<u32>) -> Self {
-        (self.uid, self.gid) = (uid, gid);
-        self
-    }
-
-    /// Changes the times, or one of them.
-    #[must_use]
-    pub fn times(mut self, accessed: Option<Timestamp>, modified: Option<Timestamp>) -> Self {
-        (self.accessed, self.modified) = (accessed, modified);
-        self
-    }
-}
-
-/// One entry of a directory.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Entry {
-    /// Its name.
-    pub name: Name,
-    /// Its kind as the directory tells it: a hint, and `Unknown` on some filesystems.
-    pub kind: FileKind,
-    /// Its inode as the directory tells it; 0 where it does not.
-    pub inode: u64,
-}
-
-/// Where an absolute link leads.
-#[derive(Clone, Debug)]
-pub struct AbsoluteLink {
-    /// The directories from the top down to the one that the walk goes on from.
-    pub way: Vec<Node>,
-    /// What is left of the link's target.
-    pub rest: Vec<u8>,
-}
-
-/// The entries of a directory, as a stream.
-pub type Entries<'a> = Box<dyn Iterator<Item = Result<Entry, Error>> + Send + 'a>;
-
-/// Content on its way to a name, which nobody sees yet. Dropping it drops the content.
-pub trait StagedContent: io::Write + Send {
-    /// Puts the content under its name, all at once. Everything is decided again on what is there
-    /// then.
-    ///
-    /// # Errors
-    /// As [`Files::put_at`].
-    fn publish(self: Box<Self>, put: Put<'_>) -> Result<Written, Error>;
-}
+use super::staged::StagedByPath;
+use super::types::{AbsoluteLink, Attributes, Entries, Put, StagedContent, WhatToRemove};
+use super::walk::TreeWalk;
+use super::whole;
 
 /// Files that somebody serves: see the [module](self) for how it is meant.
 ///
@@ -270,6 +150,25 @@ pub trait Files: Send + Sync {
         Ok(None)
     }
 
+    /// The text of a link that a walk is about to follow: as [`Files::link_of`], unless links are
+    /// not followed where this one lies.
+    ///
+    /// # Errors
+    /// `Link` if it is not followed there; otherwise as [`Files::link_of`].
+    fn link_to_follow(&self, link: &Node) -> Result<SymlinkTarget, Error> {
+        self.link_of(link)
+    }
+
+    /// Whether a walk may leave a directory by the `.` or `..` of a link: the kernel asks for the
+    /// same permission as for a name in it.
+    ///
+    /// # Errors
+    /// `Denied` if the directory may not be searched.
+    fn require_search(&self, dir: &Node) -> Result<(), Error> {
+        let _ = dir;
+        Ok(())
+    }
+
     /// Reads an extended attribute in `user.`; `None` if the object does not have it.
     ///
     /// # Errors
@@ -299,6 +198,11 @@ pub trait Files: Send + Sync {
 
     // --- paths ---------------------------------------------------------------------------------
 
+    /// A path as errors say it: of a directory below a root, from the top of that root.
+    fn shown_path(&self, path: &RelPath) -> String {
+        path.to_string()
+    }
+
     /// Resolves a path to handles. `judge` is asked for every step.
     ///
     /// # Errors
@@ -310,6 +214,7 @@ pub trait Files: Send + Sync {
         judge: &mut dyn FnMut(Step<'_>) -> Result<(), Error>,
     ) -> Result<Resolved, Error> {
         super::resolve::resolve(self, path, last, judge)
+            .map_err(|error| error.on(Verb::Resolve, self.shown_path(path)))
     }
 
     /// The object that a path leads to.
@@ -317,13 +222,7 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::resolve`]; `NotFound`.
     fn node(&self, path: &RelPath, last: LastLink) -> Result<Node, Error> {
-        let named = |error: Error| error.or_on(Verb::Resolve, || path.escaped());
-        let found = self.resolve(path, last, &mut |_| Ok(())).map_err(named)?;
-        let node = found.node.ok_or_else(|| named(missing()))?;
-        if found.must_be_dir && !node.metadata().is_dir() {
-            return Err(named(Error::refused(ErrorKind::NotADirectory, "")));
-        }
-        Ok(node)
+        self.with_node(Verb::Resolve, path, last, Ok)
     }
 
     /// Facts about what a path leads to.
@@ -331,7 +230,7 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::node`].
     fn metadata(&self, path: &RelPath, last: LastLink) -> Result<Metadata, Error> {
-        Ok(*self.node(path, last)?.metadata())
+        self.with_node(Verb::Metadata, path, last, |node| Ok(*node.metadata()))
     }
 
     /// The text of a link.
@@ -339,7 +238,9 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::link_of`].
     fn read_link(&self, path: &RelPath) -> Result<SymlinkTarget, Error> {
-        self.link_of(&self.node(path, LastLink::Itself)?)
+        self.with_node(Verb::ReadLink, path, LastLink::Itself, |node| {
+            self.link_of(&node)
+        })
     }
 
     /// Opens a file, creating it as asked.
@@ -347,19 +248,7 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::open_node`] and [`Files::create_at`].
     fn open(&self, path: &RelPath, how: OpenOptions) -> Result<Box<dyn FileHandle>, Error> {
-        if !how.creates() {
-            return self.open_node(&self.node(path, LastLink::Follow)?, how);
-        }
-        let last = match how.creates_new() {
-            true => LastLink::Itself,
-            false => LastLink::Follow,
-        };
-        self.with_place(Verb::OpenWrite, path, last, |at, found| {
-            match (&found.node, how.creates_new()) {
-                (Some(node), false) => self.open_node(node, how.create(false)),
-                _ => self.create_at(at, how),
-            }
-        })
+        self.open_for(verb_of(how), path, how)
     }
 
     /// Reads a whole file, up to a limit.
@@ -367,7 +256,11 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// `Limit` if it is larger; otherwise as [`Files::open`].
     fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, Error> {
-        tree::read_whole(&*self.open(path, OpenOptions::new())?, limit)
+        whole::read(
+            &*self.open_for(Verb::Read, path, OpenOptions::new())?,
+            limit,
+        )
+        .map_err(|error| error.on(Verb::Read, self.shown_path(path)))
     }
 
     /// Reads a whole file and says which version of it that was: both of one open file.
@@ -375,15 +268,22 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::read`]; `Raced` if it kept changing while it was read.
     fn read_versioned(&self, path: &RelPath, limit: u64) -> Result<(Vec<u8>, Version), Error> {
-        tree::read_versioned(&*self.open(path, OpenOptions::new())?, limit)
+        whole::read_versioned(
+            &*self.open_for(Verb::Read, path, OpenOptions::new())?,
+            limit,
+        )
+        .map_err(|error| error.on(Verb::Read, self.shown_path(path)))
     }
 
     /// Which version a file is; with the digest of the content if `digest` is set.
     ///
     /// # Errors
-    /// As [`Files::open`].
+    /// `Limit` if the file is larger than [`Files::read_limit`] and has to be digested; otherwise
+    /// as [`Files::open`].
     fn version(&self, path: &RelPath, digest: bool) -> Result<Version, Error> {
-        self.open(path, OpenOptions::new())?.version(digest)
+        let file = self.open_for(Verb::Version, path, OpenOptions::new())?;
+        whole::version(&*file, digest, self.read_limit())
+            .map_err(|error| error.on(Verb::Version, self.shown_path(path)))
     }
 
     /// Puts whole content under a path, all at once.
@@ -402,8 +302,12 @@ pub trait Files: Send + Sync {
             Put::New => LastLink::Itself,
             _ => LastLink::Follow,
         };
-        self.with_place(put.verb(), path, last, |at, _| {
+        self.with_place(put.verb(), path, last, Trailing::File, |at, _| {
             self.put_at(at, data, put, options)
+        })
+        .map_err(|error| match put {
+            Put::If(_) => gone(error),
+            _ => error,
         })
     }
 
@@ -416,9 +320,12 @@ pub trait Files: Send + Sync {
         path: &RelPath,
         options: WriteOptions,
     ) -> Result<Box<dyn StagedContent + '_>, Error> {
-        self.with_place(Verb::Write, path, LastLink::Follow, |at, _| {
+        let file = Trailing::File;
+        let staged = self.with_place(Verb::Write, path, LastLink::Follow, file, |at, _| {
+            // The directory's node may go: what is staged holds what it needs.
             self.stage_at(at, options)
-        })
+        })?;
+        Ok(Box::new(StagedByPath::new(staged, self.shown_path(path))))
     }
 
     /// Adds to the end of a file, creating it if it is missing.
@@ -426,7 +333,8 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::append_at`].
     fn append(&self, path: &RelPath, data: &[u8], options: WriteOptions) -> Result<Written, Error> {
-        self.with_place(Verb::Append, path, LastLink::Follow, |at, _| {
+        let file = Trailing::File;
+        self.with_place(Verb::Append, path, LastLink::Follow, file, |at, _| {
             self.append_at(at, data, options)
         })
     }
@@ -436,7 +344,9 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::entries_of`].
     fn entries(&self, path: &RelPath) -> Result<Entries<'_>, Error> {
-        self.entries_of(&self.node(path, LastLink::Follow)?)
+        self.with_node(Verb::ReadDir, path, LastLink::Follow, |node| {
+            self.entries_of(&node)
+        })
     }
 
     /// Creates a directory.
@@ -444,7 +354,7 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::create_dir_at`].
     fn create_dir(&self, path: &RelPath, mode: u32) -> Result<(), Error> {
-        self.with_entry(Verb::CreateDir, path, |at| {
+        self.with_entry(Verb::CreateDir, path, Trailing::Any, |at| {
             self.create_dir_at(at, mode).map(drop)
         })
     }
@@ -452,25 +362,11 @@ pub trait Files: Send + Sync {
     /// Creates a directory and its missing parents. A directory that is there is what was wanted.
     ///
     /// # Errors
-    /// As [`Files::create_dir_at`]; `NotADirectory`. What was made before an error stays.
+    /// As [`Files::create_dir_at`]; `NotADirectory`. What was made before an error is removed again
+    /// if it is still empty; the error says if it could not be.
     fn create_dir_all(&self, path: &RelPath, mode: u32) -> Result<(), Error> {
-        let mut at = RelPath::root();
-        for name in path.segments() {
-            at = at.join(name);
-            match Files::create_dir(self, &at, mode) {
-                Err(error) if error.kind() == ErrorKind::Exists => {
-                    let there = Files::metadata(self, &at, LastLink::Follow)?;
-                    if !there.is_dir() {
-                        return Err(Error::refused(
-                            ErrorKind::NotADirectory,
-                            "something on the way is not a directory",
-                        ));
-                    }
-                }
-                made => made?,
-            }
-        }
-        Ok(())
+        super::making::create_dir_all(self, path, mode)
+            .map_err(|error| error.on(Verb::CreateDirAll, self.shown_path(path)))
     }
 
     /// Creates a symbolic link.
@@ -478,7 +374,9 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::symlink_at`].
     fn symlink(&self, target: &[u8], path: &RelPath) -> Result<(), Error> {
-        self.with_entry(Verb::Symlink, path, |at| self.symlink_at(target, at))
+        self.with_entry(Verb::Symlink, path, Trailing::File, |at| {
+            self.symlink_at(target, at)
+        })
     }
 
     /// Gives a file another name.
@@ -486,8 +384,13 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::hard_link_at`].
     fn hard_link(&self, source: &RelPath, new: &RelPath) -> Result<(), Error> {
-        let file = self.node(source, LastLink::Itself)?;
-        self.with_entry(Verb::HardLink, new, |at| self.hard_link_at(&file, at))
+        self.with_node(Verb::HardLink, source, LastLink::Itself, Ok)
+            .and_then(|file| {
+                self.with_entry(Verb::HardLink, new, Trailing::File, |at| {
+                    self.hard_link_at(&file, at)
+                })
+            })
+            .map_err(|error| self.named_two(error, Verb::HardLink, source, new))
     }
 
     /// Renames an entry, or exchanges two.
@@ -495,9 +398,8 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::rename_at`].
     fn rename(&self, from: &RelPath, to: &RelPath, mode: RenameMode) -> Result<(), Error> {
-        self.with_entry(Verb::Rename, from, |from| {
-            self.with_entry(Verb::Rename, to, |to| self.rename_at(from, to, mode))
-        })
+        removal::rename(self, from, to, mode)
+            .map_err(|error| self.named_two(error, Verb::Rename, from, to))
     }
 
     /// Removes an entry.
@@ -505,7 +407,15 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::remove_at`].
     fn remove(&self, path: &RelPath, what: WhatToRemove<'_>) -> Result<(), Error> {
-        self.with_entry(what.verb(), path, |at| self.remove_at(at, what))
+        let trailing = match what {
+            WhatToRemove::Dir => Trailing::Any,
+            _ => Trailing::File,
+        };
+        self.with_entry(what.verb(), path, trailing, |at| self.remove_at(at, what))
+            .map_err(|error| match what {
+                WhatToRemove::FileIf(_) if !path.must_be_dir() => gone(error),
+                _ => error,
+            })
     }
 
     /// Removes a directory with everything in it, or any other entry itself.
@@ -514,24 +424,30 @@ pub trait Files: Send + Sync {
     /// `Limit` beyond a limit; otherwise as [`Files::remove_at`]. What was removed before an error
     /// stays removed, and the error says so.
     fn remove_tree(&self, path: &RelPath, limits: TreeLimits) -> Result<(), Error> {
-        tree::remove_tree(self, path, limits)
+        removal::remove_tree(self, path, limits)
+            .map_err(|error| error.on(Verb::RemoveTree, self.shown_path(path)))
     }
 
-    /// Copies a file. The new file has the source's permission bits.
+    /// Copies a file. A new file has the source's permission bits, which the umask narrows; one
+    /// that is replaced keeps its own.
     ///
     /// # Errors
     /// As [`Files::open`] and [`Files::put`].
     fn copy(&self, from: &RelPath, to: &RelPath, put: Put<'_>) -> Result<Written, Error> {
-        tree::copy(self, from, to, put)
+        copying::copy(self, from, to, put)
+            .map_err(|error| self.named_two(error, Verb::Copy, from, to))
     }
 
-    /// Copies a tree to a free name.
+    /// Copies a tree to a free name. Permission bits are copied; links are copied where links may
+    /// be followed and they stay beneath, and are `Link` otherwise.
     ///
     /// # Errors
-    /// As [`Files::copy`]. What was copied before an error is removed again as far as nobody else
-    /// changed it.
+    /// `IsADirectory` or `Exists` if the destination is taken; `Invalid` if it lies inside the
+    /// source; otherwise as [`Files::copy`]. What was copied before an error is removed again as
+    /// far as nobody else changed it; the error says if something stays.
     fn copy_tree(&self, from: &RelPath, to: &RelPath, limits: TreeLimits) -> Result<(), Error> {
-        tree::copy_tree(self, from, to, limits)
+        copying::copy_tree(self, from, to, limits)
+            .map_err(|error| self.named_two(error, Verb::CopyTree, from, to))
     }
 
     /// Changes attributes of what a path leads to.
@@ -539,7 +455,9 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::set_attributes_of`].
     fn set_attributes(&self, path: &RelPath, attributes: &Attributes) -> Result<(), Error> {
-        self.set_attributes_of(&self.node(path, LastLink::Follow)?, attributes)
+        self.with_node(attributes.verb(), path, LastLink::Follow, |node| {
+            self.set_attributes_of(&node, attributes)
+        })
     }
 }
 
@@ -550,60 +468,17 @@ impl dyn Files + '_ {
     /// As [`Files::entries`].
     pub fn walk(&self, path: &RelPath, limits: TreeLimits) -> Result<TreeWalk<'_>, Error> {
         TreeWalk::new(self, path, limits)
+            .map_err(|error| error.on(Verb::Walk, self.shown_path(path)))
     }
 }
 
-/// What the provided verbs share; every implementation has it.
-pub(super) trait Places: Files {
-    /// Resolves a path to a name in a directory, and acts on that.
-    fn with_place<T>(
-        &self,
-        verb: Verb,
-        path: &RelPath,
-        last: LastLink,
-        act: impl FnOnce(At<'_>, &Resolved) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let named = |error: Error| error.or_on(verb, || path.escaped());
-        let found = self.resolve(path, last, &mut |_| Ok(())).map_err(named)?;
-        let (Some(dir), Some(name)) = (&found.dir, &found.name) else {
-            return Err(named(Error::refused(
-                ErrorKind::Invalid,
-                "the root itself cannot be used here; name something in it",
-            )));
-        };
-        if found.must_be_dir && last == LastLink::Follow {
-            return Err(named(match &found.node {
-                Some(node) if node.metadata().is_dir() => {
-                    Error::refused(ErrorKind::IsADirectory, "")
-                }
-                Some(_) => Error::refused(ErrorKind::NotADirectory, ""),
-                None => missing(),
-            }));
-        }
-        if found.through_link && found.node.is_none() {
-            let nothing = Error::refused(ErrorKind::Link, "the link leads to nothing");
-            return Err(named(nothing));
-        }
-        act(At::new(dir, name), &found).map_err(named)
-    }
-
-    /// As [`Places::with_place`], for an entry itself.
-    fn with_entry<T>(
-        &self,
-        verb: Verb,
-        path: &RelPath,
-        act: impl FnOnce(At<'_>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        self.with_place(verb, path, LastLink::Itself, |at, _| act(at))
+pub(super) fn verb_of(how: OpenOptions) -> Verb {
+    match how.changes() {
+        true => Verb::OpenWrite,
+        false => Verb::Open,
     }
 }
 
-impl<F: Files + ?Sized> Places for F {}
-
-fn missing() -> Error {
-    Error::refused(ErrorKind::NotFound, "")
-}
-
-pub(super) fn unsupported(what: &str) -> Error {
+fn unsupported(what: &str) -> Error {
     Error::refused(ErrorKind::Unsupported, format!("there are no {what} here"))
 }

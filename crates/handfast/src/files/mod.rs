@@ -8,19 +8,26 @@
 //! A layer that has a shorter way (one `openat2` in a root) overrides them; the conformance table
 //! (`tests/files.rs`) shows that both ways give the same answers.
 
+mod copying;
 mod handle;
 mod interface;
-mod itinerary;
+mod making;
 mod node;
+mod places;
+mod removal;
 mod resolve;
 mod root;
-mod tree;
+mod staged;
+mod types;
+mod walk;
+mod whole;
 
 pub use handle::FileHandle;
-pub use interface::{
-    AbsoluteLink, Attributes, Entries, Entry, Files, Put, StagedContent, WhatToRemove,
-};
+pub use interface::Files;
 pub use node::{At, Node, NodeData};
+pub use removal::remove_tree;
 pub use resolve::{LastLink, Resolved, Step};
 pub(crate) use root::dir_of;
-pub use tree::{TreeEntry, TreeWalk, read_versioned, read_whole, remove_tree};
+pub use types::{AbsoluteLink, Attributes, Entries, Entry, Put, StagedContent, WhatToRemove};
+pub use walk::{TreeEntry, TreeWalk};
+pub use whole::{read as read_whole, read_versioned};

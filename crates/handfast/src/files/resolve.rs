@@ -1,12 +1,16 @@
 //! From a path to handles: one name at a time, every step judged.
 
 use crate::error::{Error, ErrorKind, Fault};
+use crate::identity::Identity;
 use crate::options::Links;
 use crate::path::{Limits, Name, NameRef, RelPath};
+use crate::resolve::itinerary::{
+    Itinerary, Move, Origin, check_held, escape, link_in_the_way, not_a_directory_on_the_way,
+    origin,
+};
 use crate::verb::Verb;
 
 use super::interface::Files;
-use super::itinerary::{Itinerary, Move, Origin, origin};
 use super::node::Node;
 
 /// What to do with a link as the last name of a path.
@@ -21,9 +25,10 @@ pub enum LastLink {
 /// Where a path leads.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// The directory that holds the last name; `None` if the path leads to the top.
+    /// The directory that holds the last name; `None` if there is none: see `name`.
     pub dir: Option<Node>,
-    /// The last name; `None` if the path leads to a directory by `..` or to the top.
+    /// The last name; `None` if the path leads to a directory by `..` or to the top, or if its last
+    /// name is a link that leads into nothing.
     pub name: Option<Name>,
     /// The object, if there is one.
     pub node: Option<Node>,
@@ -54,17 +59,54 @@ pub(super) fn resolve<F: Files + ?Sized>(
     last: LastLink,
     judge: &mut dyn FnMut(Step<'_>) -> Result<(), Error>,
 ) -> Result<Resolved, Error> {
-    let mut walk = Itinerary::new(path.as_ref());
     let mut held = vec![files.top()?];
+    walk_from(files, &mut held, path, last, judge)
+}
+
+/// Whether the way to the directory that holds the last name leads through a directory.
+pub(super) fn leads_through<F: Files + ?Sized>(
+    files: &F,
+    path: &RelPath,
+    directory: &Identity,
+) -> Result<bool, Error> {
+    let mut held = vec![files.top()?];
+    let is_it = |node: &Node| node.metadata().identity.same_object(directory);
+    if is_it(&held[0]) {
+        return Ok(true);
+    }
+    if files.links() == Links::Refuse {
+        // The spelling tells.
+        return Ok(false);
+    }
+    walk_from(files, &mut held, path, LastLink::Itself, &mut |_| Ok(()))?;
+    Ok(held.iter().any(is_it))
+}
+
+/// Walks a path; `held` are the directories from the top down to the current one.
+fn walk_from<F: Files + ?Sized>(
+    files: &F,
+    held: &mut Vec<Node>,
+    path: &RelPath,
+    last: LastLink,
+    judge: &mut dyn FnMut(Step<'_>) -> Result<(), Error>,
+) -> Result<Resolved, Error> {
+    let mut walk = Itinerary::new(path.as_ref());
     while let Some(step) = walk.next() {
         let here = held.last().expect("the top stays").clone();
         let name = match step {
-            Move::Stay => continue,
+            Move::Stay => {
+                files.require_search(&here)?;
+                continue;
+            }
             Move::Up => {
-                if held.len() == 1 || here.is_boundary() {
-                    return Err(escape());
+                if here.is_boundary() {
+                    return Err(bare(escape()));
                 }
+                files.require_search(&here)?;
                 held.pop();
+                if held.is_empty() {
+                    return Err(bare(escape()));
+                }
                 continue;
             }
             Move::Down(name) => NameRef::check(&name, &LIMITS).map_err(bare)?.to_name(),
@@ -73,6 +115,16 @@ pub(super) fn resolve<F: Files + ?Sized>(
             Err(error) if error.kind() == ErrorKind::NotFound && walk.is_done() => {
                 return Ok(ended(path, &walk, here, name, None));
             }
+            // The last name is a link, and already the way that it leads ends.
+            Err(error) if error.kind() == ErrorKind::NotFound && walk.through_link() => {
+                return Ok(Resolved {
+                    dir: None,
+                    name: None,
+                    node: None,
+                    through_link: true,
+                    must_be_dir: path.must_be_dir(),
+                });
+            }
             node => node?,
         };
         let is_link = node.metadata().is_symlink();
@@ -80,10 +132,7 @@ pub(super) fn resolve<F: Files + ?Sized>(
             return Ok(ended(path, &walk, here, name, Some(node)));
         }
         if is_link && files.links() == Links::Refuse {
-            return Err(Error::refused(
-                ErrorKind::Link,
-                "a symbolic link is in the way",
-            ));
+            return Err(bare(link_in_the_way()));
         }
         judge(Step {
             dir: &here,
@@ -92,26 +141,23 @@ pub(super) fn resolve<F: Files + ?Sized>(
             is_link,
         })?;
         if is_link {
-            follow(files, &mut walk, &mut held, &node)?;
+            follow(files, &mut walk, held, &node)?;
         } else if node.metadata().is_dir() {
-            held.push(node);
+            enter(files, held, node)?;
         } else {
-            return Err(Error::refused(
-                ErrorKind::NotADirectory,
-                "something on the way is not a directory",
-            ));
+            return Err(bare(not_a_directory_on_the_way()));
         }
     }
     Ok(Resolved {
         dir: None,
         name: None,
-        node: held.pop(),
+        node: held.last().cloned(),
         through_link: walk.through_link(),
         must_be_dir: true,
     })
 }
 
-/// What names in link targets may add up to.
+/// What one name in the target of a link may be.
 const LIMITS: Limits = Limits::DEFAULT;
 
 fn ended(
@@ -130,27 +176,43 @@ fn ended(
     }
 }
 
+/// Goes one directory down. What was above it is kept only where a link's `..` may ask for it.
+fn enter<F: Files + ?Sized>(files: &F, held: &mut Vec<Node>, dir: Node) -> Result<(), Error> {
+    if files.links() == Links::Refuse {
+        held.clear();
+    }
+    check_held(held.len()).map_err(bare)?;
+    held.push(dir);
+    Ok(())
+}
+
 fn follow<F: Files + ?Sized>(
     files: &F,
     walk: &mut Itinerary<'_>,
     held: &mut Vec<Node>,
     link: &Node,
 ) -> Result<(), Error> {
-    let target = files.link_of(link)?;
+    walk.count_link().map_err(bare)?;
+    let target = files.link_to_follow(link)?;
     let target = target.as_bytes();
     if origin(target) == Origin::Here {
-        return walk.splice(target).map_err(bare);
+        walk.splice(target);
+        return Ok(());
     }
-    let link = files.absolute_link(target)?.ok_or_else(escape)?;
+    let link = files.absolute_link(target)?.ok_or_else(|| bare(escape()))?;
+    if link.way.is_empty() {
+        return Err(Error::refused(
+            ErrorKind::Invalid,
+            "an absolute link has to begin at a directory",
+        ));
+    }
+    check_held(link.way.len()).map_err(bare)?;
     *held = link.way;
-    walk.splice(&link.rest).map_err(bare)
+    walk.splice(&link.rest);
+    Ok(())
 }
 
 /// An error of a step; whoever asked for the path puts it in.
-fn bare(fault: Fault) -> Error {
+pub(super) fn bare(fault: Fault) -> Error {
     Error::new(Verb::Resolve, "", fault)
-}
-
-fn escape() -> Error {
-    Error::refused(ErrorKind::Escape, "a link leads outside the root")
 }

@@ -1,8 +1,8 @@
 //! A root's files: nodes are pinned objects.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Effect, Error, ErrorKind, Fault};
 use crate::metadata::Metadata;
 use crate::options::Links;
 use crate::path::{Name, NameRef, RelPath};
@@ -15,10 +15,14 @@ use crate::verbs::{
 };
 use crate::version::Version;
 
+use super::copying;
 use super::handle::FileHandle;
-use super::interface::{Attributes, Entries, Entry, Files, Put, StagedContent, WhatToRemove};
+use super::interface::Files;
 use super::node::{At, Node, NodeData};
+use super::places::Places;
 use super::resolve::LastLink;
+use super::types::{Attributes, Entries, Entry, Put, StagedContent, WhatToRemove};
+use super::whole;
 
 /// A pinned object of a root.
 #[derive(Debug)]
@@ -62,6 +66,40 @@ impl RootNode {
             (None, Object::Other(_)) => Err(Error::refused(ErrorKind::Invalid, "")),
         }
     }
+
+    /// The path as errors say it.
+    fn shown(&self) -> String {
+        match (&self.found, &self.object) {
+            (Some((dir, name)), _) => dir.full(&RelPath::from(name)).to_string(),
+            (None, Object::Dir(root)) => root.full(&RelPath::root()).to_string(),
+            (None, Object::Other(_)) => String::new(),
+        }
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        match &self.object {
+            Object::Dir(root) => root.pinned.fd.as_fd(),
+            Object::Other(pin) => pin.as_fd(),
+        }
+    }
+
+    /// The text of a link, asked of the object that was looked up: nothing is looked up again.
+    fn read_link(&self) -> Result<SymlinkTarget, Error> {
+        let Some((dir, name)) = &self.found else {
+            return Err(not_a_link().on(Verb::ReadLink, self.shown()));
+        };
+        dir.act(Verb::ReadLink, &RelPath::from(name), |op| {
+            if !self.metadata.is_symlink() {
+                return Err(Fault::rule(ErrorKind::Kind, "it is not a symbolic link"));
+            }
+            op.allow(Some(&self.metadata))?;
+            sys::readlink_pinned(self.descriptor()).map(SymlinkTarget::from_stored)
+        })
+    }
+}
+
+fn not_a_link() -> Error {
+    Error::refused(ErrorKind::Kind, "it is not a symbolic link")
 }
 
 /// The directory behind a node.
@@ -97,6 +135,7 @@ impl Root {
             let below = Below {
                 path: here.full(&path),
                 depth: here.depth() + 1,
+                top: here.top_identity(),
             };
             Object::Dir(here.at_dir(pin, metadata.identity, below))
         } else {
@@ -135,16 +174,31 @@ impl Files for Root {
     }
 
     fn metadata_of(&self, node: &Node) -> Result<Metadata, Error> {
-        let status = match &node.data::<RootNode>()?.object {
-            Object::Dir(root) => sys::status(&root.pinned.fd),
-            Object::Other(pin) => sys::status(pin),
-        };
-        status.map_err(|fault| Error::new(Verb::Metadata, "", fault))
+        let node = node.data::<RootNode>()?;
+        sys::status(node.descriptor())
+            .map_err(|fault| Error::new(Verb::Metadata, node.shown(), fault))
     }
 
     fn link_of(&self, link: &Node) -> Result<SymlinkTarget, Error> {
-        let (dir, path) = link.data::<RootNode>()?.again()?;
-        dir.read_link(&path)
+        link.data::<RootNode>()?.read_link()
+    }
+
+    fn link_to_follow(&self, link: &Node) -> Result<SymlinkTarget, Error> {
+        let link = link.data::<RootNode>()?;
+        let dir = match &link.found {
+            Some((dir, _)) => dir,
+            None => self,
+        };
+        sys::check_links_followed(link.descriptor(), &dir.pinned.fd)
+            .map_err(|fault| Error::new(Verb::ReadLink, link.shown(), fault))?;
+        link.read_link()
+    }
+
+    fn require_search(&self, dir: &Node) -> Result<(), Error> {
+        let dir = dir.data::<RootNode>()?;
+        sys::status_at(dir.descriptor(), c".")
+            .map(drop)
+            .map_err(|fault| Error::new(Verb::Resolve, dir.shown(), fault))
     }
 
     fn entries_of(&self, dir: &Node) -> Result<Entries<'_>, Error> {
@@ -239,6 +293,10 @@ impl Files for Root {
         }
     }
 
+    fn shown_path(&self, path: &RelPath) -> String {
+        self.full(path).to_string()
+    }
+
     // The shorter ways: one lookup of the whole path, and the verb on what was reached.
 
     fn metadata(&self, path: &RelPath, last: LastLink) -> Result<Metadata, Error> {
@@ -258,6 +316,17 @@ impl Files for Root {
 
     fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, Error> {
         self.read_to_limit(path, limit)
+    }
+
+    fn read_versioned(&self, path: &RelPath, limit: u64) -> Result<(Vec<u8>, Version), Error> {
+        if limit == self.options.read_limit.0 {
+            return Root::read_versioned(self, path);
+        }
+        whole::read_versioned(
+            &*self.open_for(Verb::Read, path, OpenOptions::new())?,
+            limit,
+        )
+        .map_err(|error| error.on(Verb::Read, self.shown_path(path)))
     }
 
     fn version(&self, path: &RelPath, digest: bool) -> Result<Version, Error> {
@@ -321,8 +390,26 @@ impl Files for Root {
         self.remove_tree_with(path, limits)
     }
 
+    fn copy(&self, from: &RelPath, to: &RelPath, put: Put<'_>) -> Result<Written, Error> {
+        match put {
+            Put::Replace => Root::copy(self, from, to),
+            put => copying::copy(self, from, to, put)
+                .map_err(|error| self.named_two(error, Verb::Copy, from, to)),
+        }
+    }
+
+    fn copy_tree(&self, from: &RelPath, to: &RelPath, limits: TreeLimits) -> Result<(), Error> {
+        self.copy_tree_with(from, to, limits)
+    }
+
     fn set_attributes(&self, path: &RelPath, attributes: &Attributes) -> Result<(), Error> {
-        set_attributes(self, path, attributes)
+        if attributes.changes() == 1 {
+            return set_attributes(self, path, attributes);
+        }
+        // Several changes are several calls: all of them are made to one object.
+        self.with_node(attributes.verb(), path, LastLink::Follow, |node| {
+            self.set_attributes_of(&node, attributes)
+        })
     }
 }
 
@@ -349,15 +436,23 @@ fn remove(root: &Root, path: &RelPath, what: WhatToRemove<'_>) -> Result<(), Err
 }
 
 fn set_attributes(root: &Root, path: &RelPath, attributes: &Attributes) -> Result<(), Error> {
+    let mut changed = false;
+    let mut told = |done: Result<(), Error>| match (done, changed) {
+        (Err(error), true) => Err(error.with_effect(Effect::Visible)),
+        (done, _) => {
+            changed = true;
+            done
+        }
+    };
     // The mode comes last: giving a file away may take bits from it.
     if attributes.uid.is_some() || attributes.gid.is_some() {
-        root.chown(path, attributes.uid, attributes.gid)?;
+        told(root.chown(path, attributes.uid, attributes.gid))?;
     }
     if attributes.accessed.is_some() || attributes.modified.is_some() {
-        root.set_times(path, attributes.accessed, attributes.modified)?;
+        told(root.set_times(path, attributes.accessed, attributes.modified))?;
     }
     match attributes.mode {
-        Some(mode) => root.chmod(path, mode),
+        Some(mode) => told(root.chmod(path, mode)),
         None => Ok(()),
     }
 }

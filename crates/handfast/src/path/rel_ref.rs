@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn paths_are_ordered_name_by_name() {
-        let mut paths = vec![
+        let mut paths = [
             path("a-b"),
             path("a/b"),
             path("a"),

@@ -8,6 +8,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
+use super::itinerary::link_in_the_way;
 use super::{Last, probe, walk};
 use crate::error::{ErrorKind, Fault};
 use crate::options::{Links, Mounts};
@@ -113,7 +114,7 @@ fn refused(
     }
     if flags.contains(OFlags::CREATE) {
         // Never create while links are followed; the caller finds the place first.
-        return Answer::Done(Err(super::link_in_the_way()));
+        return Answer::Done(Err(link_in_the_way()));
     }
     follow(root, bytes, path, flags, mode, last)
 }
@@ -166,7 +167,7 @@ fn follow(
 
 fn strict_fault(errno: Errno) -> Fault {
     match errno {
-        Errno::LOOP => super::link_in_the_way(),
+        Errno::LOOP => link_in_the_way(),
         Errno::AGAIN => lease_fault(),
         errno => Fault::sys("openat2", errno),
     }

@@ -5,7 +5,9 @@
 //! A backend is left for one reason only, that `openat2` is not there (any more); never because it
 //! said "try again", or whoever can rename could choose the resolver.
 
+pub(crate) mod itinerary;
 mod kernel;
+mod place;
 mod probe;
 mod walk;
 
@@ -219,11 +221,11 @@ pub(crate) fn place_with_depth(root: &Root, path: &RelPath) -> Result<(Place, us
         // Without links the depth is what was asked for.
         Links::Refuse => {
             let place = place(root, path, Last::Itself)?;
-            Ok((place, root.depth() + path.depth() - 1))
+            Ok((place, root.depth_now()? + path.depth() - 1))
         }
         Links::Beneath => {
             let (place, depth) = walk::place_with_depth(root, path)?;
-            Ok((place, root.depth() + depth))
+            Ok((place, root.depth_now()? + depth))
         }
     }
 }
@@ -250,11 +252,6 @@ pub(crate) fn leads_through(
 /// Flags that pin a directory. The kind is asked by flag, and again of the descriptor.
 pub(crate) fn pin_dir() -> OFlags {
     (crate::sys::PIN - OFlags::NOFOLLOW) | OFlags::DIRECTORY
-}
-
-/// The kernel says "too many levels of symbolic links", which sends people looking for a loop.
-fn link_in_the_way() -> Fault {
-    Fault::rule(ErrorKind::Link, "a symbolic link is in the way")
 }
 
 fn root_itself() -> Fault {

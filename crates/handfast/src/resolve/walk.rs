@@ -13,6 +13,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::itinerary::{
+    Itinerary, Move, Origin, check_held, escape, link_in_the_way, not_a_directory_on_the_way,
+    origin,
+};
 use super::{Last, Opened, ParentFd, Place};
 use crate::error::{ErrorKind, Fault};
 use crate::identity::Identity;
@@ -22,24 +26,8 @@ use crate::root::{CAUTIOUS, Root};
 use crate::rules;
 use crate::sys;
 
-/// As many links as the kernel follows.
-const MAX_LINKS: u32 = 40;
-
-/// Directories held at most, where links are followed and `..` has to be answered: a link's text
-/// alone must not use up a process's descriptors.
-const MAX_HELD: usize = 256;
-
 /// How often a last component may turn from file to link and back while we look.
 const TRIES: u32 = 128;
-
-/// One thing still to be done.
-enum Step<'a> {
-    Name(Cow<'a, [u8]>),
-    /// `..` in a link's target.
-    Up,
-    /// `.` in a link's target: the directory must be searchable.
-    Stay,
-}
 
 /// Where a walk ended.
 enum End<'a> {
@@ -54,13 +42,7 @@ struct Walker<'a> {
     /// Directories below the root, held; the last is the current one. Where links are refused
     /// only the current one is kept.
     held: Vec<OwnedFd>,
-    /// Last step first.
-    pending: Vec<Step<'a>>,
-    links: u32,
-    /// A link's target ended in `/`.
-    must_be_dir: bool,
-    /// The last component was a link that was followed.
-    through_link: bool,
+    way: Itinerary<'a>,
 }
 
 impl<'a> Walker<'a> {
@@ -68,14 +50,7 @@ impl<'a> Walker<'a> {
         Self {
             root,
             held: Vec::new(),
-            pending: path
-                .segments()
-                .rev()
-                .map(|name| Step::Name(Cow::Borrowed(name.as_bytes())))
-                .collect(),
-            links: 0,
-            must_be_dir: false,
-            through_link: false,
+            way: Itinerary::new(path.as_ref()),
         }
     }
 
@@ -87,12 +62,12 @@ impl<'a> Walker<'a> {
 
     /// Walks until one name is left, or none.
     fn run(&mut self) -> Result<End<'a>, Fault> {
-        while let Some(step) = self.pending.pop() {
+        while let Some(step) = self.way.next() {
             match step {
-                Step::Name(name) if self.pending.is_empty() => return Ok(End::Name(name)),
-                Step::Name(name) => self.enter(&name)?,
-                Step::Stay => self.require_search()?,
-                Step::Up => {
+                Move::Down(name) if self.way.is_done() => return Ok(End::Name(name)),
+                Move::Down(name) => self.enter(&name)?,
+                Move::Stay => self.require_search()?,
+                Move::Up => {
                     self.require_search()?;
                     if self.held.pop().is_none() {
                         return Err(escape());
@@ -114,51 +89,28 @@ impl<'a> Walker<'a> {
             if self.root.options.links == Links::Refuse {
                 self.held.clear();
             }
-            if self.held.len() >= MAX_HELD {
-                return Err(Fault::rule(
-                    ErrorKind::TooLong,
-                    "links lead through too many directories",
-                ));
-            }
+            check_held(self.held.len())?;
             self.held.push(fd);
             return Ok(());
         }
         if status.is_symlink() {
             return self.splice(&fd);
         }
-        Err(Fault::rule(
-            ErrorKind::NotADirectory,
-            "something on the way is not a directory",
-        ))
+        Err(not_a_directory_on_the_way())
     }
 
     /// Puts a link's target before what is still to be done.
     fn splice(&mut self, link: &OwnedFd) -> Result<(), Fault> {
         if self.root.options.links == Links::Refuse {
-            return Err(super::link_in_the_way());
+            return Err(link_in_the_way());
         }
-        self.links += 1;
-        if self.links > MAX_LINKS {
-            return Err(Fault::rule(ErrorKind::Link, "too many links, or a loop"));
-        }
+        self.way.count_link()?;
         sys::check_links_followed(link, self.current())?;
         let target = sys::readlink_pinned(link)?;
-        if target.first() == Some(&b'/') {
+        if origin(&target) == Origin::Absolute {
             return Err(escape());
         }
-        if self.pending.is_empty() && target.ends_with(b"/") {
-            self.must_be_dir = true;
-        }
-        // The same rules as for a caller's path, except that `..` may occur: it pops.
-        for segment in target.split(|byte| *byte == b'/').rev() {
-            self.pending.push(match segment {
-                b"" => continue,
-                b"." => Step::Stay,
-                b".." => Step::Up,
-                // Without `/`, since split, and without NUL, since a link cannot hold one.
-                name => Step::Name(Cow::Owned(name.to_vec())),
-            });
-        }
+        self.way.splice(&target);
         Ok(())
     }
 
@@ -176,24 +128,19 @@ impl<'a> Walker<'a> {
             return Ok(false);
         }
         self.splice(&fd)?;
-        self.through_link = true;
         Ok(true)
     }
 
     fn into_place(mut self, name: &[u8]) -> Result<Place, Fault> {
         Ok(Place {
             name: NameRef::check(name, &Limits::DEFAULT)?.to_name(),
-            through_link: self.through_link,
+            through_link: self.way.through_link(),
             dir: match self.held.pop() {
                 Some(fd) => ParentFd::Below(fd),
                 None => ParentFd::Root(self.root.clone()),
             },
         })
     }
-}
-
-fn escape() -> Fault {
-    Fault::rule(ErrorKind::Escape, "a link leads outside the root")
 }
 
 fn raced() -> Fault {
@@ -214,7 +161,7 @@ pub(super) fn open(
             let flags = flags - OFlags::NOFOLLOW;
             return sys::open_at(walker.current(), c".", flags, mode).map(Opened::from);
         };
-        let flags = if walker.must_be_dir {
+        let flags = if walker.way.must_be_dir() {
             flags | OFlags::DIRECTORY
         } else {
             flags
@@ -224,7 +171,7 @@ pub(super) fn open(
             None => {
                 if !walker.splice_last(&name)? {
                     // It was a link a moment ago. Look again.
-                    walker.pending.push(Step::Name(name));
+                    walker.way.again(name);
                 }
             }
         }
@@ -249,7 +196,7 @@ fn open_last(
         Ok(fd) => Ok(Some(fd.into())),
         Err(fault) if fault.is(Errno::LOOP) => match (last, root.options.links) {
             (Last::Follow, Links::Beneath) => Ok(None),
-            _ => Err(super::link_in_the_way()),
+            _ => Err(link_in_the_way()),
         },
         Err(fault) if fault.is(Errno::AGAIN) => {
             Err(fault.with_kind(ErrorKind::Busy, "somebody holds a lease on it"))
@@ -275,7 +222,7 @@ fn open_last_pinned(
     if status.is_symlink() {
         match (last, root.options.links) {
             (Last::Follow, Links::Beneath) => return Ok(None),
-            (Last::Follow, Links::Refuse) => return Err(super::link_in_the_way()),
+            (Last::Follow, Links::Refuse) => return Err(link_in_the_way()),
             (Last::Itself, _) if wants_dir => return Err(not_a_directory()),
             (Last::Itself, _) => {}
         }
@@ -361,7 +308,7 @@ fn find<'a>(
                 Err(fault) => return Err(fault),
             }
         }
-        if walker.must_be_dir {
+        if walker.way.must_be_dir() {
             // A link's target ended in `/`: only a directory may stand there, and no verb that
             // asks for a place wants one. What does stand there names the error.
             return Err(match sys::status_at(walker.current(), &*name) {

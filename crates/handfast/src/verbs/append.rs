@@ -47,7 +47,7 @@ impl Root {
                 .read(true)
                 .append(true)
                 .create(true)
-                .mode(options.mode.unwrap_or(0o666));
+                .mode(options.mode.or(options.created_mode).unwrap_or(0o666));
             let existing = match open_appending(self, path, how.create(false)) {
                 Err(fault) if fault.kind == ErrorKind::NotFound => None,
                 opened => Some(opened?),

@@ -36,7 +36,7 @@ impl Root {
         to: &RelPath,
         options: WriteOptions,
     ) -> Result<Written, Error> {
-        self.act_on_two(Verb::Copy, from, Some(to), |op| {
+        self.act_on_two(Verb::Copy, from, to, |op| {
             let (source, status) = open_ruled(self, from, OpenOptions::new())?;
             let target = Target::find(self, to)?;
             op.allow_in(target.place.recorded_parent(self)?, Some(&status))?;

@@ -51,7 +51,7 @@ impl Root {
         to: &RelPath,
         limits: TreeLimits,
     ) -> Result<(), Error> {
-        self.act_on_two(Verb::CopyTree, from, Some(to), |op| {
+        self.act_on_two(Verb::CopyTree, from, to, |op| {
             if is_inside(to, from) {
                 return Err(into_itself());
             }

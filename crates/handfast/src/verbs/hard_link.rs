@@ -39,7 +39,7 @@ impl Root {
         destination: &Self,
         new: &RelPath,
     ) -> Result<(), Error> {
-        self.act_on_two(Verb::HardLink, source, Some(new), |op| {
+        self.act_between(Verb::HardLink, source, Some((destination, new)), |op| {
             resolve::require_file_path(self, source, Last::Itself)?;
             resolve::require_file_path(destination, new, Last::Itself)?;
             let (pin, status) = resolve::pin(self, source, sys::PIN, Last::Itself)?;

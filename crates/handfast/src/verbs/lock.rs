@@ -72,7 +72,7 @@ impl Root {
                             lock: HeldLock::of_locked(fd),
                             identity,
                             place: Some(place),
-                            path: path.clone(),
+                            path: self.full(path),
                         });
                     }
                     Ok(_) => {}
@@ -107,7 +107,7 @@ impl Root {
                 lock: HeldLock::of_locked(fd),
                 identity: status.identity,
                 place: None,
-                path: path.clone(),
+                path: self.full(path),
             })
         })
     }

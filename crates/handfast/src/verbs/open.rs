@@ -230,7 +230,7 @@ impl Root {
             if options.truncate && status.is_file() {
                 sys::truncate(&fd, 0)?;
             }
-            Ok(File::new(fd, status, path))
+            Ok(File::new(fd, status, self.full(path)))
         })
     }
 }

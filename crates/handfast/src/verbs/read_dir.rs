@@ -83,7 +83,11 @@ impl ReadDir {
                 listed,
             })),
             Ok(None) => Ok(None),
-            Err(fault) => Err(Error::new(Verb::ReadDir, path.to_string(), fault)),
+            Err(fault) => Err(Error::new(
+                Verb::ReadDir,
+                root.full(path).to_string(),
+                fault,
+            )),
         }
     }
 }
@@ -133,7 +137,7 @@ impl<'a> DirEntry<'a> {
         entry_metadata(self.root, self.dir, self.listed.name).map_err(|fault| {
             Error::new(
                 Verb::Metadata,
-                self.path.join(self.name()).to_string(),
+                self.root.full(&self.path.join(self.name())).to_string(),
                 fault,
             )
         })

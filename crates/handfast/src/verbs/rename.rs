@@ -51,7 +51,7 @@ impl Root {
         mode: RenameMode,
     ) -> Result<(), Error> {
         let mine = || {
-            self.act_on_two(Verb::Rename, from, Some(to), |op| {
+            self.act_between(Verb::Rename, from, Some((destination, to)), |op| {
                 let source = resolve::place(self, from, Last::Itself)?;
                 let target = resolve::place(destination, to, Last::Itself)?;
                 require_dir(from, &source)?;

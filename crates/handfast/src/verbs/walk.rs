@@ -163,10 +163,11 @@ impl Walk {
     }
 
     fn error(&mut self, fault: Fault) -> Error {
-        let mut shown = self.path.to_string();
+        let path = self.root.full(&self.path);
+        let mut shown = path.to_string();
         let below = std::mem::take(&mut self.entry_path);
         if !below.is_empty() {
-            shown = if self.path.is_root() {
+            shown = if path.is_root() {
                 escape(&below)
             } else {
                 format!("{}/{}", shown.trim_end_matches('/'), escape(&below))

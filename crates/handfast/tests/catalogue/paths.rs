@@ -191,9 +191,9 @@ fn attack_05_a_root_that_was_removed_says_so() {
     });
 }
 
-/// A slot answers by the same rules as everything else.
+/// A lookup answers by the same rules as everything else.
 #[test]
-fn a_slot_shows_nothing_that_is_denied() {
+fn a_lookup_shows_nothing_that_is_denied() {
     each_backend(|backend| {
         let scratch = Scratch::new();
         scratch.file("f", "f");
@@ -203,7 +203,12 @@ fn a_slot_shows_nothing_that_is_denied() {
             .unwrap()
             .identity;
         let root = scratch.open(options(backend).deny(identity));
-        assert_kind(root.slot(&rel("f")).unwrap().metadata(), ErrorKind::Denied);
+        let name = handfast::Name::parse("f").unwrap();
+        let top = handfast::Files::top(&root).unwrap();
+        assert_kind(
+            handfast::Files::lookup(&root, &top, name.as_ref()),
+            ErrorKind::Denied,
+        );
         assert_kind(
             Root::open_ambient(scratch.path("outside/none/.")),
             ErrorKind::NotFound,

@@ -23,6 +23,8 @@ mod attacker;
 mod canary;
 mod cell;
 mod control;
+mod handles;
+mod judged;
 mod moves;
 mod swaps;
 mod victims;

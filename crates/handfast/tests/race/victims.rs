@@ -1,9 +1,10 @@
 //! Every verb, as an attacker's target.
 
 use crate::support::*;
+use handfast::files::LastLink;
 use handfast::{
-    Durability, Error, ErrorKind, LockKind, OpenOptions, RelPath, RenameMode, Root, Timestamp,
-    WriteOptions,
+    Durability, Error, ErrorKind, Files, LockKind, OpenOptions, RelPath, RenameMode, Root,
+    Timestamp, WriteOptions,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -127,7 +128,7 @@ pub(crate) const VICTIMS: &[Victim] = &[
         verb: "resolve",
         prepare: keep,
         lookups: 1,
-        attempt: |r, p, _| r.slot(&p("data")).map(|_| NONE),
+        attempt: |r, p, _| r.node(&p("data"), LastLink::Itself).map(|_| NONE),
     },
     Victim {
         verb: "read-dir",

@@ -164,8 +164,9 @@ fn l1_copy_tree_is_filled_in_our_own_directory() {
     play("copy_tree", |root| {
         root.copy_tree(&rel("tree"), &rel("d/copy"))?;
         let copied = root.open_dir(&rel("d/copy"));
-        let foreign = copied
-            .is_ok_and(|dir| dir.opened_metadata().uid != 0 && root.metadata(&rel("d/copy/f")).is_ok());
+        let foreign = copied.is_ok_and(|dir| {
+            dir.opened_metadata().uid != 0 && root.metadata(&rel("d/copy/f")).is_ok()
+        });
         root.remove_tree(&rel("d/copy")).ok();
         Ok(foreign)
     });

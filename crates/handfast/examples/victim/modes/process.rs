@@ -59,7 +59,8 @@ pub(crate) fn inherit(root: &str, backend: &str) -> i32 {
     let root = open(root, backend);
     let _file = root.open(&rel("a/f")).unwrap();
     let _dir = root.open_dir(&rel("a")).unwrap();
-    let _slot = root.slot(&rel("a/f")).unwrap();
+    let _node =
+        handfast::Files::node(&root, &rel("a/f"), handfast::files::LastLink::Itself).unwrap();
     let _list = root.read_dir(&rel("a")).unwrap();
     let _walk = root.walk(&rel("a")).unwrap();
     let _temp = root.temp_file(&rel("a")).unwrap();

@@ -32,6 +32,7 @@ use crate::verb::Verb;
 pub struct WriteOptions {
     pub(in crate::verbs) durability: Durability,
     pub(in crate::verbs) mode: Option<u32>,
+    pub(in crate::verbs) created_mode: Option<u32>,
 }
 
 impl WriteOptions {
@@ -67,6 +68,22 @@ impl WriteOptions {
     #[must_use]
     pub fn exact_mode(self) -> Option<u32> {
         self.mode
+    }
+
+    /// The permission bits of a file that is created, which the umask narrows. A file that is
+    /// replaced keeps its own. [`WriteOptions::mode`] is stronger.
+    #[must_use]
+    pub fn created_mode(mut self, mode: u32) -> Self {
+        self.created_mode = Some(mode & 0o777);
+        self
+    }
+
+    /// The mode under which a draft of a new file is made.
+    pub(in crate::verbs) fn new_draft_mode(self) -> u32 {
+        match self.mode {
+            Some(_) => 0o600,
+            None => self.created_mode.unwrap_or(0o666),
+        }
     }
 }
 
@@ -133,7 +150,7 @@ impl Root {
             resolve::require_file_path(self, path, Last::Itself)?;
             let place = resolve::place(self, path, Last::Itself)?;
             op.allow_in(place.recorded_parent(self)?, None)?;
-            let mode = options.mode.map_or(0o666, |_| 0o600);
+            let mode = options.new_draft_mode();
             let mut draft = Draft::create(self, place.dir.as_fd(), mode)?;
             sys::write_all(draft.fd(), data.as_ref())?;
             let identity = publish_new(self, &place, &mut draft, options)?;

@@ -154,10 +154,9 @@ impl Target {
     /// The mode under which a draft is filled: nobody reads through it what the file it becomes
     /// would not show.
     pub(super) fn draft_mode(&self, options: WriteOptions) -> u32 {
-        if self.has_own_mode(options) {
-            0o600
-        } else {
-            0o666
+        match self.old() {
+            Some(_) => 0o600,
+            None => options.new_draft_mode(),
         }
     }
 

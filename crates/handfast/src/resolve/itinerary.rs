@@ -1,6 +1,7 @@
 //! What is still to be walked: the one place that takes the text of a link apart.
 //!
-//! A path has names only. The target of a link may also hold `.`, `..` and repeated `/`; those become
+//! The component walk of a root and the walk over handles of any [`Files`](crate::Files) both take
+//! their steps from here, so a link means the same in every layer. A path has names only. The target of a link may also hold `.`, `..` and repeated `/`; those become
 //! steps here, and nothing that holds `/` ever leaves this file.
 
 use std::borrow::Cow;
@@ -10,6 +11,10 @@ use crate::path::RelPathRef;
 
 /// As many links as the kernel follows.
 pub(crate) const MAX_LINKS: u32 = 40;
+
+/// Directories held at most, where links are followed and `..` has to be answered: a link's text
+/// alone must not use up a process's descriptors.
+const MAX_HELD: usize = 256;
 
 /// One step of a walk.
 pub(crate) enum Move<'a> {
@@ -57,6 +62,11 @@ impl<'a> Itinerary<'a> {
         self.pending.pop()
     }
 
+    /// Takes a name back that was given out, to be looked at again.
+    pub(crate) fn again(&mut self, name: Cow<'a, [u8]>) {
+        self.pending.push(Move::Down(name));
+    }
+
     /// Whether the step that was just taken is the last one.
     pub(crate) fn is_done(&self) -> bool {
         self.pending.is_empty()
@@ -72,13 +82,18 @@ impl<'a> Itinerary<'a> {
         self.must_be_dir
     }
 
+    /// Counts a link that is about to be followed. Asked before its text is read.
+    pub(crate) fn count_link(&mut self) -> Result<(), Fault> {
+        self.links += 1;
+        match self.links > MAX_LINKS {
+            true => Err(Fault::rule(ErrorKind::Link, "too many links, or a loop")),
+            false => Ok(()),
+        }
+    }
+
     /// Puts the target of a link before what is left. `target` is what the walk takes from here:
     /// for an absolute link, what is left of it below the directory that the walk goes on from.
-    pub(crate) fn splice(&mut self, target: &[u8]) -> Result<(), Fault> {
-        self.links += 1;
-        if self.links > MAX_LINKS {
-            return Err(Fault::rule(ErrorKind::Link, "too many links, or a loop"));
-        }
+    pub(crate) fn splice(&mut self, target: &[u8]) {
         if self.pending.is_empty() {
             self.through_link = true;
             self.must_be_dir |= target.ends_with(b"/");
@@ -92,8 +107,37 @@ impl<'a> Itinerary<'a> {
                 name => Move::Down(Cow::Owned(name.to_vec())),
             });
         }
-        Ok(())
     }
+}
+
+/// Refuses one more directory where too many are held.
+pub(crate) fn check_held(held: usize) -> Result<(), Fault> {
+    match held >= MAX_HELD {
+        true => Err(Fault::rule(
+            ErrorKind::TooLong,
+            "links lead through too many directories",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// What a walk says that a link leads out of.
+pub(crate) fn escape() -> Fault {
+    Fault::rule(ErrorKind::Escape, "a link leads outside the root")
+}
+
+/// What a walk says that refuses links.
+pub(crate) fn link_in_the_way() -> Fault {
+    // The kernel says "too many levels of symbolic links", which sends people looking for a loop.
+    Fault::rule(ErrorKind::Link, "a symbolic link is in the way")
+}
+
+/// What a walk says of a file that a path goes on from.
+pub(crate) fn not_a_directory_on_the_way() -> Fault {
+    Fault::rule(
+        ErrorKind::NotADirectory,
+        "something on the way is not a directory",
+    )
 }
 
 /// Where a link's target begins.
@@ -124,7 +168,7 @@ mod tests {
         let path = RelPath::parse("link/rest").unwrap();
         let mut walk = Itinerary::new(path.as_ref());
         walk.next().unwrap();
-        walk.splice(b"..//a/./b/").unwrap();
+        walk.splice(b"..//a/./b/");
         assert!(!walk.through_link() && !walk.must_be_dir());
         assert_eq!(shown(&mut walk), ["..", "a", ".", "b", "rest"]);
     }
@@ -134,7 +178,7 @@ mod tests {
         let path = RelPath::parse("link").unwrap();
         let mut walk = Itinerary::new(path.as_ref());
         walk.next().unwrap();
-        walk.splice(b"dir/").unwrap();
+        walk.splice(b"dir/");
         assert!(walk.through_link() && walk.must_be_dir());
         assert_eq!(origin(b"/a"), Origin::Absolute);
         assert_eq!(origin(b"a"), Origin::Here);
@@ -146,9 +190,26 @@ mod tests {
         let mut walk = Itinerary::new(path.as_ref());
         for _ in 0..MAX_LINKS {
             walk.next().unwrap();
-            walk.splice(b"l").unwrap();
+            walk.count_link().unwrap();
+            walk.splice(b"l");
         }
-        walk.next().unwrap();
-        assert_eq!(walk.splice(b"l").unwrap_err().kind, ErrorKind::Link);
+        assert_eq!(walk.count_link().unwrap_err().kind, ErrorKind::Link);
+    }
+
+    #[test]
+    fn a_name_that_is_given_back_comes_next() {
+        let path = RelPath::parse("a/b").unwrap();
+        let mut walk = Itinerary::new(path.as_ref());
+        let Some(Move::Down(name)) = walk.next() else {
+            panic!("a path has names only");
+        };
+        walk.again(name);
+        assert_eq!(shown(&mut walk), ["a", "b"]);
+    }
+
+    #[test]
+    fn directories_are_held_up_to_a_limit() {
+        check_held(MAX_HELD - 1).unwrap();
+        assert_eq!(check_held(MAX_HELD).unwrap_err().kind, ErrorKind::TooLong);
     }
 }

@@ -1,0 +1,227 @@
+//! The comparison.
+
+use std::collections::BTreeSet;
+
+use handfast::{ErrorKind, Files, Links, RelPath};
+
+use crate::cases::{CASES, Case};
+use crate::layer::{Layer, Refusal};
+use crate::scene::{Scene, paths};
+use crate::tree::{tree_by_handles, tree_on_disk};
+
+/// How often a case is asked again that says that somebody else changed the tree: on some kernels
+/// any rename on the machine makes a lookup say so.
+const TRIES: u32 = 64;
+
+/// What a comparison found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Report {
+    /// How many answers were compared.
+    pub compared: u64,
+    /// How many of them were of things that were done.
+    pub done: u64,
+    /// How many the layer refused and may refuse.
+    pub refused: u64,
+}
+
+/// Compares a layer with another, which is the model, in every case.
+///
+/// # Panics
+/// If an answer or a tree differs, or if something that is listed as refused works.
+pub fn compare(model: &dyn Layer, layer: &dyn Layer, links: Links) -> Report {
+    let mut report = Report::default();
+    let mut used = BTreeSet::new();
+    let mut differences = Vec::new();
+    for case in CASES {
+        let mut sides = Sides::plant(model, layer, links);
+        for path in paths() {
+            if let Err(what) = sides.ask(case, &path, &mut report, &mut used) {
+                differences.push(what);
+                sides = Sides::plant(model, layer, links);
+            }
+        }
+        if let Err(what) = sides.compare_trees() {
+            differences.push(format!("{} at its end: {what}", case.name));
+        }
+    }
+    assert!(
+        differences.is_empty(),
+        "{} differs from {} in {} answers:\n{}",
+        layer.name(),
+        model.name(),
+        differences.len(),
+        differences.join("\n")
+    );
+    for (index, refusal) in layer.refusals().iter().enumerate() {
+        assert!(
+            used.contains(&index),
+            "{}: `{}` is listed as refused ({}) and was not",
+            layer.name(),
+            refusal.case,
+            refusal.why
+        );
+    }
+    println!("{} {links:?}: {report:?}", layer.name());
+    report
+}
+
+/// An answer, in a form that can be compared.
+type Answer = Result<String, Told>;
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Told {
+    kind: ErrorKind,
+    effect: handfast::Effect,
+    verb: handfast::Verb,
+    path: String,
+    destination: Option<String>,
+}
+
+struct Side<'a> {
+    layer: &'a dyn Layer,
+    // Before the scene: what it keeps open goes first.
+    files: Box<dyn Files>,
+    scene: Scene,
+    outside: Vec<String>,
+}
+
+impl<'a> Side<'a> {
+    fn plant(layer: &'a dyn Layer, links: Links) -> Self {
+        let scene = Scene::plant();
+        Self {
+            layer,
+            files: layer.open(&scene.root(), links),
+            outside: tree_on_disk(&scene.outside()),
+            scene,
+        }
+    }
+
+    fn ask(&self, case: &Case, path: &RelPath) -> Answer {
+        for _ in 0..TRIES {
+            match (case.act)(&*self.files, path) {
+                Err(error) if error.kind() == ErrorKind::Raced => {}
+                answer => {
+                    return answer.map_err(|error| Told {
+                        kind: error.kind(),
+                        effect: error.effect(),
+                        verb: error.verb(),
+                        path: error.path().to_owned(),
+                        destination: error.destination().map(str::to_owned),
+                    });
+                }
+            }
+        }
+        panic!(
+            "{}: {} {path} is always raced",
+            self.layer.name(),
+            case.name
+        );
+    }
+}
+
+struct Sides<'a> {
+    model: Side<'a>,
+    layer: Side<'a>,
+    links: Links,
+}
+
+impl<'a> Sides<'a> {
+    fn plant(model: &'a dyn Layer, layer: &'a dyn Layer, links: Links) -> Self {
+        Self {
+            model: Side::plant(model, links),
+            layer: Side::plant(layer, links),
+            links,
+        }
+    }
+
+    fn ask(
+        &mut self,
+        case: &Case,
+        path: &RelPath,
+        report: &mut Report,
+        used: &mut BTreeSet<usize>,
+    ) -> Result<(), String> {
+        let what = format!("{} {path} {:?}", case.name, self.links);
+        let expected = self.model.ask(case, path).map_err(|told| Told {
+            path: self.layer.layer.shown(&told.path),
+            destination: told.destination.map(|path| self.layer.layer.shown(&path)),
+            ..told
+        });
+        let answer = self.layer.ask(case, path);
+        report.compared += 1;
+        report.done += u64::from(expected.is_ok());
+        let changed = match &expected {
+            Ok(_) => case.changes,
+            Err(told) => told.effect != handfast::Effect::None,
+        };
+        match (self.refusal(case, path), &answer) {
+            (Some((_, refusal)), Ok(_)) => {
+                return Err(format!(
+                    "{what}: works, and is listed as refused ({})",
+                    refusal.why
+                ));
+            }
+            (Some((index, refusal)), Err(told)) if told.kind == refusal.kind => {
+                report.refused += 1;
+                // Only what would have worked shows that the refusal is one.
+                if expected.is_ok() {
+                    used.insert(index);
+                    *self = Self::plant(self.model.layer, self.layer.layer, self.links);
+                }
+                return Ok(());
+            }
+            _ if answer != expected => {
+                return Err(format!("{what}: {answer:?}, and not {expected:?}"));
+            }
+            _ => {}
+        }
+        if changed {
+            self.compare_trees()
+                .map_err(|told| format!("{what}: {told}"))?;
+            *self = Self::plant(self.model.layer, self.layer.layer, self.links);
+        }
+        Ok(())
+    }
+
+    /// The refusal that is listed for this.
+    fn refusal(&self, case: &Case, path: &RelPath) -> Option<(usize, Refusal)> {
+        let shown = path.to_string();
+        let listed = self.layer.layer.refusals().iter().copied().enumerate();
+        listed
+            .into_iter()
+            .find(|(_, refusal)| refusal.covers(case.name, &shown))
+    }
+
+    /// Both trees are equal, and nothing outside was changed.
+    fn compare_trees(&self) -> Result<(), String> {
+        let [model, layer] = [&self.model, &self.layer];
+        same(
+            "by handles",
+            &tree_by_handles(&*layer.files),
+            &tree_by_handles(&*model.files),
+        )?;
+        if layer.layer.is_on_disk() {
+            let on_disk = |side: &Side<'_>| tree_on_disk(&side.scene.root());
+            same("on disk", &on_disk(layer), &on_disk(model))?;
+        }
+        for side in [model, layer] {
+            same(
+                "outside",
+                &tree_on_disk(&side.scene.outside()),
+                &side.outside,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn same(what: &str, is: &[String], wanted: &[String]) -> Result<(), String> {
+    let missing: Vec<_> = wanted.iter().filter(|line| !is.contains(line)).collect();
+    let extra: Vec<_> = is.iter().filter(|line| !wanted.contains(line)).collect();
+    match missing.is_empty() && extra.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "the tree {what} has {extra:?}, and lacks {missing:?}"
+        )),
+    }
+}

@@ -1,0 +1,96 @@
+//! Directories and their missing parents, over handles alone.
+
+use crate::error::{Effect, Error, ErrorKind};
+use crate::options::Links;
+use crate::path::{Name, NameRef, RelPath};
+use crate::resolve::itinerary::not_a_directory_on_the_way;
+
+use super::interface::Files;
+use super::node::{At, Node};
+use super::places::leads_to_nothing;
+use super::resolve::{LastLink, bare};
+use super::types::WhatToRemove;
+
+/// How often a directory that vanishes while it is entered is made again.
+const TRIES: u32 = 16;
+
+/// Makes every missing directory in the held one above it.
+pub(super) fn create_dir_all<F: Files + ?Sized>(
+    files: &F,
+    path: &RelPath,
+    mode: u32,
+) -> Result<(), Error> {
+    let mut made = Vec::new();
+    descend(files, path, mode, &mut made).map_err(|error| {
+        let mut is_gone = true;
+        for (dir, name) in made.iter().rev() {
+            // Only an empty one goes: what others put there meanwhile is theirs.
+            is_gone &= files
+                .remove_at(At::new(dir, name), WhatToRemove::Dir)
+                .is_ok();
+        }
+        match is_gone {
+            true => error,
+            false => error.with_effect(Effect::Visible),
+        }
+    })
+}
+
+fn descend<F: Files + ?Sized>(
+    files: &F,
+    path: &RelPath,
+    mode: u32,
+    made: &mut Vec<(Node, Name)>,
+) -> Result<(), Error> {
+    let mut here = files.top()?;
+    let mut prefix = RelPath::root();
+    for name in path.segments() {
+        prefix = prefix.join(name);
+        let there = enter_or_make(files, &here, name, mode, made)?;
+        here = match (there.metadata().is_symlink(), files.links()) {
+            (false, _) => there,
+            (true, Links::Refuse) => {
+                return Err(Error::refused(ErrorKind::Link, "a link is on the way"));
+            }
+            // One confined lookup finds where the link leads. Nothing is created through it.
+            (true, _) => match files.node(&prefix, LastLink::Follow) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    return Err(leads_to_nothing());
+                }
+                node => node?,
+            },
+        };
+        if !here.metadata().is_dir() {
+            return Err(bare(not_a_directory_on_the_way()));
+        }
+    }
+    Ok(())
+}
+
+fn enter_or_make<F: Files + ?Sized>(
+    files: &F,
+    here: &Node,
+    name: NameRef<'_>,
+    mode: u32,
+    made: &mut Vec<(Node, Name)>,
+) -> Result<Node, Error> {
+    for _ in 0..TRIES {
+        match files.lookup(here, name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            found => return found,
+        }
+        match files.create_dir_at(At { dir: here, name }, mode) {
+            // Somebody was faster: look again.
+            Err(error) if error.kind() == ErrorKind::Exists => {}
+            done => {
+                let dir = done?;
+                made.push((here.clone(), name.to_name()));
+                return Ok(dir);
+            }
+        }
+    }
+    Err(Error::refused(
+        ErrorKind::Raced,
+        "directories on the way keep vanishing",
+    ))
+}
