@@ -17,8 +17,12 @@ impl Scene {
     #[must_use]
     pub fn plant() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let base =
-            std::env::var_os("HANDFAST_TEST_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+        let base = match std::env::var_os("HANDFAST_TEST_DIR") {
+            Some(dir) => PathBuf::from(dir),
+            // Thousands of small trees: in memory where that is to be had.
+            None if Path::new("/dev/shm").is_dir() => PathBuf::from("/dev/shm"),
+            None => std::env::temp_dir(),
+        };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("handfast-conformance-{}-{number}", std::process::id());
         let scene = Self {

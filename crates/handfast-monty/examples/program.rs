@@ -16,7 +16,9 @@ use std::error::Error;
 use std::sync::Arc;
 
 use handfast_monty::MontyFiles;
-use handfast_session::{Mode, MountSpec, Protect, Quota, Session, SessionSpec, VirtualPath};
+use handfast_session::{
+    Caller, Mode, MountSpec, Protect, Quota, Session, SessionSpec, VirtualPath,
+};
 use monty::{MontyRun, RunProgress};
 use monty_types::{CompileOptions, PrintWriter, ResourceTracker};
 
@@ -32,7 +34,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             bytes: Some(1 << 20),
             ..Quota::new()
         });
-    let session = Arc::new(Session::new(&SessionSpec::new().mount(mount))?);
+    let session = Arc::new(Session::new(
+        &SessionSpec::new().mount(mount),
+        Caller::new("guest"),
+    )?);
     let files = MontyFiles::new(Arc::clone(&session));
 
     let code = std::fs::read_to_string(program)?;

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 
 use handfast::ErrorKind;
-use handfast_session::Reason;
+use handfast_session::{Reason, SessionError as _};
 use monty_types::{
     ExcType, MontyException, StringRepr, UnicodeErrorData, unicode_decode_error_msg,
     utf8_error_reason,

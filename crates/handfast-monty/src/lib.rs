@@ -9,14 +9,14 @@
 //! ```
 //! use std::sync::Arc;
 //! use handfast_monty::{MontyFiles, Outcome};
-//! use handfast_session::{Mode, MountSpec, Session, SessionSpec, VirtualPath};
+//! use handfast_session::{Caller, Mode, MountSpec, Session, SessionSpec, VirtualPath};
 //! use monty_types::OsFunctionCall;
 //!
 //! # let dir = std::env::temp_dir().join(format!("handfast-monty-doc-{}", std::process::id()));
 //! # std::fs::create_dir(&dir).unwrap();
 //! # std::fs::write(dir.join("a.txt"), "hello").unwrap();
 //! let mount = MountSpec::new(&dir, VirtualPath::parse("/data")?).mode(Mode::ReadOnly);
-//! let files = MontyFiles::new(Arc::new(Session::new(&SessionSpec::new().mount(mount))?));
+//! let files = MontyFiles::new(Arc::new(Session::new(&SessionSpec::new().mount(mount), Caller::new("guest"))?));
 //! let call = OsFunctionCall::ReadText("/data/a.txt".into());
 //! let Outcome::Answered(answer) = files.handle(call) else { panic!("a call about files") };
 //! assert_eq!(answer?.as_ref().as_str(), Some("hello"));

@@ -42,9 +42,11 @@ fn place_with(mode: Mode, shape: impl FnOnce(MountSpec) -> MountSpec) -> Place {
         Mode::Overlay => {
             let catalogue = Catalogue::open_ambient(state.path().join("state")).unwrap();
             catalogue.create("one", &spec).unwrap();
-            catalogue.open("one").unwrap()
+            catalogue
+                .open("one", handfast_session::Caller::new("test"))
+                .unwrap()
         }
-        _ => Session::new(&spec).unwrap(),
+        _ => Session::new(&spec, handfast_session::Caller::new("test")).unwrap(),
     };
     Place {
         base,
@@ -423,14 +425,20 @@ fn an_overlay_lasts_and_is_committed() {
         .create("one", &SessionSpec::new().mount(mount))
         .unwrap();
     for text in ["first", "second"] {
-        let files = MontyFiles::new(Arc::new(catalogue.open("one").unwrap()));
+        let files = MontyFiles::new(Arc::new(
+            catalogue
+                .open("one", handfast_session::Caller::new("test"))
+                .unwrap(),
+        ));
         assert!(matches!(
             files.answer(append_text("/w/n", text)),
             ExtFunctionResult::Return(_)
         ));
     }
     assert!(!base.path().join("n").exists());
-    let session = catalogue.open("one").unwrap();
+    let session = catalogue
+        .open("one", handfast_session::Caller::new("test"))
+        .unwrap();
     session
         .commit(&CommitOptions::default(), &mut |_, _| {})
         .unwrap();

@@ -48,6 +48,8 @@ impl<D: AsFd> Draft<D> {
                 Err(fault) if means_no_unnamed_files(&fault) => {
                     root.pinned.no_unnamed_files.store(true, Ordering::Relaxed);
                 }
+                // ext4 says EPERM of a directory that was removed; a named file says what it is.
+                Err(fault) if fault.is(Errno::PERM) => {}
                 Err(fault) => return Err(fault),
             }
         }
