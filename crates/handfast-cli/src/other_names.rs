@@ -65,7 +65,7 @@ pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
         .find(|(command, name, _)| *name == typed && is_of(command));
     if let Some((_, _, tip)) = known {
         // What is spelled alike is not what was meant.
-        error.insert(ContextKind::SuggestedSubcommand, ContextValue::None);
+        error.remove(ContextKind::SuggestedSubcommand);
         let tips = vec![(*tip).into()];
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
