@@ -2,50 +2,27 @@
 
 use clap::error::{ContextKind, ContextValue};
 
-/// A command, a word that it does not know, and what is meant.
+/// A command, words that it does not know, and what is meant by them.
 const OTHER_NAMES: &[(&str, &str, &str)] = &[
-    ("handfast fs", "cat", "`read` prints the content of a file"),
-    ("handfast fs", "get", "`read` prints the content of a file"),
-    ("handfast fs", "list", "`ls` lists a directory"),
-    ("handfast fs", "dir", "`ls` lists a directory"),
+    (FS, "cat get less", "`read` prints the content of a file"),
+    (FS, "list dir", "`ls` lists a directory"),
+    (FS, "find", "`tree` lists everything below a directory"),
+    (FS, "remove delete unlink", "`rm` removes an entry"),
+    (FS, "rmdir", "`rm -r` removes a directory"),
+    (FS, "touch", "`write --new` creates a file"),
     (
-        "handfast fs",
-        "find",
-        "`tree` lists everything below a directory",
-    ),
-    ("handfast fs", "remove", "`rm` removes an entry"),
-    ("handfast fs", "delete", "`rm` removes an entry"),
-    ("handfast fs", "unlink", "`rm` removes an entry"),
-    (
-        "handfast fs",
-        "rmdir",
-        "`rm -r` removes a directory with everything in it",
-    ),
-    (
-        "handfast fs",
-        "touch",
-        "`write --new` creates a file from standard input",
-    ),
-    (
-        "handfast fs",
-        "put",
+        FS,
+        "put tee",
         "`write` takes the content from standard input",
     ),
-    ("handfast fs", "copy", "`cp` copies a file"),
-    ("handfast fs", "move", "`mv` renames an entry"),
-    ("handfast fs", "rename", "`mv` renames an entry"),
-    (
-        "handfast fs",
-        "ln",
-        "`symlink` makes a symbolic link, and `link` a hard link",
-    ),
-    ("handfast fs", "info", "`stat` says what is there"),
-    (
-        "handfast",
-        "version",
-        "`handfast --version` prints the version",
-    ),
+    (FS, "copy", "`cp` copies a file"),
+    (FS, "move rename", "`mv` renames an entry"),
+    (FS, "ln", "`symlink` makes a link, and `link` a hard link"),
+    (FS, "info", "`stat` says what is there"),
+    ("handfast", "version", "`handfast --version` prints it"),
 ];
+
+const FS: &str = "handfast fs";
 
 /// The error with a tip of ours, where the word that was typed has another name here.
 pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
@@ -62,7 +39,7 @@ pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
     };
     let known = OTHER_NAMES
         .iter()
-        .find(|(command, name, _)| *name == typed && is_of(command));
+        .find(|(command, names, _)| names.split(' ').any(|name| name == typed) && is_of(command));
     if let Some((_, _, tip)) = known {
         // What is spelled alike is not what was meant.
         error.remove(ContextKind::SuggestedSubcommand);
