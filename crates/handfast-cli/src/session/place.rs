@@ -59,9 +59,8 @@ impl StateArgs {
     /// The sessions, or nothing where none was ever made: looking makes no directory.
     pub(super) fn existing(&self, verb: &'static str) -> Result<Option<Catalogue>, Box<Failure>> {
         let dir = self.found_dir(verb)?;
-        let kept = Root::open_ambient(&dir).and_then(|state| state.metadata(&sessions()?));
-        match kept {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        match std::fs::symlink_metadata(dir.join("sessions")) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             // What else is wrong, the catalogue says better.
             _ => self.catalogue(verb).map(Some),
         }
@@ -101,10 +100,6 @@ impl StateArgs {
         let opened = catalogue.open_with(name, opening.options, opening.caller);
         opened.map_err(|error| not_opened(verb, name, &error, Some(&catalogue)))
     }
-}
-
-fn sessions() -> Result<RelPath, handfast::Error> {
-    RelPath::parse("sessions")
 }
 
 /// A session that cannot be opened: there is none, or one of its directories is gone.
