@@ -24,6 +24,7 @@ use crate::lease::LeaseArgs;
 use crate::log::LogArgs;
 use crate::manual::ManualArgs;
 use crate::mcp::McpArgs;
+use crate::other_names;
 use crate::output::{Form, Output};
 #[cfg(feature = "broker")]
 use crate::serve::ServeArgs;
@@ -86,7 +87,7 @@ pub(crate) fn run() -> Exit {
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return explain_usage(&error),
+        Err(error) => return explain_usage(&other_names::with_tip(error)),
     };
     let form = if cli.json { Form::Json } else { Form::Words };
     let mut out = Output::new(form, cli.quiet);
@@ -129,7 +130,7 @@ fn explain_usage(error: &clap::Error) -> Exit {
             sentence: "cannot understand the arguments".to_owned(),
             path: String::new(),
             destination: None,
-            detail: first_line(error),
+            detail: message(error),
             effect: Effect::None,
             exit: Exit::Usage,
             hints: Vec::new(),
@@ -139,9 +140,16 @@ fn explain_usage(error: &clap::Error) -> Exit {
     Exit::Usage
 }
 
-fn first_line(error: &clap::Error) -> String {
+/// What is wrong and what to do, on one line, without the usage.
+fn message(error: &clap::Error) -> String {
     let text = error.to_string();
-    let line = text.lines().next().unwrap_or_default();
+    let lines: Vec<_> = text
+        .lines()
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let line = lines.join(" ");
     handfast::escape(line.trim_start_matches("error: ").as_bytes())
 }
 

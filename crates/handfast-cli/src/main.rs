@@ -40,6 +40,8 @@ mod manual;
 #[cfg(supported)]
 mod mcp;
 #[cfg(supported)]
+mod other_names;
+#[cfg(supported)]
 mod output;
 #[cfg(all(supported, feature = "broker"))]
 mod serve;

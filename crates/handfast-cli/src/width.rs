@@ -41,7 +41,6 @@ pub(crate) fn fold(line: &str, indent: usize, columns: usize) -> String {
 
 /// A time in seconds in the two largest units that it needs: `45s`, `9m 58s`, `2h`, `1d 3h`; one
 /// of them can be given back to the options that take a time.
-#[cfg(any(feature = "broker", test))]
 pub(crate) fn duration(seconds: u64) -> String {
     let units = [(86_400, "d"), (3600, "h"), (60, "m"), (1, "s")];
     let first = units

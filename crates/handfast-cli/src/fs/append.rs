@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast::Root;
+use handfast::{Durability, WriteOptions};
 
 use super::answer::{Answered, Done};
 use super::asked::Asked;
+use super::target::Target;
 use super::{input, write};
 use crate::output::Output;
 
@@ -21,12 +22,15 @@ pub(crate) struct AppendArgs {
 }
 
 impl AppendArgs {
-    pub(super) fn run(&self, root: &Root, out: &mut Output) -> Answered {
-        let asked = Asked::new(root, "append", "append to", &self.path);
+    pub(super) fn run(&self, target: &Target, out: &mut Output) -> Answered {
+        let asked = Asked::new(target, "append", "append to", &self.path);
         let path = asked.path()?;
         let data = input::read_all(&asked, out)?;
-        let written = root
-            .append(&path, &data)
+        // As with an append of any program, nothing waits for the disk.
+        let options = WriteOptions::new().durability(Durability::None);
+        let written = asked
+            .files()
+            .append(&path, &data, options)
             .map_err(|error| asked.failed(&error))?;
         let size = data.len() as u64;
         let fields = asked

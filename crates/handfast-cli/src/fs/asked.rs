@@ -3,9 +3,11 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use handfast::{Effect, Error, ErrorKind, RelPath, Root, escape};
+use handfast::files::Files;
+use handfast::{Effect, Error, ErrorKind, RelPath, escape};
 
 use super::hints;
+use super::target::Target;
 use crate::exit::Exit;
 use crate::failure::{Failure, exit_of};
 use crate::json::Object;
@@ -13,7 +15,7 @@ use crate::json::Object;
 /// One verb on one path or two.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
-    pub(super) root: &'a Root,
+    pub(super) target: &'a Target,
     /// The verb as it is typed.
     pub(super) verb: &'static str,
     /// The verb as people say it: `cannot <deed> …`.
@@ -26,13 +28,13 @@ pub(crate) struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     pub(crate) fn new(
-        root: &'a Root,
+        target: &'a Target,
         verb: &'static str,
         deed: &'static str,
         path: &'a OsStr,
     ) -> Self {
         Self {
-            root,
+            target,
             verb,
             deed,
             path,
@@ -48,59 +50,78 @@ impl<'a> Asked<'a> {
         self
     }
 
-    /// The path, which may be the root itself.
+    /// As [`Asked::new`], for a path that may be the top.
+    pub(crate) fn new_dir(
+        target: &'a Target,
+        verb: &'static str,
+        deed: &'static str,
+        path: &'a OsStr,
+    ) -> Self {
+        Self::new(target, verb, deed, target.or_top(path))
+    }
+
+    /// The files that are asked.
+    pub(crate) fn files(&self) -> &'a dyn Files {
+        self.target.files()
+    }
+
+    /// The path, which may be the top.
     pub(crate) fn path_or_root(&self) -> Result<RelPath, Box<Failure>> {
-        let path = self.root.path(self.path.as_bytes());
+        let path = self.target.parse(self.path.as_bytes());
         path.map_err(|error| self.failed(&error))
     }
 
-    /// The path, which must name something in the root.
+    /// The path, which must name something below the top.
     pub(crate) fn path(&self) -> Result<RelPath, Box<Failure>> {
         self.inside(self.path)
     }
 
-    /// The second path, which must name something in the root.
+    /// The second path, which must name something below the top.
     pub(crate) fn destination(&self) -> Result<RelPath, Box<Failure>> {
         self.inside(self.destination.unwrap_or_default())
     }
 
     fn inside(&self, text: &OsStr) -> Result<RelPath, Box<Failure>> {
-        let path = self.root.path(text.as_bytes());
+        let path = self.target.parse(text.as_bytes());
         let path = path.map_err(|error| self.failed(&error))?;
         if path.is_root() {
-            let detail = "`.` is the root itself; name something in it";
-            return Err(self.refused(ErrorKind::Invalid, detail));
+            let top = self.target.top();
+            let detail = format!("`{top}` is the root itself; name something in it");
+            return Err(self.refused(ErrorKind::Invalid, &detail));
         }
         Ok(path)
     }
 
     /// The library said no.
     pub(crate) fn failed(&self, error: &Error) -> Box<Failure> {
-        self.failure(error.kind(), error.detail(), error.effect())
+        let failure = self.failure(error.kind(), error.detail(), error.effect());
+        Box::new(failure.with_hints(hints::hints(self, error.kind(), Some(error))))
     }
 
-    /// The library said no to something below what was asked for, and names it.
-    pub(crate) fn failed_below(&self, error: &Error) -> Failure {
+    /// The library said no to something below what was asked for, whose path is given as it is
+    /// typed, escaped.
+    pub(crate) fn failed_below(&self, path: String, error: &Error) -> Failure {
         let mut failure = *self.failed(error);
-        failure.path = error.path().to_owned();
-        failure.sentence = format!("cannot {} `{}`", self.deed, error.path());
+        failure.sentence = format!("cannot {} `{path}`", self.deed);
+        failure.path = path;
         failure
     }
 
     /// We say no.
     pub(crate) fn refused(&self, kind: ErrorKind, detail: &str) -> Box<Failure> {
-        self.failure(kind, detail.to_owned(), Effect::None)
+        let failure = self.failure(kind, detail.to_owned(), Effect::None);
+        Box::new(failure.with_hints(hints::hints(self, kind, None)))
     }
 
     /// What was typed makes no sense, whatever the tree holds.
     pub(crate) fn misused(&self, detail: String) -> Box<Failure> {
-        let mut failure = self.failure(ErrorKind::Invalid, detail, Effect::None);
+        let mut failure = self.refused(ErrorKind::Invalid, &detail);
         failure.exit = Exit::Usage;
         failure
     }
 
-    fn failure(&self, kind: ErrorKind, detail: String, effect: Effect) -> Box<Failure> {
-        let failure = Failure {
+    fn failure(&self, kind: ErrorKind, detail: String, effect: Effect) -> Failure {
+        Failure {
             kind,
             verb: self.verb,
             sentence: self.sentence(),
@@ -110,8 +131,7 @@ impl<'a> Asked<'a> {
             effect,
             exit: exit_of(kind),
             hints: Vec::new(),
-        };
-        Box::new(failure.with_hints(hints::hints(self, kind)))
+        }
     }
 
     fn sentence(&self) -> String {

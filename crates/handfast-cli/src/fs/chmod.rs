@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast::Root;
+use handfast::files::Attributes;
 
 use super::answer::{Answered, Done};
 use super::asked::Asked;
 use super::mode;
+use super::target::Target;
 
 /// Change the permission bits of a file or directory
 #[derive(Debug, Args)]
@@ -21,9 +22,12 @@ pub(crate) struct ChmodArgs {
 }
 
 impl ChmodArgs {
-    pub(super) fn run(&self, root: &Root) -> Answered {
-        let asked = Asked::new(root, "chmod", "change the mode of", &self.path);
-        root.chmod(&asked.path()?, self.mode)
+    pub(super) fn run(&self, target: &Target) -> Answered {
+        let asked = Asked::new(target, "chmod", "change the mode of", &self.path);
+        let attributes = Attributes::new().mode(self.mode);
+        asked
+            .files()
+            .set_attributes(&asked.path()?, &attributes)
             .map_err(|error| asked.failed(&error))?;
         let mode = mode::shown(self.mode);
         let note = format!("`{}` has mode {mode}", asked.shown_path());

@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast::{Error, ErrorKind, RelPath, Root};
+use handfast::files::LastLink;
+use handfast::{Error, ErrorKind, RelPath};
 
 use super::answer::{Answered, Done};
 use super::asked::Asked;
+use super::target::Target;
 use crate::failure::Failure;
 
 /// Copy a file, or with `-r` a directory
@@ -29,16 +31,23 @@ pub(crate) struct CpArgs {
 }
 
 impl CpArgs {
-    pub(super) fn run(&self, root: &Root) -> Answered {
-        let asked = Asked::new(root, "cp", "copy", &self.source).and("to", &self.destination);
+    pub(super) fn run(&self, target: &Target) -> Answered {
+        let asked = Asked::new(target, "cp", "copy", &self.source).and("to", &self.destination);
         let (from, to) = (asked.path()?, asked.destination()?);
         let failed = |error: Error| asked.failed(&error);
         // The look only chooses the verb: either refuses what is not its kind.
-        if self.recursive && root.metadata(&from).map_err(failed)?.is_dir() {
-            root.copy_tree(&from, &to)
+        let files = asked.files();
+        let is_dir = || {
+            files
+                .metadata(&from, LastLink::Follow)
+                .map(|found| found.is_dir())
+        };
+        if self.recursive && is_dir().map_err(failed)? {
+            target
+                .copy_tree(&from, &to)
                 .map_err(|error| name_taken(&asked, &to, &error))?;
         } else {
-            root.copy(&from, &to).map_err(failed)?;
+            target.copy(&from, &to).map_err(failed)?;
         }
         let note = format!(
             "copied `{}` to `{}`",
@@ -52,7 +61,7 @@ impl CpArgs {
 /// A directory that is there already is not copied into; a second look names that.
 fn name_taken(asked: &Asked<'_>, to: &RelPath, error: &Error) -> Box<Failure> {
     let is_dir = || {
-        let found = asked.root.symlink_metadata(to);
+        let found = asked.files().metadata(to, LastLink::Itself);
         found.is_ok_and(|found| found.is_dir())
     };
     if error.kind() == ErrorKind::Exists && is_dir() {

@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast::Root;
 
 use super::answer::{Answered, Done};
 use super::asked::Asked;
+use super::target::Target;
 
 /// Give a file another name (a hard link)
 #[derive(Debug, Args)]
@@ -21,10 +21,12 @@ pub(crate) struct LinkArgs {
 }
 
 impl LinkArgs {
-    pub(super) fn run(&self, root: &Root) -> Answered {
-        let asked = Asked::new(root, "link", "link", &self.source).and("as", &self.destination);
+    pub(super) fn run(&self, target: &Target) -> Answered {
+        let asked = Asked::new(target, "link", "link", &self.source).and("as", &self.destination);
         let (source, new) = (asked.path()?, asked.destination()?);
-        root.hard_link(&source, &new)
+        asked
+            .files()
+            .hard_link(&source, &new)
             .map_err(|error| asked.failed(&error))?;
         let note = format!(
             "`{}` is now another name of `{}`",

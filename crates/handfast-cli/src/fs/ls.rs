@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast::{FileKind, Root, escape};
+use handfast::files::LastLink;
+use handfast::{FileKind, escape};
 
 use super::answer::{Answer, Answered};
 use super::asked::Asked;
+use super::target::Target;
 use crate::failure::Failure;
 use crate::json::Object;
 use crate::output::{self, Output};
@@ -21,25 +23,28 @@ pub(crate) struct LsArgs {
     #[arg(long, short = '0')]
     pub(crate) null: bool,
 
-    /// The directory [default: the root itself]
+    /// The directory [default: the top]
     #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: OsString,
 }
 
 impl LsArgs {
-    pub(super) fn run(&self, root: &Root) -> Answered {
-        let asked = Asked::new(root, "ls", "list", &self.path);
+    pub(super) fn run(&self, target: &Target) -> Answered {
+        let asked = Asked::new_dir(target, "ls", "list", &self.path);
         let path = asked.path_or_root()?;
         let failed = |error| asked.failed(&error);
-        let mut listing = root.read_dir(&path).map_err(failed)?;
+        let files = asked.files();
         let mut entries = Vec::new();
-        while let Some(entry) = listing.next_entry().map_err(failed)? {
-            let kind = match entry.kind() {
-                // Some filesystems do not say in the listing; what stands there now does.
-                FileKind::Unknown => entry.metadata().map_or(FileKind::Unknown, |now| now.kind),
+        for entry in files.entries(&path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let kind = match entry.kind {
+                // Some filesystems do not say in the listing; what is there now does.
+                FileKind::Unknown => files
+                    .metadata(&path.join(&entry.name), LastLink::Itself)
+                    .map_or(FileKind::Unknown, |now| now.kind),
                 kind => kind,
             };
-            entries.push((entry.name().as_bytes().to_vec(), kind));
+            entries.push((entry.name.as_bytes().to_vec(), kind));
         }
         entries.sort_unstable();
         Ok(Box::new(Listing {

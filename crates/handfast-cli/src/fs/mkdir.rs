@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast::Root;
 
 use super::answer::{Answered, Done};
 use super::asked::Asked;
+use super::target::Target;
 
 /// Make a directory
 #[derive(Debug, Args)]
@@ -20,16 +20,16 @@ pub(crate) struct MkdirArgs {
 }
 
 impl MkdirArgs {
-    pub(super) fn run(&self, root: &Root) -> Answered {
-        let asked = Asked::new(root, "mkdir", "make the directory", &self.path);
+    pub(super) fn run(&self, target: &Target) -> Answered {
+        let asked = Asked::new(target, "mkdir", "make the directory", &self.path);
         let path = asked.path()?;
-        let made = if self.parents {
-            root.create_dir_all(&path)
-        } else {
-            root.create_dir(&path)
+        let made = target
+            .create_dir(&path, self.parents)
+            .map_err(|error| asked.failed(&error))?;
+        let fields = match made {
+            Some(identity) => asked.fields().with("identity", identity.to_string()),
+            None => asked.fields(),
         };
-        let dir = made.map_err(|error| asked.failed(&error))?;
-        let fields = asked.fields().with("identity", dir.identity().to_string());
         let note = if self.parents {
             format!("the directory `{}` is there", asked.shown_path())
         } else {

@@ -1,59 +1,61 @@
-//! `handfast fs`: one verb on one root, for scripts and CI steps.
+//! `handfast fs`: one verb on one root or in one session, for scripts and CI steps.
 //!
 //! Each verb is a file with its arguments, what it does, and how its answer looks. A verb answers
 //! with a value that is printed afterwards, once for programs or once for people.
 
 pub(crate) mod answer;
-pub(crate) mod append;
+mod append;
 mod asked;
-pub(crate) mod chmod;
-pub(crate) mod cp;
+mod chmod;
+mod cp;
 mod hints;
 pub(crate) mod input;
-pub(crate) mod link;
-pub(crate) mod ls;
-pub(crate) mod mkdir;
-pub(crate) mod mode;
-pub(crate) mod mv;
+mod link;
+mod ls;
+mod mkdir;
+mod mode;
+mod mv;
 mod open_root;
-pub(crate) mod read;
-pub(crate) mod readlink;
+mod read;
+mod readlink;
 mod recover;
-pub(crate) mod rm;
-pub(crate) mod stat;
-pub(crate) mod symlink;
-pub(crate) mod tree;
-pub(crate) mod version;
+mod rm;
+mod stat;
+mod symlink;
+mod target;
+mod tree;
+mod version;
 pub(crate) mod write;
 
 use clap::{Args, Subcommand};
-use handfast::Root;
 
 use crate::exit::Exit;
 use crate::log::LogChoice;
 use crate::output::Output;
 
 use answer::Answered;
-use open_root::RootArgs;
+use open_root::TargetArgs;
 pub(crate) use open_root::open_failure;
+use target::Target;
 
 const HELP: &str = crate::exit::help!(
     "  handfast fs --root uploads ls
   handfast fs --root uploads write report.pdf < report.pdf
   handfast fs --root uploads --links beneath read current/report.pdf
   handfast fs --root uploads --json stat report.pdf
-  handfast fs --session review read /src/main.rs"
+  handfast fs --session review read /src/main.rs
+  handfast fs read report.pdf --root uploads"
 );
 
 /// Do one thing to files beneath a root, or in a session
 ///
 /// Paths are relative to the root, without `..`; in a session they are absolute. A path that ends
-/// in `/` must name a directory.
+/// in `/` must name a directory. Options may be given before or after the verb.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct FsArgs {
     #[command(flatten)]
-    root: RootArgs,
+    target: TargetArgs,
 
     #[command(flatten)]
     log: LogChoice,
@@ -63,7 +65,7 @@ pub(crate) struct FsArgs {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
+enum Verb {
     Read(read::ReadArgs),
     Write(write::WriteArgs),
     Append(append::AppendArgs),
@@ -83,24 +85,15 @@ pub(crate) enum Verb {
 }
 
 impl FsArgs {
-    /// Opens the root, runs the verb, prints its answer.
+    /// Opens the root or the session, runs the verb, prints its answer.
     pub(crate) fn run(&self, out: &mut Output) -> Exit {
         let verb = self.verb.name();
         let mut recording = None;
-        let answered = match self.root.session() {
-            Some(session) => session.and_then(|session| {
-                let (answered, recorded) = session.run(&self.verb, &self.log, out)?;
-                recording = recorded;
-                answered
-            }),
-            None => self
-                .root
-                .open(verb, &self.log)
-                .and_then(|(root, recorded)| {
-                    recording = recorded;
-                    self.verb.run(&root, out)
-                }),
-        };
+        let opened = self.target.open(verb, &self.log);
+        let answered = opened.and_then(|(target, recorded)| {
+            recording = recorded;
+            self.verb.run(&target, out)
+        });
         let exit = match answered {
             Ok(mut answer) => answer::print(&mut *answer, out),
             Err(failure) => {
@@ -117,7 +110,7 @@ impl FsArgs {
 
 impl Verb {
     /// The verb as it is typed.
-    pub(crate) fn name(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Self::Read(_) => "read",
             Self::Write(_) => "write",
@@ -138,24 +131,24 @@ impl Verb {
         }
     }
 
-    fn run(&self, root: &Root, out: &mut Output) -> Answered {
+    fn run(&self, target: &Target, out: &mut Output) -> Answered {
         match self {
-            Self::Read(args) => args.run(root, out),
-            Self::Write(args) => args.run(root, out),
-            Self::Append(args) => args.run(root, out),
-            Self::Ls(args) => args.run(root),
-            Self::Tree(args) => args.run(root),
-            Self::Stat(args) => args.run(root),
-            Self::Mkdir(args) => args.run(root),
-            Self::Mv(args) => args.run(root),
-            Self::Rm(args) => args.run(root),
-            Self::Cp(args) => args.run(root),
-            Self::Link(args) => args.run(root),
-            Self::Symlink(args) => args.run(root),
-            Self::Readlink(args) => args.run(root),
-            Self::Chmod(args) => args.run(root),
-            Self::Version(args) => args.run(root),
-            Self::Recover(args) => args.run(root),
+            Self::Read(args) => args.run(target, out),
+            Self::Write(args) => args.run(target, out),
+            Self::Append(args) => args.run(target, out),
+            Self::Ls(args) => args.run(target),
+            Self::Tree(args) => args.run(target),
+            Self::Stat(args) => args.run(target),
+            Self::Mkdir(args) => args.run(target),
+            Self::Mv(args) => args.run(target),
+            Self::Rm(args) => args.run(target),
+            Self::Cp(args) => args.run(target),
+            Self::Link(args) => args.run(target),
+            Self::Symlink(args) => args.run(target),
+            Self::Readlink(args) => args.run(target),
+            Self::Chmod(args) => args.run(target),
+            Self::Version(args) => args.run(target),
+            Self::Recover(args) => args.run(target),
         }
     }
 }

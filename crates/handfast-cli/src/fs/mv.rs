@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast::{RenameMode, Root};
+use handfast::RenameMode;
 
 use super::answer::{Answered, Done};
 use super::asked::Asked;
+use super::target::Target;
 
 /// Rename an entry, or exchange two
 ///
@@ -32,15 +33,17 @@ pub(crate) struct MvArgs {
 }
 
 impl MvArgs {
-    pub(super) fn run(&self, root: &Root) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> Answered {
         let (deed, joint, mode) = match (self.no_replace, self.exchange) {
             (true, _) => ("move", "to", RenameMode::NoReplace),
             (_, true) => ("exchange", "with", RenameMode::Exchange),
             _ => ("move", "to", RenameMode::Replace),
         };
-        let asked = Asked::new(root, "mv", deed, &self.source).and(joint, &self.destination);
+        let asked = Asked::new(target, "mv", deed, &self.source).and(joint, &self.destination);
         let (from, to) = (asked.path()?, asked.destination()?);
-        root.rename(&from, &to, mode)
+        asked
+            .files()
+            .rename(&from, &to, mode)
             .map_err(|error| asked.failed(&error))?;
         let (from, to) = (asked.shown_path(), asked.shown_destination());
         let note = match mode {

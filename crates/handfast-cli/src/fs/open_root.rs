@@ -1,4 +1,4 @@
-//! The root and its policies, as options.
+//! The root and its policies, or the session, as options.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -12,17 +12,22 @@ use handfast::{
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::log::{LogChoice, Recording};
-use crate::session::InSession;
+use crate::session::{StateArgs, misused};
+
+use super::target::Target;
 
 #[derive(Debug, Args)]
-pub(super) struct RootArgs {
+pub(super) struct TargetArgs {
     /// Confine everything to this directory
-    #[arg(long, value_name = "DIR", help_heading = "Root")]
-    #[arg(required_unless_present = "session")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Root")]
     root: Option<OsString>,
 
+    /// Work in this session instead; paths are absolute then
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Session")]
+    session: Option<String>,
+
     #[command(flatten)]
-    session: InSession,
+    state: StateArgs,
 
     /// Choose what happens at symbolic links [default: refuse]
     #[arg(long, global = true, value_enum, value_name = "POLICY")]
@@ -81,7 +86,7 @@ enum BackendPolicy {
     Walk,
 }
 
-impl RootArgs {
+impl TargetArgs {
     fn options(&self) -> RootOptions {
         RootOptions::new()
             .links(match self.links {
@@ -104,16 +109,53 @@ impl RootArgs {
             })
     }
 
-    /// Pins the root for a verb, with a log if one was asked for.
+    /// Opens what was named for a verb, with a log if one was asked for.
+    ///
+    /// Options may be given on both sides of the verb, where the parser of arguments compares none
+    /// of them with each other; so they are compared here.
     pub(super) fn open(
         &self,
         verb: &'static str,
         log: &LogChoice,
-    ) -> Result<(Root, Option<Recording>), Box<Failure>> {
-        let dir = self.root.clone().unwrap_or_default();
-        log.open_root(verb, &dir, self.options(), |options| {
-            self.pin(verb, &dir, options)
-        })
+    ) -> Result<(Target, Option<Recording>), Box<Failure>> {
+        let wrong = |why: &str| misused(verb, "tell which files are meant", why);
+        match (&self.root, &self.session) {
+            (Some(_), Some(_)) => Err(wrong(
+                "`--root` and `--session` were both given; leave out one",
+            )),
+            (None, None) => {
+                let mut failure = wrong("give `--root DIR` or `--session NAME`");
+                let hint = format!("for example `handfast fs --root DIR {verb} …`; see `--help`");
+                failure.hints.push(hint);
+                Err(failure)
+            }
+            (Some(_), None) if self.state.is_given() => Err(wrong(
+                "`--state` is where sessions are kept; it does not go with `--root`",
+            )),
+            (Some(dir), None) => {
+                let opened = log.open_root(verb, dir, self.options(), |options| {
+                    self.pin(verb, dir, options)
+                });
+                opened.map(|(root, recording)| (Target::Root(root), recording))
+            }
+            (None, Some(_)) if self.has_policies() => {
+                let why = "policies of a root do not go with `--session`, which has its own";
+                Err(misused(verb, "use the session", why))
+            }
+            (None, Some(name)) => {
+                let (opening, recording) = log.open_session(verb)?;
+                let session = self.state.open_with(verb, name, opening)?;
+                Ok((Target::Session(session), recording))
+            }
+        }
+    }
+
+    /// Whether something was said about how a root behaves.
+    fn has_policies(&self) -> bool {
+        self.links.is_some()
+            || self.hard_links.is_some()
+            || self.mounts.is_some()
+            || self.backend.is_some()
     }
 
     fn pin(
@@ -128,24 +170,6 @@ impl RootArgs {
             return Err(no_mount_ids(verb, dir));
         }
         Ok(root)
-    }
-
-    /// The session, if one was named instead of a root. It has policies of its own.
-    pub(super) fn session(&self) -> Option<Result<&InSession, Box<Failure>>> {
-        if !self.session.is_given() {
-            return None;
-        }
-        let ours = [
-            self.links.is_some(),
-            self.hard_links.is_some(),
-            self.mounts.is_some(),
-            self.backend.is_some(),
-        ];
-        if ours.contains(&true) {
-            let why = "policies of a root do not go with `--session`, which has its own";
-            return Some(Err(crate::session::misused("fs", "use the session", why)));
-        }
-        Some(Ok(&self.session))
     }
 }
 

@@ -1,14 +1,14 @@
 //! `read PATH`: the content of a file.
 
 use std::ffi::OsString;
-use std::io::Read;
 
 use clap::Args;
-use handfast::{ErrorKind, File, Root};
+use handfast::files::FileHandle;
+use handfast::{ErrorKind, OpenOptions};
 
 use super::answer::{Answer, Answered};
 use super::asked::Asked;
-use super::input::{kind_of, reason};
+use super::target::Target;
 use crate::failure::Failure;
 use crate::json::Object;
 use crate::output::Output;
@@ -24,21 +24,25 @@ pub(crate) struct ReadArgs {
 }
 
 impl ReadArgs {
-    pub(super) fn run(&self, root: &Root, out: &Output) -> Answered {
-        let asked = Asked::new(root, "read", "read", &self.path);
-        let path = asked.path()?;
+    pub(super) fn run(&self, target: &Target, out: &Output) -> Answered {
+        let asked = Asked::new(target, "read", "read", &self.path);
+        let (files, path) = (asked.files(), asked.path()?);
         if !out.is_json() {
-            let file = root.open(&path).map_err(|error| asked.failed(&error))?;
+            let file = files
+                .open(&path, OpenOptions::new())
+                .map_err(|error| asked.failed(&error))?;
             return Ok(Box::new(Stream {
                 file,
+                offset: 0,
                 io_failure: asked.refused(ErrorKind::Io, ""),
             }));
         }
-        let (content, version) = match root.read_versioned(&path) {
+        let (content, version) = match target.read_versioned(&path) {
             Ok((content, version)) => (content, Some(version.to_string())),
             // Somebody keeps writing to it: there is content, and no version that it is.
             Err(error) if error.kind() == ErrorKind::Raced => {
-                let content = root.read(&path).map_err(|error| asked.failed(&error))?;
+                let content = files.read(&path, files.read_limit());
+                let content = content.map_err(|error| asked.failed(&error))?;
                 (content, None)
             }
             Err(error) => return Err(asked.failed(&error)),
@@ -55,7 +59,8 @@ impl ReadArgs {
 
 /// A file that is read while it is printed.
 struct Stream {
-    file: File,
+    file: Box<dyn FileHandle>,
+    offset: u64,
     /// What is said if reading stops half-way.
     io_failure: Box<Failure>,
 }
@@ -68,14 +73,16 @@ impl Answer for Stream {
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
         let mut buffer = vec![0; 64 * 1024];
         while out.is_open() {
-            match self.file.read(&mut buffer) {
+            match self.file.read_at(&mut buffer, self.offset) {
                 Ok(0) => break,
-                Ok(got) => out.data(&buffer[..got]),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Ok(got) => {
+                    out.data(&buffer[..got]);
+                    self.offset += got as u64;
+                }
                 Err(error) => {
                     let mut failure = self.io_failure.clone();
-                    failure.kind = kind_of(&error);
-                    failure.detail = format!("reading stopped half-way: {}", reason(&error));
+                    failure.kind = error.kind();
+                    failure.detail = format!("reading stopped half-way: {}", error.detail());
                     return Err(failure);
                 }
             }

@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast::{Root, SymlinkTarget};
+use handfast::SymlinkTarget;
 
 use super::answer::{Answer, Answered};
 use super::asked::Asked;
+use super::target::Target;
 use crate::failure::Failure;
 use crate::json::Object;
 use crate::output::Output;
@@ -22,14 +23,15 @@ pub(crate) struct ReadlinkArgs {
 }
 
 impl ReadlinkArgs {
-    pub(super) fn run(&self, root: &Root) -> Answered {
-        let asked = Asked::new(root, "readlink", "read the link", &self.path);
-        let target = root
+    pub(super) fn run(&self, target: &Target) -> Answered {
+        let asked = Asked::new(target, "readlink", "read the link", &self.path);
+        let link = asked
+            .files()
             .read_link(&asked.path()?)
             .map_err(|error| asked.failed(&error))?;
         Ok(Box::new(Text {
             fields: asked.fields(),
-            target,
+            target: link,
         }))
     }
 }

@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast::{Recovered, RecoveryOutcome, Root, escape};
+use handfast::{Recovered, RecoveryOutcome, escape};
 
 use super::answer::{Answer, Answered};
 use super::asked::Asked;
+use super::target::Target;
 use crate::failure::Failure;
 use crate::json::Object;
 use crate::output::{self, Output};
@@ -23,8 +24,12 @@ pub(crate) struct RecoverArgs {
 }
 
 impl RecoverArgs {
-    pub(super) fn run(&self, root: &Root) -> Answered {
-        let asked = Asked::new(root, "recover", "recover", &self.path);
+    pub(super) fn run(&self, target: &Target) -> Answered {
+        let asked = Asked::new_dir(target, "recover", "recover", &self.path);
+        let Some(root) = target.root() else {
+            let why = "only a root is recovered; the next change in a session mends the session";
+            return Err(asked.misused(why.to_owned()));
+        };
         let top = asked.path_or_root()?;
         let mut found = root.recover(&top).map_err(|error| asked.failed(&error))?;
         for leftover in &mut found {

@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast::Root;
+use handfast::TreeLimits;
+use handfast::files::WhatToRemove;
 
 use super::answer::{Answered, Done};
 use super::asked::Asked;
+use super::target::Target;
 use super::version;
 
 /// Remove an entry
@@ -27,18 +29,18 @@ pub(crate) struct RmArgs {
 }
 
 impl RmArgs {
-    pub(super) fn run(&self, root: &Root) -> Answered {
-        let asked = Asked::new(root, "rm", "remove", &self.path);
+    pub(super) fn run(&self, target: &Target) -> Answered {
+        let asked = Asked::new(target, "rm", "remove", &self.path);
         let expected = self
             .if_version
             .as_deref()
             .map(|text| version::parse(&asked, text))
             .transpose()?;
-        let path = asked.path()?;
+        let (files, path) = (asked.files(), asked.path()?);
         let removed = match &expected {
-            Some(version) => root.remove_if(&path, version),
-            None if self.recursive => root.remove_tree(&path),
-            None => root.remove_file(&path),
+            Some(version) => files.remove(&path, WhatToRemove::FileIf(version)),
+            None if self.recursive => files.remove_tree(&path, TreeLimits::new()),
+            None => files.remove(&path, WhatToRemove::File),
         };
         removed.map_err(|error| asked.failed(&error))?;
         Done::answer(asked.fields(), format!("removed `{}`", asked.shown_path()))

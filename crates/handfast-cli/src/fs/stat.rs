@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use handfast::{Metadata, RelPath, Root};
+use handfast::files::{Files, LastLink};
+use handfast::{Metadata, OpenOptions, RelPath};
 
 use super::answer::{Answer, Answered};
 use super::asked::Asked;
+use super::target::Target;
 use super::{mode, write};
 use crate::failure::Failure;
 use crate::json::Object;
@@ -35,16 +37,18 @@ pub(crate) struct StatArgs {
 }
 
 impl StatArgs {
-    pub(super) fn run(&self, root: &Root) -> Answered {
-        let asked = Asked::new(root, "stat", "look at", &self.path);
+    pub(super) fn run(&self, target: &Target) -> Answered {
+        let asked = Asked::new_dir(target, "stat", "look at", &self.path);
         let path = asked.path_or_root()?;
-        let looked = if self.no_follow {
-            root.symlink_metadata(&path)
-        } else {
-            root.metadata(&path)
+        let last = match self.no_follow {
+            true => LastLink::Itself,
+            false => LastLink::Follow,
         };
-        let metadata = looked.map_err(|error| asked.failed(&error))?;
-        let (metadata, file_version) = match version_of(root, &path, &metadata) {
+        let metadata = asked
+            .files()
+            .metadata(&path, last)
+            .map_err(|error| asked.failed(&error))?;
+        let (metadata, file_version) = match version_of(asked.files(), &path, &metadata) {
             Some((opened, version)) => (opened, Some(version)),
             None => (metadata, None),
         };
@@ -59,12 +63,12 @@ impl StatArgs {
 
 /// The file's version, and its facts as of the same open file. Nothing where it cannot be told:
 /// not a file, not ours to read, another one by now, or too much to digest for a look.
-fn version_of(root: &Root, path: &RelPath, seen: &Metadata) -> Option<(Metadata, String)> {
+fn version_of(files: &dyn Files, path: &RelPath, seen: &Metadata) -> Option<(Metadata, String)> {
     if !seen.is_file() {
         return None;
     }
-    let file = root.open(path).ok()?;
-    let opened = *file.metadata();
+    let file = files.open(path, OpenOptions::new()).ok()?;
+    let opened = *file.opened_metadata();
     if !opened.identity.same_object(&seen.identity) {
         return None;
     }
@@ -75,7 +79,7 @@ fn version_of(root: &Root, path: &RelPath, seen: &Metadata) -> Option<(Metadata,
     if is_young && opened.len > DIGEST_LIMIT {
         return None;
     }
-    let version = file.version().ok()?;
+    let version = file.version(false).ok()?;
     Some((opened, version.to_string()))
 }
 

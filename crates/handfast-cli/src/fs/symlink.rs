@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
-use handfast::{Links, Root, escape};
+use handfast::{Links, escape};
 
 use super::answer::{Answered, Done};
 use super::asked::Asked;
+use super::target::Target;
 
 /// Make a symbolic link; its target must be relative and stay beneath the root
 #[derive(Debug, Args)]
@@ -20,20 +21,22 @@ pub(crate) struct SymlinkArgs {
 }
 
 impl SymlinkArgs {
-    pub(super) fn run(&self, root: &Root) -> Answered {
-        let asked = Asked::new(root, "symlink", "make the link", &self.path);
-        let target = self.target.as_bytes();
-        root.symlink(target, &asked.path()?)
+    pub(super) fn run(&self, target: &Target) -> Answered {
+        let asked = Asked::new(target, "symlink", "make the link", &self.path);
+        let text = self.target.as_bytes();
+        let files = asked.files();
+        files
+            .symlink(text, &asked.path()?)
             .map_err(|error| asked.failed(&error))?;
-        let followed = match root.enforcement().links {
+        let followed = match files.links() {
             Links::Beneath => "",
             Links::Refuse => "; it is followed only with `--links beneath`",
         };
         let note = format!(
             "made the link `{}` to `{}`{followed}",
             asked.shown_path(),
-            escape(target)
+            escape(text)
         );
-        Done::answer(asked.fields().with_bytes("target", target), note)
+        Done::answer(asked.fields().with_bytes("target", text), note)
     }
 }

@@ -4,11 +4,12 @@ use std::cmp::Ordering;
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast::{ErrorKind, FileKind, Root, TreeLimits, WalkEntry};
+use handfast::{ErrorKind, FileKind, TreeLimits};
 
 use super::answer::{Answer, Answered};
 use super::asked::Asked;
 use super::ls;
+use super::target::Target;
 use crate::failure::Failure;
 use crate::json::Object;
 use crate::output::{self, Output};
@@ -20,7 +21,7 @@ const MAX_BYTES: usize = 1 << 30;
 
 /// List everything below a directory; links are listed and not followed
 ///
-/// Paths count from the root. With `--json` and `-0` the list is flat and in byte order. A
+/// Paths count from the root, and in a session from `/`. With `--json` and `-0` the list is flat and in byte order. A
 /// directory that cannot be read is told, and the rest is listed. At most 1000 levels and 1 GiB of
 /// paths.
 #[derive(Debug, Args)]
@@ -29,40 +30,41 @@ pub(crate) struct TreeArgs {
     #[arg(long, short = '0')]
     pub(crate) null: bool,
 
-    /// The directory [default: the root itself]
+    /// The directory [default: the top]
     #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: OsString,
 }
 
 impl TreeArgs {
-    pub(super) fn run(&self, root: &Root) -> Answered {
-        let asked = Asked::new(root, "tree", "list", &self.path);
+    pub(super) fn run(&self, target: &Target) -> Answered {
+        let asked = Asked::new_dir(target, "tree", "list", &self.path);
         let top = asked.path_or_root()?;
         let limits = TreeLimits::new().with_depth(MAX_DEPTH);
-        let mut walk = root
-            .walk_with(&top, limits)
-            .map_err(|error| asked.failed(&error))?;
         let mut entries = Vec::new();
         let mut troubles = Vec::new();
         let mut bytes = 0;
-        loop {
-            match walk.next_entry() {
-                Ok(None) => break,
-                Ok(Some(entry)) => {
-                    let entry = Entry::new(top.as_bytes(), &entry);
-                    bytes += entry.path.len();
-                    entries.push(entry);
+        let walked = target.walk(&top, limits, &mut |told| {
+            match told {
+                Ok((path, kind)) => {
+                    bytes += path.len();
+                    entries.push(Entry { path, kind });
                 }
-                // The walk goes on beside it, or answers `None` next.
-                Err(error) => troubles.push(asked.failed_below(&error)),
+                Err((path, error)) => troubles.push(asked.failed_below(path, &error)),
             }
-            if bytes > MAX_BYTES {
-                return Err(asked.refused(ErrorKind::Limit, "the list is too long"));
-            }
+            bytes <= MAX_BYTES
+        });
+        walked.map_err(|error| asked.failed(&error))?;
+        if bytes > MAX_BYTES {
+            return Err(asked.refused(ErrorKind::Limit, "the list is too long"));
         }
         Ok(Box::new(Tree {
             fields: asked.fields(),
-            top: ls::shown(top.as_bytes(), FileKind::Dir),
+            top: match (top.is_root(), target.root()) {
+                (true, Some(_)) => "./".to_owned(),
+                (true, None) => "/".to_owned(),
+                _ => ls::shown(&target.typed(top.as_bytes()), FileKind::Dir),
+            },
+            prefix: target.typed(b""),
             depth: top.depth(),
             entries,
             troubles,
@@ -72,25 +74,12 @@ impl TreeArgs {
 }
 
 struct Entry {
-    /// From the root.
+    /// From the top.
     path: Vec<u8>,
     kind: FileKind,
 }
 
 impl Entry {
-    fn new(top: &[u8], entry: &WalkEntry<'_>) -> Self {
-        let mut path = top.to_vec();
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        path.extend_from_slice(&entry.path());
-        let kind = match entry.kind() {
-            FileKind::Unknown => entry.metadata().map_or(FileKind::Unknown, |now| now.kind),
-            kind => kind,
-        };
-        Self { path, kind }
-    }
-
     /// Its own name, and how many directories lie above it.
     fn name_and_depth(&self) -> (&[u8], usize) {
         let depth = self.path.iter().filter(|byte| **byte == b'/').count();
@@ -110,6 +99,8 @@ struct Tree {
     fields: Object,
     /// What people see as the first line.
     top: String,
+    /// What paths begin with.
+    prefix: Vec<u8>,
     depth: usize,
     entries: Vec<Entry>,
     troubles: Vec<Failure>,
@@ -129,7 +120,7 @@ impl Answer for Tree {
     fn fields(&self) -> Object {
         let entries = self.flat().into_iter().map(|entry| {
             Object::new()
-                .with_bytes("path", &entry.path)
+                .with_bytes("path", &[&*self.prefix, &*entry.path].concat())
                 .with("type", entry.kind.name())
         });
         let fields = self.fields.clone().with("entries", output::list(entries));
@@ -143,12 +134,13 @@ impl Answer for Tree {
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
         if self.null {
             for entry in self.flat() {
+                out.data(&self.prefix);
                 out.data(&entry.path);
                 out.data(b"\0");
             }
             return Ok(());
         }
-        out.line(if self.depth == 0 { "./" } else { &self.top });
+        out.line(&self.top);
         self.entries.sort_unstable_by(nested);
         for entry in &self.entries {
             let (name, depth) = entry.name_and_depth();

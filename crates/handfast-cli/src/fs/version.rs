@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast::{Root, Version};
+use handfast::Version;
 
 use super::answer::{Answer, Answered};
 use super::asked::Asked;
+use super::target::Target;
 use crate::failure::Failure;
 use crate::json::Object;
 use crate::output::Output;
@@ -19,10 +20,11 @@ pub(crate) struct VersionArgs {
 }
 
 impl VersionArgs {
-    pub(super) fn run(&self, root: &Root) -> Answered {
-        let asked = Asked::new(root, "version", "tell the version of", &self.path);
-        let version = root
-            .version(&asked.path()?)
+    pub(super) fn run(&self, target: &Target) -> Answered {
+        let asked = Asked::new(target, "version", "tell the version of", &self.path);
+        let version = asked
+            .files()
+            .version(&asked.path()?, false)
             .map_err(|error| asked.failed(&error))?
             .to_string();
         Ok(Box::new(Told {

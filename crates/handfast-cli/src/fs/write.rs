@@ -1,14 +1,15 @@
 //! `write PATH`: replace or create a file with what comes on standard input.
 
 use std::ffi::OsString;
-use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use handfast::{Durability, Error, ErrorKind, RelPath, Root, Staged, WriteOptions, Written};
+use handfast::files::{LastLink, Put, StagedContent};
+use handfast::{Durability, Error, ErrorKind, RelPath, Written};
 
 use super::answer::{Answered, Done};
 use super::asked::Asked;
 use super::input::{self, kind_of, reason};
+use super::target::Target;
 use super::{mode, version};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -32,9 +33,9 @@ pub(crate) struct WriteArgs {
     #[arg(long, value_name = "VERSION")]
     pub(crate) if_version: Option<String>,
 
-    /// Choose what is on the disk when the answer comes
-    #[arg(long, value_enum, value_name = "LEVEL", default_value = "file")]
-    durability: DurabilityLevel,
+    /// Choose what is on the disk when the answer comes [default: file; in an overlay none]
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    durability: Option<DurabilityLevel>,
 
     /// Wait until content and name are on the disk: `--durability full`
     #[arg(long, conflicts_with = "durability")]
@@ -59,8 +60,8 @@ enum DurabilityLevel {
 }
 
 impl WriteArgs {
-    pub(super) fn run(&self, root: &Root, out: &mut Output) -> Answered {
-        let asked = Asked::new(root, "write", "write", &self.path);
+    pub(super) fn run(&self, target: &Target, out: &mut Output) -> Answered {
+        let asked = Asked::new(target, "write", "write", &self.path);
         let expected = self
             .if_version
             .as_deref()
@@ -76,16 +77,17 @@ impl WriteArgs {
             }
             _ => asked.failed(&error),
         };
-        let mut staged = root
-            .stage(&path, self.options())
+        let mut staged = target
+            .stage(&path, self.durability(), self.mode)
             .map_err(stale_if_missing)?;
-        let size = copy_input(&asked, &mut staged, out)?;
-        let written = match &expected {
-            Some(version) => staged.commit_if(version),
-            None if self.new => staged.commit_new(),
-            None => staged.commit(),
+        let size = copy_input(&asked, &mut *staged, out)?;
+        // What is there now decides, not what was there when the upload began.
+        let put = match &expected {
+            Some(version) => Put::If(version),
+            None if self.new => Put::New,
+            None => Put::Replace,
         };
-        let written = written.map_err(|error| asked.failed(&error))?;
+        let written = staged.publish(put).map_err(|error| asked.failed(&error))?;
         let fields = asked
             .fields()
             .with("size", size)
@@ -96,18 +98,15 @@ impl WriteArgs {
         )
     }
 
-    pub(crate) fn options(&self) -> WriteOptions {
-        let durability = match self.durability {
-            _ if self.sync => Durability::Full,
+    fn durability(&self) -> Option<Durability> {
+        if self.sync {
+            return Some(Durability::Full);
+        }
+        self.durability.map(|level| match level {
             DurabilityLevel::None => Durability::None,
             DurabilityLevel::File => Durability::File,
             DurabilityLevel::Full => Durability::Full,
-        };
-        let options = WriteOptions::new().durability(durability);
-        match self.mode {
-            Some(mode) => options.mode(mode),
-            None => options,
-        }
+        })
     }
 }
 
@@ -131,7 +130,8 @@ pub(crate) fn version_of(written: &Written, out: &Output) -> Option<String> {
 /// Says no before standard input is read. What decides is the commit; this look only names the
 /// refusal, whatever kind of thing stands there.
 fn refuse_existing(asked: &Asked<'_>, path: &RelPath) -> Result<(), Box<Failure>> {
-    if !path.must_be_dir() && asked.root.symlink_metadata(path).is_ok() {
+    let is_there = || asked.files().metadata(path, LastLink::Itself).is_ok();
+    if !path.must_be_dir() && is_there() {
         return Err(asked.refused(ErrorKind::Exists, ErrorKind::Exists.sentence()));
     }
     Ok(())
@@ -140,7 +140,7 @@ fn refuse_existing(asked: &Asked<'_>, path: &RelPath) -> Result<(), Box<Failure>
 /// Streams standard input into a file that nobody sees yet.
 fn copy_input(
     asked: &Asked<'_>,
-    staged: &mut Staged,
+    staged: &mut dyn StagedContent,
     out: &mut Output,
 ) -> Result<u64, Box<Failure>> {
     let mut input = input::stdin(out);

@@ -43,7 +43,7 @@ impl DiscardArgs {
         };
         if self.remove {
             let question = format!("remove the session `{}` with its snapshots?", self.name);
-            let catalogue = state.catalogue("discard")?;
+            let catalogue = state.holding("discard", &self.name)?;
             if !told::confirm("discard", &question, self.yes, out)? {
                 return nothing();
             }

@@ -27,7 +27,7 @@ impl ForkArgs {
             None => (self.source.as_str(), None),
         };
         state
-            .catalogue("fork")?
+            .holding("fork", name)?
             .fork(name, label, &self.new, opening.caller)
             .map_err(|error| told::failed("fork", "fork", &self.source, &error))?;
         let fields = Object::new()

@@ -1,6 +1,11 @@
 //! `session list`: which sessions there are.
 
+use std::os::unix::ffi::OsStrExt;
+use std::time::SystemTime;
+
 use clap::Args;
+use handfast::{Timestamp, escape};
+use handfast_session::{Caller, Catalogue, VirtualPath};
 
 use super::place::StateArgs;
 use super::told;
@@ -8,30 +13,91 @@ use crate::failure::Failure;
 use crate::fs::answer::{Answer, Answered};
 use crate::json::Object;
 use crate::output::{self, Output};
+use crate::time::rfc3339;
+use crate::width::{aligned, duration};
 
-/// List the sessions
+/// List the sessions: the number of changes, the age and the directories of each
+///
+/// A session that cannot be opened has `?` for its changes; `session show` says why.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {}
 
 impl ListArgs {
     pub(super) fn run(&self, state: &StateArgs) -> Answered {
-        let catalogue = state.catalogue("list")?;
+        let Some(catalogue) = state.existing("list")? else {
+            return Ok(Box::new(Sessions(Vec::new())));
+        };
         let names = catalogue
             .list()
             .map_err(|error| told::failed("list", "list the sessions", "", &error))?;
-        Ok(Box::new(Names(names)))
+        let rows = names
+            .into_iter()
+            .map(|name| Row::new(state, &catalogue, name));
+        Ok(Box::new(Sessions(rows.collect())))
     }
 }
 
-struct Names(Vec<String>);
+struct Row {
+    name: String,
+    /// The directory, and where it is mounted.
+    mounts: Vec<(Vec<u8>, VirtualPath)>,
+    /// Nothing if the session cannot be opened.
+    changes: Option<usize>,
+    made: Option<Timestamp>,
+}
 
-impl Answer for Names {
+impl Row {
+    fn new(state: &StateArgs, catalogue: &Catalogue, name: String) -> Self {
+        let opened = catalogue.open(&name, Caller::new("handfast"));
+        let changes = opened.and_then(|session| session.diff());
+        let spec = catalogue.spec(&name).unwrap_or_default();
+        let mounts = spec.mounts().iter().map(|mount| {
+            let host = mount.host().as_os_str().as_bytes().to_vec();
+            (host, mount.at().clone())
+        });
+        Self {
+            mounts: mounts.collect(),
+            changes: changes.ok().map(|changes| changes.len()),
+            made: state.made(&name),
+            name,
+        }
+    }
+
+    fn age(&self) -> String {
+        let made = self.made.map(Timestamp::to_system_time);
+        let age = made.and_then(|made| SystemTime::now().duration_since(made).ok());
+        age.map_or_else(|| "?".to_owned(), |age| duration(age.as_secs()))
+    }
+
+    fn columns(&self) -> [String; 4] {
+        let changes = self.changes.map(|count| count.to_string());
+        let bases: Vec<_> = self.mounts.iter().map(|(base, _)| escape(base)).collect();
+        [
+            self.name.clone(),
+            changes.unwrap_or_else(|| "?".to_owned()),
+            self.age(),
+            bases.join(", "),
+        ]
+    }
+}
+
+struct Sessions(Vec<Row>);
+
+impl Answer for Sessions {
     fn fields(&self) -> Object {
-        let names = self
-            .0
-            .iter()
-            .map(|name| Object::new().with("session", name.as_str()));
-        Object::new().with("sessions", output::list(names))
+        let sessions = self.0.iter().map(|row| {
+            let mounts = row.mounts.iter().map(|(base, at)| {
+                Object::new()
+                    .with_bytes("base", base)
+                    .with_bytes("path", &told::bytes(at))
+            });
+            Object::new()
+                .with("session", row.name.as_str())
+                .with("mounts", output::list(mounts))
+                .with("changes", row.changes.map(|count| count as u64))
+                .with("made", row.made.map(rfc3339))
+        });
+        Object::new().with("sessions", output::list(sessions))
     }
 
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
@@ -39,9 +105,13 @@ impl Answer for Names {
             out.note(
                 "note: there are no sessions; `handfast session new NAME --base DIR` makes one",
             );
+            return Ok(());
         }
-        for name in &self.0 {
-            out.line(name);
+        let head = ["SESSION", "CHANGES", "AGE", "BASE"].map(str::to_owned);
+        let rows = self.0.iter().map(Row::columns);
+        let table: Vec<_> = std::iter::once(head).chain(rows).collect();
+        for line in aligned(&table) {
+            out.line(&line);
         }
         Ok(())
     }

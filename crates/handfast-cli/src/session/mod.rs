@@ -6,7 +6,6 @@ mod discard;
 mod explain;
 mod fork;
 mod hints;
-mod inside;
 mod list;
 mod new;
 mod place;
@@ -23,7 +22,7 @@ use crate::fs::answer;
 use crate::log::LogChoice;
 use crate::output::Output;
 
-pub(crate) use inside::InSession;
+pub(crate) use hints::reason_hint;
 pub(crate) use place::StateArgs;
 pub(crate) use told::misused;
 

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use clap::Args;
+use handfast::Root;
 use handfast_session::policy::Policy;
 use handfast_session::{Mode, MountSpec, Protect, SessionSpec, VirtualPath};
 
@@ -67,16 +68,14 @@ impl NewArgs {
         };
         let catalogue = state.catalogue("new")?;
         catalogue.create(&self.name, &spec).map_err(|error| {
-            let mut failure = told::failed("new", "make the session", &self.name, &error);
-            match error.kind() {
-                handfast::ErrorKind::Invalid => failure.exit = crate::exit::Exit::Usage,
-                handfast::ErrorKind::NotFound => {
-                    let hint = "a base is a directory that exists: DIR[:/MOUNT][:MODE]";
-                    failure.hints.push(hint.to_owned());
+            let not_mounted = spec.mounts().iter().find_map(cannot_mount);
+            not_mounted.unwrap_or_else(|| {
+                let mut failure = told::failed("new", "make the session", &self.name, &error);
+                if error.kind() == handfast::ErrorKind::Invalid {
+                    failure.exit = crate::exit::Exit::Usage;
                 }
-                _ => {}
-            }
-            failure
+                failure
+            })
         })?;
         let fields = Object::new().with("session", self.name.as_str());
         Done::answer(fields, format!("made the session `{}`", self.name))
@@ -102,6 +101,33 @@ impl NewArgs {
         }
         Ok(spec)
     }
+}
+
+/// The modes of a session that lasts.
+const MODES: &str = "`overlay`, `read-only` and `read-write`";
+
+/// Why a directory cannot be mounted, by its name. Looked at only after the session was refused.
+fn cannot_mount(mount: &MountSpec) -> Option<Box<Failure>> {
+    let error = Root::open_ambient(mount.host()).err()?;
+    let host = mount.host().as_os_str().as_bytes();
+    // Without a known mode, the end of the text was taken for a part of the directory's name.
+    if error.kind() == handfast::ErrorKind::NotFound
+        && let Some((_, word)) = cut(host)
+        && !word.contains(&b'/')
+    {
+        let word = handfast::escape(word);
+        let why = format!("the mode `{word}` is unknown; the modes are {MODES}");
+        return Some(told::misused("new", "mount a base", &why));
+    }
+    let mut failure = told::failed("new", "mount the directory", "", &error);
+    failure
+        .sentence
+        .push_str(&format!(" `{}`", handfast::escape(host)));
+    // Programs may pass errors on to others, who need not know the operator's paths.
+    failure.path = "<base>".to_owned();
+    let hint = "a base is a directory that exists: DIR[:/MOUNT][:MODE]";
+    failure.hints.push(hint.to_owned());
+    Some(failure)
 }
 
 /// `DIR[:/MOUNT][:MODE]`.

@@ -23,7 +23,10 @@ impl ShowArgs {
     pub(super) fn run(&self, state: &StateArgs) -> Answered {
         let session = state.open("show", &self.name)?;
         let failed = |error| told::failed("show", "look at the session", &self.name, &error);
-        let spec = state.catalogue("show")?.spec(&self.name).map_err(failed)?;
+        let spec = state
+            .holding("show", &self.name)?
+            .spec(&self.name)
+            .map_err(failed)?;
         let base = |at: &VirtualPath| {
             let mut mounts = spec.mounts().iter();
             let found = mounts.find(|mount| mount.at() == at);

@@ -160,6 +160,88 @@ fn options_may_stand_before_or_after_the_verb() {
 }
 
 #[test]
+fn every_option_of_fs_may_stand_before_or_after_the_verb() {
+    let scratch = Scratch::new();
+    scratch.file("file", "x");
+    scratch.new_session(&[]);
+    let (inside, state) = (scratch.inside(), scratch.path.join("state"));
+    let (root, state) = (inside.to_str().unwrap(), state.to_str().unwrap());
+    for args in [
+        &["fs", "--root", root, "read", "file"][..],
+        &["fs", "read", "--root", root, "file"],
+        &["fs", "read", "file", "--root", root],
+        &["fs", "--session", "s", "--state", state, "read", "/file"],
+        &["fs", "--session", "s", "read", "/file", "--state", state],
+        &["fs", "read", "/file", "--session", "s", "--state", state],
+    ] {
+        assert_eq!(run(args).text(), "x", "{args:?}");
+        assert_eq!(run(&[args, &["--json"]].concat()).ok()["content"], "x");
+    }
+    for (args, part) in [
+        (
+            &["fs", "read", "file"][..],
+            "give `--root DIR` or `--session NAME`",
+        ),
+        (
+            &["fs", "--root", root, "ls", "--session", "s"],
+            "both given",
+        ),
+        (
+            &["fs", "--session", "s", "--root", root, "ls"],
+            "both given",
+        ),
+        (
+            &["fs", "--root", root, "ls", "--state", state],
+            "does not go with `--root`",
+        ),
+        (
+            &[
+                "fs",
+                "ls",
+                "--session",
+                "s",
+                "--state",
+                state,
+                "--links",
+                "beneath",
+            ],
+            "policies of a root",
+        ),
+    ] {
+        let words = run(args);
+        assert_eq!((words.code, words.stdout.len()), (2, 0), "{words:?}");
+        assert!(words.stderr.contains(part), "{words:?}");
+        let error = run(&[args, &["--json"]].concat()).failed("Invalid", 2);
+        assert!(error["detail"].as_str().unwrap().contains(part), "{error}");
+    }
+}
+
+#[test]
+fn words_of_other_programs_get_a_tip() {
+    for (args, tip) in [
+        (&["fs", "cat", "x"][..], "tip: `read` prints the content"),
+        (&["fs", "list"], "tip: `ls` lists a directory"),
+        (&["fs", "--root", ".", "remove", "x"], "tip: `rm` removes"),
+        (&["fs", "touch", "x"], "tip: `write --new` creates"),
+        (&["version"], "tip: `handfast --version`"),
+    ] {
+        let words = run(args);
+        assert_eq!(words.code, 2, "{words:?}");
+        assert!(words.stderr.contains(tip), "{words:?}");
+        assert_eq!(words.stderr.matches("tip:").count(), 1, "{words:?}");
+        let error = run(&[&["--json"], args].concat()).failed("Invalid", 2);
+        assert!(error["detail"].as_str().unwrap().contains(tip), "{error}");
+    }
+    // The names of other commands are theirs.
+    assert!(!run(&["log", "cat"]).stderr.contains("`read`"));
+    let error = run(&["--json", "fs", "read"]).failed("Invalid", 2);
+    assert!(
+        error["detail"].as_str().unwrap().contains("<PATH>"),
+        "{error}"
+    );
+}
+
+#[test]
 fn slashes_at_the_end_of_the_root_change_nothing() {
     let scratch = Scratch::new();
     scratch.file("file", "x");

@@ -28,17 +28,59 @@ const WORKSPACE_DENY: &[&str] = &[
     ".gnupg/",
 ];
 
-/// What other programs run or obey: read, and not changed.
+/// What other programs run or obey without being asked to build or test: read, and not changed.
+///
+/// `.git/HEAD` is not among them: every change of the branch writes it, and it only names a branch. Nor
+/// are build files (`Makefile`, `build.rs`, `package.json`), which are what an agent is there to change.
 const WORKSPACE_READ_ONLY: &[&str] = &[
     "**/.git/hooks",
     "**/.git/config",
     "**/.git/config.worktree",
+    // Filters and merge drivers are chosen by attributes, and this file is in no commit.
+    "**/.git/info/attributes",
     // These lead git to another configuration.
     "**/.git/commondir",
     "**/.git/gitdir",
     "**/.git/worktrees/**",
     "**/.git/modules/**",
     ".gitmodules",
+    ".gitconfig",
+    // Hooks that a program installs or runs for git.
+    ".husky/",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    ".lefthook.yml",
+    // What a server runs after the push.
+    "**/.github/workflows/",
+    "**/.github/actions/",
+    ".gitlab-ci.yml",
+    ".circleci/",
+    ".travis.yml",
+    ".drone.yml",
+    ".woodpecker.yml",
+    ".woodpecker/",
+    ".buildkite/",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "Jenkinsfile",
+    // What tools run or load at their start, whatever they are started for.
+    "**/.cargo/config",
+    "**/.cargo/config.toml",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    ".mise.toml",
+    "mise.toml",
+    ".gdbinit",
+    ".lldbinit",
+    // What editors and agents run or obey.
+    ".devcontainer/",
+    ".devcontainer.json",
+    ".exrc",
+    ".vimrc",
+    ".nvim.lua",
+    ".zed/",
+    ".windsurf/",
     ".claude/",
     ".codex/",
     ".cursor/",
@@ -49,9 +91,17 @@ const WORKSPACE_READ_ONLY: &[&str] = &[
     ".envrc",
     ".bashrc",
     ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
     ".zshrc",
+    ".zshenv",
     ".zprofile",
+    ".zlogin",
+    ".zlogout",
     ".profile",
+    ".inputrc",
+    ".tmux.conf",
 ];
 
 /// The patterns of a preset.
