@@ -242,7 +242,7 @@ impl Claim {
         let recorder = Arc::clone(&self.recorder) as Arc<dyn Recorder>;
         broker
             .looking
-            .for_caller(SessionCaller::new("lease").recorder(recorder))
+            .for_caller(SessionCaller::new("").recorder(recorder))
     }
 
     /// Whether the lease, those above it and the policy let this be done, and notes it if not.

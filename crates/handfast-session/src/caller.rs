@@ -31,7 +31,8 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// A named caller that nobody records, with no scope of its own.
+    /// A named caller that nobody records, with no scope of its own. An empty name stands in no
+    /// event: then the recorder itself knows who asks.
     #[must_use]
     pub fn new(actor: impl Into<Arc<str>>) -> Self {
         Self {
@@ -69,6 +70,11 @@ impl Caller {
     #[must_use]
     pub fn actor(&self) -> &str {
         &self.actor
+    }
+
+    /// The caller's name for an event.
+    pub(crate) fn told_actor(&self) -> Option<&str> {
+        Some(&*self.actor).filter(|actor| !actor.is_empty())
     }
 
     /// The recorder for a verb, if it is told.

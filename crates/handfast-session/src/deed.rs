@@ -133,7 +133,7 @@ impl Deed<'_> {
         let base = &mount.base;
         let backend = base.backend();
         let mut event = Event::begin(self.verb, &self.top, base.identity(), backend);
-        event.actor = Some(self.session.caller().actor());
+        event.actor = self.session.caller().told_actor();
         event.destination = self.label.as_ref();
         event.decision = decision;
         event.entries = entries;

@@ -276,7 +276,7 @@ impl Session {
             let top = handfast::RelPath::root();
             let backend = mount.base.backend();
             let mut event = Event::begin(verb, &top, mount.base.identity(), backend);
-            event.actor = Some(self.caller().actor());
+            event.actor = self.caller().told_actor();
             event.text = Some(&text.as_text()[..text.as_text().len().min(MAX_TOLD_TEXT)]);
             event.decision = Decision::Refused {
                 kind: error.kind(),
@@ -404,7 +404,7 @@ impl<'a> Op<'a> {
             base.identity(),
             base.backend(),
         );
-        event.actor = Some(self.session.caller().actor());
+        event.actor = self.session.caller().told_actor();
         event.destination = self.destination.map(VirtualPath::as_rel);
         event.object = object;
         if let Some(id) = result_of {
