@@ -23,6 +23,8 @@ fn scene() -> Scratch {
     s
 }
 
+type Rename<'a> = &'a dyn Fn(&str, &str) -> Result<(), handfast::Error>;
+
 /// What a race came to.
 #[derive(Debug, Default)]
 struct Tally {
@@ -34,7 +36,7 @@ struct Tally {
 const ATTEMPTS: u32 = 1500;
 
 /// Renames `/one` to `/.github` and back, while somebody exchanges it for a directory.
-fn provoke(session: &Session, rename: &dyn Fn(&str, &str) -> Result<(), handfast::Error>) -> Tally {
+fn provoke(session: &Session, rename: Rename<'_>) -> Tally {
     let mut tally = Tally::default();
     for _ in 0..ATTEMPTS {
         match rename("one", ".github") {
@@ -66,7 +68,7 @@ fn s1_a_directory_swapped_in_by_another_caller_is_not_renamed_onto_a_protected_p
             session.rename(from, to, RenameMode::NoReplace)
         };
         let by_handle = |from: &str, to: &str| rename_at(&session, from, to, RenameMode::NoReplace);
-        let ways: [&dyn Fn(&str, &str) -> Result<(), handfast::Error>; 2] = [&by_path, &by_handle];
+        let ways: [Rename<'_>; 2] = [&by_path, &by_handle];
         for (number, way) in ways.into_iter().enumerate() {
             let turns = Turns::start();
             let mut tally = Tally::default();
