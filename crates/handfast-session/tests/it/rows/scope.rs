@@ -209,3 +209,25 @@ fn a_made_up_change_does_not_show_a_denied_file() {
         .unwrap();
     assert!(real.contains("+new"), "{real}");
 }
+
+/// An overlay asks again under its lock, about the path that the directory has then.
+#[test]
+fn a_handle_whose_directory_left_the_scope_changes_nothing() {
+    let (s, whole, scoped) = scene(Mode::Overlay);
+    s.dir("mine/d");
+    let files: &dyn Files = &scoped;
+    // The top itself is outside the scope, so somebody else looks it up.
+    let dir = node(&whole, "mine/d").unwrap();
+    let (first, second) = (name("first"), name("second"));
+    let put = |name| files.put_at(At::new(&dir, name), b"x", Put::New, WriteOptions::new());
+    put(&first).unwrap();
+    whole
+        .rename("/mine/d", "/theirs/d", RenameMode::NoReplace)
+        .unwrap();
+    assert_eq!(kind(put(&second)), ErrorKind::Denied);
+    let made = files.create_dir_at(At::new(&dir, &second), 0o777);
+    assert_eq!(kind(made), ErrorKind::Denied);
+    let removed = files.remove_at(At::new(&dir, &first), WhatToRemove::File);
+    assert_eq!(kind(removed), ErrorKind::Denied);
+    assert_eq!(whole.read_dir("/theirs/d").unwrap().len(), 1);
+}
