@@ -46,11 +46,13 @@ impl Files for Session {
         if data.mount(self).is_none() {
             return Ok(*node.metadata());
         }
+        self.judge_again(node)?;
         let place = self.place_of_node(node)?;
         place.mount.layer.symlink_metadata(place.spot())
     }
 
     fn link_of(&self, link: &Node) -> Result<SymlinkTarget, Error> {
+        self.judge_again(link)?;
         let place = self.place_of_node(link)?;
         place.mount.layer.read_link(place.spot())
     }
@@ -120,7 +122,7 @@ impl Files for Session {
         options: WriteOptions,
     ) -> Result<Box<dyn StagedContent + '_>, Error> {
         let place = self.place_at(at)?;
-        Ok(Box::new(self.stage_with(place.full(), options)?))
+        Ok(Box::new(self.stage_in(place, options)?))
     }
 
     fn append_at(&self, at: At<'_>, data: &[u8], options: WriteOptions) -> Result<Written, Error> {

@@ -251,7 +251,7 @@ fn tampered(why: &str) -> Error {
 fn damaged(error: handfast::Error) -> Error {
     match error.kind() {
         ErrorKind::NotFound => tampered("it is gone"),
-        _ => error.into(),
+        _ => error,
     }
 }
 

@@ -4,7 +4,6 @@ use handfast::files::{At, Node, NodeData, Resolved};
 use handfast::{ErrorKind, FileKind, Metadata, RelPath};
 
 use crate::error::{Error, Reason};
-use crate::layer::FoundObject;
 use crate::mount::{Mount, Route};
 use crate::place::{Guard, LayerDir, ObjectKey, Place};
 use crate::rules::{Access, Shape};
@@ -100,7 +99,7 @@ impl Session {
             .as_ref()
             .ok_or_else(|| Error::refused(ErrorKind::NotADirectory, ""))?;
         let found = mount.layer.lookup(here, at.name)?;
-        self.judge_look(mount, &rest, &found)?;
+        self.judge_look(mount, &rest, found.metadata.kind)?;
         Ok(Node::new(SessionNode {
             path,
             metadata: found.metadata,
@@ -111,13 +110,22 @@ impl Session {
         }))
     }
 
+    /// Judges a node again: the caller's scope may have ended since it was looked up.
+    pub(crate) fn judge_again(&self, node: &Node) -> Result<(), Error> {
+        let data = node.data::<SessionNode>()?;
+        match data.mount(self) {
+            Some(mount) => self.judge_look(mount, &data.path_in(mount), node.kind()),
+            None => Ok(()),
+        }
+    }
+
     /// What may not be read may not be looked at either.
-    fn judge_look(&self, mount: &Mount, path: &RelPath, found: &FoundObject) -> Result<(), Error> {
+    fn judge_look(&self, mount: &Mount, path: &RelPath, kind: FileKind) -> Result<(), Error> {
         let guard = Guard {
             mount,
             caller: self.caller(),
             access: Access::Read,
-            shape: match found.metadata.kind {
+            shape: match kind {
                 FileKind::File => Shape::File,
                 _ => Shape::MaybeDir,
             },
@@ -165,7 +173,11 @@ impl Session {
     pub(crate) fn place_of_node(&self, node: &Node) -> Result<Place<'_>, Error> {
         let node = node.data::<SessionNode>()?;
         let mut place = self.route(&node.path)?;
-        if let (Some((dir, key)), Some(name)) = (&node.found_in, node.path.as_rel().name()) {
+        if let Some(dir @ LayerDir::Overlay(_)) = &node.dir {
+            // The directory itself, wherever it is seen now: no name is asked.
+            place.dir = dir.clone();
+            place.rest = RelPath::root();
+        } else if let (Some((dir, key)), Some(name)) = (&node.found_in, node.path.as_rel().name()) {
             place.dir = dir.clone();
             place.rest = RelPath::from(name);
             place.expected = key.clone();

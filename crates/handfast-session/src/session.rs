@@ -350,7 +350,7 @@ fn again(dir: &Root, options: RootOptions) -> Result<Root, Error> {
     let flags =
         rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
     let fd = rustix::fs::openat(dir, c".", flags, rustix::fs::Mode::empty())?;
-    Ok(Root::from_fd(fd, options)?)
+    Root::from_fd(fd, options)
 }
 
 impl fmt::Debug for Session {

@@ -50,7 +50,7 @@ impl Catalogue {
         match state.create_dir_with(&path, 0o700) {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::Exists => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         }
         let sessions = state.open_dir(&path)?.into_root();
         Ok(Self { state, sessions })
@@ -272,12 +272,12 @@ fn make_private(dir: &Path) -> Result<(), Error> {
 
 /// Where a session's charges are kept.
 pub(crate) fn account_path() -> Result<RelPath, Error> {
-    Ok(RelPath::parse("account")?)
+    RelPath::parse("account")
 }
 
 /// Where the overlay of a mount lives in a session's home.
 pub(crate) fn mount_path(number: u32) -> Result<RelPath, Error> {
-    Ok(RelPath::parse(format!("mount-{number}"))?)
+    RelPath::parse(format!("mount-{number}"))
 }
 
 /// A home for an overlay in memory, and the temporary directory that holds it: that one is locked
@@ -337,7 +337,7 @@ pub(crate) fn check_name(text: &str, what: &str) -> Result<Name, Error> {
             ),
         ));
     }
-    Ok(Name::parse(text)?)
+    Name::parse(text)
 }
 
 fn write_spec(spec: &SessionSpec, session: &mut Session) -> Vec<u8> {

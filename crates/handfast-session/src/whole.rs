@@ -8,7 +8,7 @@ use crate::mount::{Mode, Mount};
 use crate::overlay::{
     CommitOptions, CommitReport, Conflict, DiffChange, DiffKind, OnConflict, Overlay,
 };
-use crate::place::Guard;
+use crate::place::{Guard, Place};
 use crate::quota::Quota;
 use crate::rules::{Access, Shape};
 use crate::session::Session;
@@ -56,7 +56,8 @@ pub struct MountUsage {
 }
 
 impl Session {
-    /// Everything that the overlays changed, in byte order.
+    /// Everything that the overlays changed, in byte order. A caller with a scope sees what lies in
+    /// it.
     ///
     /// # Errors
     /// `Stale` if the overlay was changed behind our back; what the disk says.
@@ -64,7 +65,10 @@ impl Session {
         let mut found = Vec::new();
         for (mount, overlay) in self.overlays() {
             for change in overlay.diff()? {
-                found.push(changed(mount, &change)?);
+                let change = changed(mount, &change)?;
+                if self.caller().check(&change.path, Access::Read).is_ok() {
+                    found.push(change);
+                }
             }
         }
         found.sort_by(|one, other| (&one.path, one.kind).cmp(&(&other.path, other.kind)));
@@ -75,17 +79,17 @@ impl Session {
     /// megabyte, or if it is a directory.
     ///
     /// # Errors
-    /// As [`Session::diff`].
+    /// `Denied` for what may not be read, on either side; otherwise as [`Session::diff`].
     pub fn text_diff(&self, change: &Changed) -> Result<Option<String>, Error> {
         if change.is_dir || change.kind == DiffKind::Mode {
             return Ok(None);
         }
-        let place = self.route(&change.path)?;
+        let place = self.readable(&change.path)?;
         let Some(overlay) = place.mount.layer.overlay() else {
             return Ok(None);
         };
         let from = match &change.from {
-            Some(from) => Some(self.route(from)?.path.as_bytes().to_vec()),
+            Some(from) => Some(self.readable(from)?.path.as_bytes().to_vec()),
             None => None,
         };
         let inner = DiffChange {
@@ -97,6 +101,19 @@ impl Session {
         };
         let sides = overlay.both_sides(&inner, 1 << 20)?;
         Ok(crate::textdiff::unified(change, &sides))
+    }
+
+    /// A path that may be read, going by its text: a change is what the caller says it is.
+    fn readable(&self, path: &VirtualPath) -> Result<Place<'_>, Error> {
+        let place = self.route(path)?;
+        let guard = Guard {
+            mount: place.mount,
+            caller: self.caller(),
+            access: Access::Read,
+            shape: Shape::MaybeDir,
+        };
+        guard.check(&place.path)?;
+        Ok(place)
     }
 
     /// Makes the overlays' changes the base's. See [`CommitOptions`]; a conflict refuses the whole
@@ -165,7 +182,7 @@ impl Session {
     /// Drops the overlays' changes: all, or those at and below some paths. What was dropped.
     ///
     /// # Errors
-    /// `Busy`; what the disk says.
+    /// The error of the caller's scope if it does not hold all of them, with nothing dropped; `Busy`; what the disk says.
     pub fn discard(&self, paths: &[VirtualPath]) -> Result<Vec<VirtualPath>, Error> {
         self.whole(Verb::Discard, None, |deed| {
             if deed.is_recorded() {
@@ -173,7 +190,11 @@ impl Session {
             }
             let mut dropped = Vec::new();
             for (mount, overlay, paths) in self.by_mount(paths)? {
-                for path in overlay.discard(&paths)? {
+                let may = |path: &[u8]| {
+                    self.caller()
+                        .check(&virtual_path(mount, path)?, Access::Change)
+                };
+                for path in overlay.discard(&paths, &may)? {
                     dropped.push(virtual_path(mount, &path)?);
                 }
             }
@@ -199,6 +220,7 @@ impl Session {
                     format!("there is a snapshot `{label}` already"),
                 ));
             }
+            self.require_whole_scope()?;
             self.each_overlay(|overlay| overlay.snapshot(&label))?;
             deed.done(Decision::Allowed)
         })
@@ -217,9 +239,16 @@ impl Session {
                     format!("there is no snapshot `{label}`"),
                 ));
             }
+            self.require_whole_scope()?;
             self.each_overlay(|overlay| overlay.rollback(&label))?;
             deed.done(Decision::Allowed)
         })
+    }
+
+    /// What is about everything is for those whose scope holds every overlay.
+    fn require_whole_scope(&self) -> Result<(), Error> {
+        self.overlays()
+            .try_for_each(|(mount, _)| self.caller().check(&mount.at, Access::Change))
     }
 
     fn has_label(&self, label: &Name) -> Result<bool, Error> {

@@ -55,7 +55,7 @@ impl Overlay {
             Found::Base(at) => match self.base.symlink_metadata(&at) {
                 Ok(status) => standing_in_base(at, &status),
                 Err(error) if error.kind() == ErrorKind::NotFound => self.missing(tree, path),
-                Err(error) => Err(error.into()),
+                Err(error) => Err(error),
             },
         }
     }
@@ -91,7 +91,7 @@ impl Overlay {
         let status = match self.base.symlink_metadata(&at) {
             Ok(status) => status,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Was::Absent),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         Ok(match status.kind {
             FileKind::File => Was::File(self.base_version(&at)?),

@@ -61,7 +61,9 @@ impl Overlay {
         let found = self.with_tree(items)?;
         let mut changes = Vec::new();
         for item in &found {
-            self.describe(item, &mut changes)?;
+            if !self.is_in_base(item)? {
+                self.describe(item, &mut changes)?;
+            }
         }
         changes.sort_by(|one, other| (&one.path, one.kind).cmp(&(&other.path, other.kind)));
         Ok(changes)
@@ -142,7 +144,11 @@ impl Overlay {
     }
 
     /// Whether a file of the base has the same content as an object; their modes if they differ.
-    fn compare(&self, at: &RelPath, id: u64) -> Result<(bool, Option<(u32, u32)>), Error> {
+    pub(super) fn compare(
+        &self,
+        at: &RelPath,
+        id: u64,
+    ) -> Result<(bool, Option<(u32, u32)>), Error> {
         let object = self
             .store
             .open(&object_path(id))

@@ -22,7 +22,7 @@ impl Overlay {
         match self.home.create_dir_with(&RelPath::parse(LOCKS)?, 0o700) {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::Exists => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         }
         let at = RelPath::parse(format!("{LOCKS}/{:016x}", number(&path)))?;
         let guard = self.home.lock(&at, kind, patience)?;

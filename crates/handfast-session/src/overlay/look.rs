@@ -189,7 +189,7 @@ impl Overlay {
                 Err(error) if error.kind() == ErrorKind::NotFound && !covered.is_empty() => {
                     return Ok(found);
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             };
             while let Some(entry) = listing.next_entry()? {
                 // What a commit keeps between two places is nobody's to see.

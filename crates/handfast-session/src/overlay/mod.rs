@@ -145,7 +145,7 @@ impl Overlay {
                     inodes += 1;
                 }
                 Err(error) if error.kind() == handfast::ErrorKind::NotFound => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
         }
         Ok((bytes, inodes))

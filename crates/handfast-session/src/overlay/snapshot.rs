@@ -72,12 +72,17 @@ impl Overlay {
         self.become_tree(&locked, &tree)
     }
 
-    /// Drops all changes, or those at and below some paths.
-    pub(crate) fn discard(&self, paths: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, Error> {
+    /// Drops all changes, or those at and below some paths; nothing if one of them may not be.
+    pub(crate) fn discard(
+        &self,
+        paths: &[Vec<u8>],
+        may: &dyn Fn(&[u8]) -> Result<(), Error>,
+    ) -> Result<Vec<Vec<u8>>, Error> {
         let locked = self.begin()?;
         let tree = locked.state().tree.clone();
         let all = super::items::items(&tree);
         if paths.is_empty() {
+            all.iter().try_for_each(|item| may(&item.path))?;
             self.become_tree(&locked, &Tree::new())?;
             return Ok(all.into_iter().map(|item| item.path).collect());
         }
@@ -86,12 +91,14 @@ impl Overlay {
             .into_iter()
             .map(|item| item.path)
             .collect();
-        self.become_tree(&locked, &next)?;
-        Ok(all
+        let dropped: Vec<Vec<u8>> = all
             .into_iter()
             .map(|item| item.path)
             .filter(|path| !left.contains(path))
-            .collect())
+            .collect();
+        dropped.iter().try_for_each(|path| may(path))?;
+        self.become_tree(&locked, &next)?;
+        Ok(dropped)
     }
 
     fn become_tree(&self, locked: &Locked<'_, State>, tree: &Tree) -> Result<(), Error> {

@@ -166,7 +166,7 @@ impl Overlay {
             match self.store.remove_file(&object_path(id)) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
             self.account.refund(self.key(id))?;
         }
@@ -194,7 +194,7 @@ impl Overlay {
             match self.store.remove_tree(&RelPath::from(&name)) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -235,6 +235,6 @@ pub(super) fn lost(error: handfast::Error) -> Error {
             ErrorKind::Stale,
             "the overlay's content for this file is gone: it was removed from outside",
         ),
-        _ => error.into(),
+        _ => error,
     }
 }

@@ -425,7 +425,7 @@ pub(crate) fn base_path(bytes: &[u8]) -> Result<RelPath, Error> {
     if bytes.is_empty() {
         return Ok(RelPath::root());
     }
-    Ok(RelPath::parse_with(bytes, &super::WIDE)?)
+    RelPath::parse_with(bytes, &super::WIDE)
 }
 
 fn missing() -> Error {

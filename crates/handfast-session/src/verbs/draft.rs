@@ -42,6 +42,25 @@ impl Session {
         self.stage_as(&path, None)
     }
 
+    /// As [`Session::stage_with`], under a name of a directory that is held.
+    pub(crate) fn stage_in<'s>(
+        &'s self,
+        place: Place<'s>,
+        options: WriteOptions,
+    ) -> Result<Staged<'s>, Error> {
+        let path = place.full();
+        let request = Request::change(Verb::TempFile, &path).itself().held(&place);
+        let draft = self.act(request, |place, guard, _| {
+            guard.check_new(&place.path, Some(FileKind::File))?;
+            self.draft_in(&place.parent())
+        })?;
+        Ok(Staged {
+            goal: Goal::Held(Box::new(place)),
+            draft,
+            options: Some(options),
+        })
+    }
+
     /// As [`Session::stage`], with exactly these options.
     ///
     /// # Errors
@@ -68,7 +87,7 @@ impl Session {
             Ok((op.path().clone(), self.draft_in(&place.parent())?))
         })?;
         Ok(Staged {
-            path,
+            goal: Goal::Path(path),
             draft,
             options,
         })
@@ -130,7 +149,7 @@ impl TempFile<'_> {
     /// `Exists` if the name is taken; otherwise as [`Session::write_new`].
     pub fn persist_new(&mut self, path: impl AsVirtualPath) -> Result<Written, Error> {
         let options = |place: &Place<'_>| self.session.usual_options(place).mode(0o600);
-        let written = self.publish(&path, Put::New, &options)?;
+        let written = self.publish(put_request(&path, Put::New), Put::New, &options)?;
         self.set_len(0)?;
         self.rewind()?;
         Ok(written)
@@ -152,12 +171,12 @@ impl TempFile<'_> {
 
     fn publish(
         &self,
-        path: &dyn AsVirtualPath,
+        request: Request<'_>,
         put: Put<'_>,
         options: &dyn Fn(&Place<'_>) -> WriteOptions,
     ) -> Result<Written, Error> {
         let (session, file) = (self.session, self.scratch.file());
-        session.act(put_request(path, put), |place, guard, _| {
+        session.act(request, |place, guard, _| {
             let content = Content {
                 source: Source::of_file(file)?,
                 put,
@@ -205,10 +224,27 @@ impl fmt::Debug for TempFile<'_> {
     }
 }
 
+/// Where staged content goes.
+enum Goal<'s> {
+    /// To whatever the path leads to then.
+    Path(VirtualPath),
+    /// Under a name of a directory that is held, wherever that is by then.
+    Held(Box<Place<'s>>),
+}
+
+impl Goal<'_> {
+    fn path(&self) -> VirtualPath {
+        match self {
+            Self::Path(path) => path.clone(),
+            Self::Held(place) => place.full(),
+        }
+    }
+}
+
 /// A file that is being written and that nobody sees yet.
 #[must_use = "a staged file that is not committed is dropped"]
 pub struct Staged<'s> {
-    path: VirtualPath,
+    goal: Goal<'s>,
     draft: TempFile<'s>,
     /// What was asked for; otherwise what is usual where it goes.
     options: Option<WriteOptions>,
@@ -242,7 +278,13 @@ impl Staged<'_> {
     pub(crate) fn put(self, put: Put<'_>) -> Result<Written, Error> {
         let session = self.draft.session;
         let options = |place: &Place<'_>| self.options.unwrap_or(session.usual_options(place));
-        self.draft.publish(&self.path, put, &options)
+        let path = self.goal.path();
+        let request = put_request(&path, put);
+        let request = match &self.goal {
+            Goal::Path(_) => request,
+            Goal::Held(place) => request.itself().held(place),
+        };
+        self.draft.publish(request, put, &options)
     }
 }
 
@@ -258,7 +300,9 @@ impl Write for Staged<'_> {
 
 impl fmt::Debug for Staged<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Staged").field("path", &self.path).finish()
+        f.debug_struct("Staged")
+            .field("path", &self.goal.path())
+            .finish()
     }
 }
 

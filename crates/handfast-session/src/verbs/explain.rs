@@ -1,12 +1,12 @@
 //! Which rule decides about a path, without doing anything.
 
 use handfast::files::LastLink;
-use handfast::{FileKind, HardLinks, Verb};
+use handfast::{ErrorKind, FileKind, HardLinks, Metadata, Verb};
 
 use crate::error::{Error, Reason, SessionError as _};
 use crate::mount::{Mode, Route};
 use crate::pipeline::Request;
-use crate::place::Place;
+use crate::place::{Guard, Place};
 use crate::rules::{Access, Rule, Shape};
 use crate::session::Session;
 use crate::vpath::{AsVirtualPath, VirtualPath};
@@ -115,12 +115,7 @@ impl Session {
         let request = Request {
             access,
             shape,
-            last: match verb {
-                Verb::Rename | Verb::RemoveFile | Verb::RemoveDir | Verb::Symlink => {
-                    LastLink::Itself
-                }
-                _ => LastLink::Follow,
-            },
+            last: last_of(verb),
             ..Request::read(verb, &*path)
         };
         let verdict = self.dry_run(&request, &mut decided_on);
@@ -129,6 +124,11 @@ impl Session {
             Ok(()) => {
                 said.allowed = true;
                 said.why = "no rule forbids it".to_owned();
+            }
+            // Whether something is there is another matter.
+            Err(error) if is_missing(&error) => {
+                said.allowed = true;
+                said.why = format!("no rule forbids it, but {}", error.detail());
             }
             Err(error) => {
                 said.rule = decided_on.mount.forbids(&decided_on.path, access, shape);
@@ -153,9 +153,11 @@ impl Session {
         let there = decided_on.mount.layer.symlink_metadata(decided_on.spot());
         if let Ok(file) = &there
             && file.is_file()
-            && reads_or_changes_the_file(request.verb)
+            && let Some(access) = access_to_the_file(request, decided_on)
         {
+            let guard = Guard { access, ..guard };
             guard.check_file(file)?;
+            refuse_hard_link(&guard, file, request.verb)?;
         }
         match request.verb {
             Verb::Rename => {
@@ -174,6 +176,27 @@ impl Session {
     }
 }
 
+/// What the library says of a file with several names.
+fn refuse_hard_link(guard: &Guard<'_>, file: &Metadata, verb: Verb) -> Result<(), Error> {
+    let is_overlay = guard.mount.layer.overlay().is_some();
+    let is_refused = match guard.mount.hard_links {
+        HardLinks::Allow => false,
+        // An overlay locks a path.
+        HardLinks::Refuse => !(is_overlay && verb == Verb::Lock),
+        // An overlay changes a copy.
+        HardLinks::RefuseWrites => {
+            guard.access == Access::Change && !is_overlay && verb != Verb::HardLink
+        }
+    };
+    if is_refused && file.has_other_names() {
+        return Err(Error::refused(
+            ErrorKind::HardLink,
+            "the file has several names",
+        ));
+    }
+    Ok(())
+}
+
 /// The kind of what a verb puts under a name.
 fn made_by(verb: Verb) -> Option<FileKind> {
     match verb {
@@ -189,22 +212,50 @@ fn made_by(verb: Verb) -> Option<FileKind> {
     }
 }
 
-/// Verbs that read a file or change it in place; the others give its name to something else.
-fn reads_or_changes_the_file(verb: Verb) -> bool {
-    matches!(
-        verb,
+/// Whether a verb is about a link itself, where one stands under the last name.
+fn last_of(verb: Verb) -> LastLink {
+    match verb {
+        Verb::Rename
+        | Verb::RemoveFile
+        | Verb::RemoveIf
+        | Verb::RemoveDir
+        | Verb::RemoveTree
+        | Verb::Symlink
+        | Verb::HardLink
+        | Verb::ReadLink
+        | Verb::WriteNew
+        | Verb::CreateDir
+        | Verb::Lock => LastLink::Itself,
+        _ => LastLink::Follow,
+    }
+}
+
+fn is_missing(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// What a verb does to the file that is there: it reads it or changes it in place. Other verbs give
+/// its name to something else; an overlay asks for its version then.
+fn access_to_the_file(request: &Request<'_>, place: &Place<'_>) -> Option<Access> {
+    match request.verb {
         Verb::Read
-            | Verb::Open
-            | Verb::OpenWrite
-            | Verb::Version
-            | Verb::Copy
-            | Verb::Append
-            | Verb::Chmod
-            | Verb::Chown
-            | Verb::SetTimes
-            | Verb::SetXattr
-            | Verb::RemoveXattr
-            | Verb::HardLink
-            | Verb::Lock
-    )
+        | Verb::Open
+        | Verb::OpenWrite
+        | Verb::Version
+        | Verb::Copy
+        | Verb::Append
+        | Verb::Chmod
+        | Verb::Chown
+        | Verb::SetTimes
+        | Verb::GetXattr
+        | Verb::ListXattr
+        | Verb::SetXattr
+        | Verb::RemoveXattr
+        | Verb::HardLink
+        | Verb::Lock => Some(request.access),
+        _ if place.mount.layer.overlay().is_none() => None,
+        Verb::Write | Verb::WriteIf | Verb::RemoveFile | Verb::RemoveIf => Some(Access::Read),
+        Verb::Rename => Some(Access::Change),
+        _ => None,
+    }
 }

@@ -25,6 +25,7 @@ mod overlay;
 mod places;
 mod protect;
 mod quota;
+mod rows;
 mod siege;
 mod support;
 mod told;

@@ -1,10 +1,11 @@
 //! Random operations against a model in memory, with processes that end and are killed in between.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
-use handfast::ErrorKind;
+use handfast::files::{At, Attributes, Files, Put, WhatToRemove};
+use handfast::{Durability, Error, ErrorKind, Name, RelPath, TreeLimits, WriteOptions};
 use handfast_session::{CommitOptions, Mode, Session};
 
 use crate::support::*;
@@ -18,6 +19,9 @@ fn plain(tree: BTreeMap<String, String>) -> BTreeMap<String, String> {
     };
     tree.into_iter().map(plain).collect()
 }
+
+/// A way to do an operation.
+type Act = fn(&Session, &Op) -> Answer;
 
 fn act(session: &Session, op: &Op) -> Answer {
     let done = match op {
@@ -36,6 +40,73 @@ fn act(session: &Session, op: &Op) -> Answer {
         Op::Copy(from, to) => session.copy(from, to).map(drop),
     };
     done.map_err(|error| error.kind())
+}
+
+/// The same by handles alone: the directory is looked up name by name, and the verb is done in it.
+fn act_by_handles(files: &dyn Files, op: &Op) -> Answer {
+    let held = |path: &str| {
+        let (parent, last) = path.rsplit_once('/').expect("paths begin with a slash");
+        let mut dir = files.top()?;
+        for part in parent.split('/').filter(|part| !part.is_empty()) {
+            dir = files.lookup(&dir, Name::parse(part)?.as_ref())?;
+            if !dir.metadata().is_dir() {
+                return Err(Error::refused(ErrorKind::NotADirectory, ""));
+            }
+        }
+        Ok((dir, Name::parse(last)?))
+    };
+    let plain = WriteOptions::new().durability(Durability::None);
+    let done = || match op {
+        Op::Write(path, text) => {
+            let (dir, name) = held(path)?;
+            let mut staged = files.stage_at(At::new(&dir, &name), plain)?;
+            staged.write_all(text.as_bytes())?;
+            staged.publish(Put::Replace).map(drop)
+        }
+        Op::WriteNew(path, text) => {
+            let (dir, name) = held(path)?;
+            let at = At::new(&dir, &name);
+            files.put_at(at, text.as_bytes(), Put::New, plain).map(drop)
+        }
+        Op::Append(path, text) => {
+            let (dir, name) = held(path)?;
+            let at = At::new(&dir, &name);
+            files.append_at(at, text.as_bytes(), plain).map(drop)
+        }
+        Op::Mkdir(path) => {
+            let (dir, name) = held(path)?;
+            files.create_dir_at(At::new(&dir, &name), 0o777).map(drop)
+        }
+        Op::RemoveFile(path) => {
+            let (dir, name) = held(path)?;
+            files.remove_at(At::new(&dir, &name), WhatToRemove::File)
+        }
+        Op::RemoveDir(path) => {
+            let (dir, name) = held(path)?;
+            files.remove_at(At::new(&dir, &name), WhatToRemove::Dir)
+        }
+        Op::RemoveTree(path) => {
+            let path = RelPath::parse(&path[1..])?;
+            files.remove_tree(&path, TreeLimits::new())
+        }
+        Op::Rename(from, to, mode) => {
+            let ((one, from), (other, to)) = (held(from)?, held(to)?);
+            files.rename_at(At::new(&one, &from), At::new(&other, &to), *mode)
+        }
+        Op::Chmod(path, mode) => {
+            let (dir, name) = held(path)?;
+            let node = files.lookup(&dir, name.as_ref())?;
+            if node.metadata().is_dir() {
+                return Err(Error::refused(ErrorKind::IsADirectory, ""));
+            }
+            files.set_attributes_of(&node, &Attributes::new().mode(*mode))
+        }
+        Op::Copy(from, to) => {
+            let (from, to) = (RelPath::parse(&from[1..])?, RelPath::parse(&to[1..])?);
+            files.copy(&from, &to, Put::Replace).map(drop)
+        }
+    };
+    done().map_err(|error| error.kind())
 }
 
 /// Refusals whose kind depends on which of two faults is found first.
@@ -58,7 +129,7 @@ fn scene() -> Scratch {
 }
 
 /// How many operations were done and not refused.
-fn run(mode: Mode, seed: u64, count: usize) -> usize {
+fn run(mode: Mode, seed: u64, count: usize, act: Act) -> usize {
     let scratch = scene();
     let mut model = Model::of(&scratch);
     let before = scratch.tree();
@@ -122,9 +193,21 @@ fn a_session_does_what_the_model_does() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(40);
     for mode in [Mode::ReadWrite, Mode::Overlay, Mode::Memory] {
-        let done: usize = (1..=seeds).map(|seed| run(mode, seed * 7919, 60)).sum();
+        let done: usize = (1..=seeds)
+            .map(|seed| run(mode, seed * 7919, 60, act))
+            .sum();
         let asked = usize::try_from(seeds).unwrap() * 60;
         assert!(done * 5 > asked, "{mode}: only {done} of {asked} were done");
+    }
+}
+
+#[test]
+fn a_session_does_what_the_model_does_by_handles_too() {
+    for mode in [Mode::ReadWrite, Mode::Overlay] {
+        let by_handles: Act = |session, op| act_by_handles(session, op);
+        let runs = (1..=30_u64).map(|seed| run(mode, seed * 6151, 60, by_handles));
+        let done: usize = runs.sum();
+        assert!(done * 5 > 30 * 60, "{mode}: only {done} were done");
     }
 }
 

@@ -150,7 +150,7 @@ fn handles_stay_handles() {
         let scratch = Scratch::new();
         scratch.file("a", "old content");
         let session = scratch.session(mode);
-        let how = OpenOptions::new().write(true);
+        let how = OpenOptions::new().read(true).write(true);
         let mut file = session.open_with("/a", how).unwrap();
         let mut reader = session.open("/a").unwrap();
         session.rename("/a", "/b", RenameMode::Replace).unwrap();

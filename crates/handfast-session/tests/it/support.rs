@@ -149,7 +149,7 @@ pub fn tree_in(session: &Session) -> BTreeMap<String, String> {
         let facts = if status.is_dir() {
             format!("dir {mode:o}")
         } else if status.is_symlink() {
-            format!("link {}", session.read_link(&path).unwrap().to_string())
+            format!("link {}", session.read_link(&path).unwrap())
         } else {
             format!(
                 "file {mode:o} {}",

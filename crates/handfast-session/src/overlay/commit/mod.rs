@@ -12,6 +12,7 @@ mod early;
 mod plan;
 mod prepare;
 mod roll;
+mod settled;
 mod times;
 
 use std::collections::BTreeSet;
@@ -90,9 +91,9 @@ impl Overlay {
         if chosen.is_empty() {
             return Ok(CommitReport::default());
         }
-        let mut conflicts = match on_conflict {
-            OnConflict::Overwrite => Vec::new(),
-            _ => self.verify(&chosen)?,
+        let (mut conflicts, settled) = match on_conflict {
+            OnConflict::Overwrite => (Vec::new(), Vec::new()),
+            _ => self.verify_unsettled(&chosen)?,
         };
         for item in &chosen {
             if let Err(error) = self.judge_item(item, guard)
@@ -115,9 +116,11 @@ impl Overlay {
             .map(|conflict| conflict.path.clone())
             .collect();
         let chosen = choice::without(chosen, &refused, &mut conflicts);
+        let settled = self.settle(&locked, settled, &refused)?;
+        let chosen = still(&locked.state().tree, &chosen);
         if chosen.is_empty() {
             return Ok(CommitReport {
-                committed: Vec::new(),
+                committed: settled,
                 conflicts,
             });
         }
@@ -144,6 +147,7 @@ impl Overlay {
         locked.state().log.sync()?;
         let mut report = self.roll_forward(&locked, choice, reserve, false, progress)?;
         report.conflicts.extend(conflicts);
+        report.committed.extend(settled);
         Ok(report)
     }
 
@@ -162,6 +166,8 @@ impl Overlay {
         }
         let source = base_path(source)?;
         guard.check(&source)?;
+        // What lies in a directory that moves is no item of its own.
+        guard.check_move(&source, &path, item.what.kind())?;
         if is_copied_up(item)
             && let Ok(status) = self.base.symlink_metadata(&source)
         {
@@ -178,7 +184,7 @@ impl Overlay {
             .into_iter()
             .filter(|item| chosen.contains(&item.path))
             .collect();
-        self.verify(&chosen)
+        Ok(self.verify_unsettled(&chosen)?.0)
     }
 
     /// Ends a commit that somebody began and did not live to end.

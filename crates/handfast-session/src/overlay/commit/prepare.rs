@@ -191,7 +191,7 @@ fn is_absent(error: &handfast::Error) -> bool {
 fn missing(error: handfast::Error, gone: &str) -> Result<Option<String>, Error> {
     match error.kind() {
         ErrorKind::NotFound => Ok(Some(gone.to_owned())),
-        ErrorKind::Io => Err(error.into()),
+        ErrorKind::Io => Err(error),
         _ => Ok(Some(error.detail())),
     }
 }

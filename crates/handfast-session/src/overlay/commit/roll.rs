@@ -124,7 +124,7 @@ impl Overlay {
             match self.base.create_dir_with(&staging, 0o700) {
                 Ok(_) => {}
                 Err(error) if resumed && error.kind() == ErrorKind::Exists => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
         }
         let run = Run {
@@ -435,7 +435,7 @@ fn failed_before(choice: &Choice) -> Reasons {
 pub(crate) const STAGING: &str = ".handfast-commit-";
 
 fn staging_path(id: u64) -> Result<RelPath, Error> {
-    Ok(RelPath::parse(format!("{STAGING}{id:016x}"))?)
+    RelPath::parse(format!("{STAGING}{id:016x}"))
 }
 
 pub(super) fn slot_path(staging: &RelPath, slot: usize) -> Result<RelPath, Error> {

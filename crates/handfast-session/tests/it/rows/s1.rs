@@ -1,0 +1,242 @@
+//! A rename moves what was judged, and a commit judges again.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use handfast::{ErrorKind, RenameMode};
+use handfast_session::{Caller, Catalogue, CommitOptions, Mode, OnConflict, Protect, Session};
+
+use super::{beside, exchange_inside, rename_at};
+use crate::support::*;
+use crate::turns::Turns;
+
+/// A file may come under `.github`; a directory may not: it could hold workflows.
+fn protect() -> Protect {
+    Protect::new().with_read_only("/.github/workflows")
+}
+
+fn scene() -> Scratch {
+    let s = Scratch::new();
+    s.file("one", "a file")
+        .file("two/workflows/evil.yml", "run: evil");
+    s
+}
+
+type Rename<'a> = &'a dyn Fn(&str, &str) -> Result<(), handfast::Error>;
+
+/// What a race came to.
+#[derive(Debug, Default)]
+struct Tally {
+    moved: u32,
+    refused: u32,
+    harm: u32,
+}
+
+const ATTEMPTS: u32 = 1500;
+
+/// Renames `/one` to `/.github` and back, while somebody exchanges it for a directory.
+fn provoke(session: &Session, rename: Rename<'_>) -> Tally {
+    let mut tally = Tally::default();
+    for _ in 0..ATTEMPTS {
+        match rename("one", ".github") {
+            Ok(()) => {
+                tally.moved += 1;
+                if session.symlink_metadata("/.github").unwrap().is_dir() {
+                    tally.harm += 1;
+                }
+                rename(".github", "one").unwrap();
+            }
+            Err(error) => {
+                let kinds = [ErrorKind::Denied, ErrorKind::NotFound];
+                assert!(kinds.contains(&error.kind()), "{error}");
+                tally.refused += 1;
+            }
+        }
+    }
+    tally
+}
+
+#[test]
+fn s1_a_directory_swapped_in_by_another_caller_is_not_renamed_onto_a_protected_place() {
+    for mode in [Mode::Overlay, Mode::ReadWrite] {
+        let s = scene();
+        let session = s.protected(mode, protect());
+        let accomplice = session.for_caller(Caller::new("accomplice"));
+        let by_path = |from: &str, to: &str| {
+            let (from, to) = (format!("/{from}"), format!("/{to}"));
+            session.rename(from, to, RenameMode::NoReplace)
+        };
+        let by_handle = |from: &str, to: &str| rename_at(&session, from, to, RenameMode::NoReplace);
+        let ways: [Rename<'_>; 2] = [&by_path, &by_handle];
+        for (number, way) in ways.into_iter().enumerate() {
+            let turns = Turns::start();
+            let mut tally = Tally::default();
+            let attacks = beside(
+                || exchange_inside(&accomplice, "/one", "/two"),
+                || tally = provoke(&session, way),
+            );
+            println!("s1 {mode} way {number}: {attacks} exchanges, {tally:?}");
+            assert_eq!(tally.harm, 0, "{mode} way {number}");
+            // In a read-write mount what moves is not held, so a file is refused as well.
+            let is_shown = match mode {
+                Mode::Overlay => tally.moved > 0 && tally.refused > 0,
+                _ => tally.moved == 0,
+            };
+            if attacks < 20 || !is_shown {
+                turns.settle("s1", &format!("{attacks} exchanges, {tally:?}"));
+            }
+        }
+        assert!(!s.at(".github/workflows").exists());
+    }
+}
+
+/// The control: asks by path, then renames by path.
+#[test]
+fn s1_control_a_naive_rename_moves_the_directory() {
+    let s = scene();
+    let turns = Turns::start();
+    let until = Instant::now() + Duration::from_secs(20);
+    let (mut attempts, mut harm) = (0_u32, 0_u32);
+    let attacks = beside(
+        || super::exchange_outside(&s, "one", "two"),
+        || {
+            while harm == 0 && Instant::now() < until {
+                attempts += 1;
+                if !s.at("one").is_file() {
+                    continue;
+                }
+                if std::fs::rename(s.at("one"), s.at(".github")).is_ok() {
+                    harm += u32::from(s.at(".github/workflows/evil.yml").exists());
+                    std::fs::rename(s.at(".github"), s.at("one")).unwrap();
+                }
+            }
+        },
+    );
+    println!("s1 control: {attempts} attempts, {attacks} exchanges, {harm} harmed");
+    if harm == 0 {
+        turns.settle("s1 control", "nothing was harmed");
+    }
+}
+
+const HOME: &str = "HANDFAST_SESSION_ROWS_HOME";
+
+/// Not a test by itself: another process that exchanges the two names until it is ended.
+#[test]
+fn s1_the_other_process() {
+    let Some(home) = std::env::var_os(HOME) else {
+        return;
+    };
+    let session = Catalogue::open_ambient(PathBuf::from(home))
+        .unwrap()
+        .open("s", Caller::new("accomplice"))
+        .unwrap();
+    let until = Instant::now() + Duration::from_secs(120);
+    while Instant::now() < until {
+        exchange_inside(&session, "/one", "/two");
+    }
+}
+
+#[test]
+fn s1_neither_if_the_other_caller_is_another_process() {
+    let s = scene();
+    let session = s.protected(Mode::Overlay, protect());
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "rows::s1::s1_the_other_process"])
+        .env(HOME, s.top.join("state"))
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let turns = Turns::start();
+    let tally = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        provoke(&session, &|from, to| {
+            let (from, to) = (format!("/{from}"), format!("/{to}"));
+            session.rename(from, to, RenameMode::NoReplace)
+        })
+    }));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let tally = tally.unwrap();
+    println!("s1 two processes: {tally:?}");
+    assert_eq!(tally.harm, 0);
+    if tally.moved == 0 || tally.refused == 0 {
+        turns.settle("s1 two processes", &format!("{tally:?}"));
+    }
+}
+
+fn copy_dir(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy_dir(&entry.path(), &target),
+            false => drop(std::fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+/// The overlay of a session without rules, in the hands of one that has them: as if a rule had been
+/// got round.
+fn got_round(s: &Scratch, change: impl FnOnce(&Session)) -> Session {
+    let catalogue = s.catalogue();
+    catalogue.create("free", &s.spec(Mode::Overlay)).unwrap();
+    let free = catalogue.open("free", me()).unwrap();
+    change(&free);
+    drop(free);
+    drop(s.protected(Mode::Overlay, protect().with_deny(".env")));
+    let state = s.top.join("state");
+    let home = |name: &str| {
+        let named = state.join(name).join("mount-0");
+        match named.exists() {
+            true => named,
+            false => state.join("sessions").join(name).join("mount-0"),
+        }
+    };
+    std::fs::remove_dir_all(home("s")).unwrap();
+    copy_dir(&home("free"), &home("s"));
+    catalogue.open("s", me()).unwrap()
+}
+
+#[test]
+fn s1_commit_judges_every_item_again() {
+    for on_conflict in [OnConflict::Refuse, OnConflict::Skip, OnConflict::Overwrite] {
+        let s = scene();
+        s.file("moved/fine", "fine").file("secret", "SECRET");
+        std::fs::hard_link(s.at("secret"), s.at(".env")).unwrap();
+        let session = got_round(&s, |free| {
+            free.rename("/two", "/.github", RenameMode::NoReplace)
+                .unwrap();
+            free.create_dir_all("/deep/.env").unwrap();
+            free.write("/deep/.env/x", "x").unwrap();
+            free.write("/one", "changed").unwrap();
+            free.rename("/moved", "/elsewhere", RenameMode::NoReplace)
+                .unwrap();
+        });
+        let options = CommitOptions {
+            on_conflict,
+            ..CommitOptions::default()
+        };
+        let report = session.commit(&options, &mut |_, _| {}).unwrap();
+        let refused: Vec<String> = report
+            .conflicts
+            .iter()
+            .map(|(path, _)| path.to_string())
+            .collect();
+        for path in ["/.github", "/deep/.env", "/deep/.env/x"] {
+            assert!(
+                refused.contains(&path.to_owned()),
+                "{on_conflict:?}: {refused:?}"
+            );
+        }
+        assert!(!s.at(".github").exists() && !s.at("deep/.env").exists());
+        assert!(s.at("two/workflows/evil.yml").exists());
+        match on_conflict {
+            OnConflict::Refuse => assert_eq!(report.committed, []),
+            _ => {
+                assert_eq!(s.read("one"), "changed");
+                assert_eq!(s.read("elsewhere/fine"), "fine");
+            }
+        }
+    }
+}
