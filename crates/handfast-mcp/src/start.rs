@@ -165,7 +165,7 @@ fn open_state(options: &Options) -> Result<State, StartError> {
     };
     let dir = std::path::absolute(dir).map_err(|error| usage(error.to_string()))?;
     let catalogue = Catalogue::open_ambient(&dir).map_err(|error| told(&error))?;
-    let root = Root::open_ambient(&dir).map_err(|error| told(&error.into()))?;
+    let root = Root::open_ambient(&dir).map_err(|error| told(&error))?;
     Ok(State {
         dir,
         catalogue,

@@ -241,6 +241,14 @@ impl Files for Session {
         self.read_to_limit(virtual_path(path), limit)
     }
 
+    fn read_versioned(&self, path: &RelPath, limit: u64) -> Result<(Vec<u8>, Version), Error> {
+        self.read_versioned_to_limit(virtual_path(path), limit)
+    }
+
+    fn shown_path(&self, path: &RelPath) -> String {
+        virtual_path(path).to_string()
+    }
+
     fn version(&self, path: &RelPath, digest: bool) -> Result<Version, Error> {
         match digest {
             true => self.version_with_digest(virtual_path(path)),

@@ -103,7 +103,7 @@ impl Broker {
             Verb::Open,
             &path,
             Last::Follow,
-            |session, at| open_versioned(session, at),
+            open_versioned,
         );
         let (file, now) = match opened {
             Err(fault) if fault.kind() == Some(handfast::ErrorKind::NotFound) => {

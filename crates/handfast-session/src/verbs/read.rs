@@ -38,7 +38,18 @@ impl Session {
     /// # Errors
     /// As [`Session::read`]; `Raced` if it kept changing while it was read.
     pub fn read_versioned(&self, path: impl AsVirtualPath) -> Result<(Vec<u8>, Version), Error> {
-        let limit = self.read_limit();
+        self.read_versioned_to_limit(path, self.read_limit())
+    }
+
+    /// As [`Session::read_versioned`], up to a limit of the caller's.
+    ///
+    /// # Errors
+    /// As [`Session::read_versioned`].
+    pub fn read_versioned_to_limit(
+        &self,
+        path: impl AsVirtualPath,
+        limit: u64,
+    ) -> Result<(Vec<u8>, Version), Error> {
         self.act(Request::read(Verb::Read, &path), |place, guard, op| {
             read_versioned(&open_judged(place, guard, op)?.file, limit)
         })
