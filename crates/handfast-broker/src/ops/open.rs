@@ -227,6 +227,13 @@ fn push_number(text: &mut String, number: u64, base: u64, least: usize) {
     text.extend(digits[at..].iter().copied().map(char::from));
 }
 
+/// Opens a file and says which version of it was opened: the version is of the open file.
+fn open_versioned(session: &Session, at: &RelPath) -> Result<(SessionFile, Version), SessionError> {
+    let file = session.open(absolute(at))?;
+    let version = FileHandle::version(&file, false)?;
+    Ok((file, version))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,11 +250,4 @@ mod tests {
             assert_eq!(text, format!("{number:x} {number} {number:09}"));
         }
     }
-}
-
-/// Opens a file and says which version of it was opened: the version is of the open file.
-fn open_versioned(session: &Session, at: &RelPath) -> Result<(SessionFile, Version), SessionError> {
-    let file = session.open(absolute(at))?;
-    let version = FileHandle::version(&file, false)?;
-    Ok((file, version))
 }
