@@ -312,6 +312,10 @@ impl Files for Session {
         self.copy_with(virtual_path(from), virtual_path(to), put)
     }
 
+    fn copy_tree(&self, from: &RelPath, to: &RelPath, limits: TreeLimits) -> Result<(), Error> {
+        self.copy_tree_with(virtual_path(from), virtual_path(to), limits)
+    }
+
     fn remove_tree(&self, path: &RelPath, limits: TreeLimits) -> Result<(), Error> {
         self.remove_tree_with(virtual_path(path), limits)
     }

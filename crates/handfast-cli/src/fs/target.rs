@@ -99,33 +99,24 @@ impl Target {
         }
     }
 
-    // What follows has a root's own way beside the interface's: it is one event in a log, a copied
-    // tree is published whole, and a new directory is told by its own handle.
-
     /// Content and version of one open file.
     pub(super) fn read_versioned(&self, path: &RelPath) -> Result<(Vec<u8>, Version), Error> {
         let files = self.files();
-        match self {
-            Self::Root(root) => root.read_versioned(path),
-            Self::Session(_) => files.read_versioned(path, files.read_limit()),
-        }
+        files.read_versioned(path, files.read_limit())
     }
 
     /// Copies a file.
     pub(super) fn copy(&self, from: &RelPath, to: &RelPath) -> Result<(), Error> {
-        match self {
-            Self::Root(root) => root.copy(from, to).map(drop),
-            Self::Session(_) => self.files().copy(from, to, Put::Replace).map(drop),
-        }
+        self.files().copy(from, to, Put::Replace).map(drop)
     }
 
     /// Copies a tree. In a root it appears whole or not at all.
     pub(super) fn copy_tree(&self, from: &RelPath, to: &RelPath) -> Result<(), Error> {
-        match self {
-            Self::Root(root) => root.copy_tree(from, to),
-            Self::Session(_) => self.files().copy_tree(from, to, TreeLimits::new()),
-        }
+        self.files().copy_tree(from, to, TreeLimits::new())
     }
+
+    // What follows has a root's own way beside the interface's: a walk is one event in a log, and a
+    // new directory is told by its own handle.
 
     /// Makes a directory; says which one it is where the layer hands out what it made.
     pub(super) fn create_dir(

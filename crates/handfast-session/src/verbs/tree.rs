@@ -108,9 +108,21 @@ impl Session {
     /// [`Session::copy`]. What was copied before an error is removed again, but for what others
     /// changed meanwhile.
     pub fn copy_tree(&self, from: impl AsVirtualPath, to: impl AsVirtualPath) -> Result<(), Error> {
+        self.copy_tree_with(from, to, TreeLimits::new())
+    }
+
+    /// As [`Session::copy_tree`], with limits.
+    ///
+    /// # Errors
+    /// As [`Session::copy_tree`]; `Limit`.
+    pub fn copy_tree_with(
+        &self,
+        from: impl AsVirtualPath,
+        to: impl AsVirtualPath,
+        limits: TreeLimits,
+    ) -> Result<(), Error> {
         let source = self.parse(Verb::CopyTree, &from)?;
         let target = self.parse(Verb::CopyTree, &to)?;
-        let limits = TreeLimits::new();
         let mut walk = self.walk(&*source, limits)?;
         while let Some(entry) = walk.next_entry()? {
             let Some(rest) = entry.path.strip_prefix(&source) else {
@@ -119,7 +131,8 @@ impl Session {
             self.judge(&entry.path, Access::Read)?;
             self.judge(&target.join(rest), Access::Change)?;
         }
-        Files::copy_tree(self, source.as_rel(), target.as_rel(), limits).map_err(|error| {
+        let (from, to) = (source.as_rel(), target.as_rel());
+        handfast::files::copy_tree(self, from, to, limits).map_err(|error| {
             error
                 .on(Verb::CopyTree, source.to_string())
                 .with_destination(Some(target.to_string()))

@@ -77,7 +77,10 @@ fn each_chunk(
 
 /// Copies a tree to a free name. It is its owner's alone until it is whole; what cannot be copied
 /// ends the copy, and the part that was made is taken away again.
-pub(super) fn copy_tree<F: Files + ?Sized>(
+///
+/// # Errors
+/// As [`Files::copy_tree`].
+pub fn copy_tree<F: Files + ?Sized>(
     files: &F,
     from: &RelPath,
     to: &RelPath,

@@ -22,6 +22,7 @@ mod types;
 mod walk;
 mod whole;
 
+pub use copying::copy_tree;
 pub use handle::FileHandle;
 pub use interface::Files;
 pub use node::{At, Node, NodeData};
