@@ -19,7 +19,7 @@ use super::types::{AbsoluteLink, Attributes, Entries, Put, StagedContent, WhatTo
 use super::walk::TreeWalk;
 use super::whole;
 
-/// Files that somebody serves: see the [module](self) for how it is meant.
+/// Files that somebody serves: see the module [`files`](crate::files) for how it is meant.
 ///
 /// What an implementation cannot do is `Unsupported`; an option that it cannot honour is refused
 /// too, never ignored. Errors name paths as the top of these files would say them.

@@ -151,6 +151,6 @@ pub trait StagedContent: io::Write + Send {
     /// then.
     ///
     /// # Errors
-    /// As [`Files::put_at`].
+    /// As [`Files::put_at`](super::Files::put_at).
     fn publish(self: Box<Self>, put: Put<'_>) -> Result<Written, Error>;
 }
