@@ -78,6 +78,7 @@ impl Acceptances {
             trace: Vec::new(),
             acceptance: None,
             reachable: true,
+            compensated: false,
             within: (0, 0),
         })
         .collect()

@@ -11,8 +11,8 @@ use crate::term::FnId;
 /// Calls of a whole program, by the last part of their names.
 #[derive(Debug, Default)]
 pub(crate) struct CallGraph {
-    /// Names that functions call, per family of languages and connected files.
-    called: HashMap<(&'static str, usize), HashSet<Sym, Quick>, Quick>,
+    /// Functions that some other function surely calls.
+    called: HashSet<FnId, Quick>,
     /// Functions from which a path operation can be reached, by file.
     reaching: Vec<Vec<bool>>,
     /// Files with a path operation of their own.
@@ -87,8 +87,6 @@ impl CallGraph {
     ) {
         let function = program.function(id);
         let family = program.file(id.0).lang.family();
-        let unit = program.unit(id.0);
-        let called = self.called.entry((family, unit)).or_default();
         let mut reaches = false;
         let mut seen: HashSet<String, Quick> = HashSet::default();
         let mut pending: Vec<&Stmt> = function.body.iter().collect();
@@ -109,12 +107,12 @@ impl CallGraph {
                 if !seen.insert(written.unwrap_or_else(|| format!(".{}", call.last))) {
                     return;
                 }
-                if is_code && call.last != function.name {
-                    called.insert(call.last.clone());
-                }
                 match targets(program, id, &call) {
                     Targets::These(all) => {
                         for target in all {
+                            if is_code && target != id {
+                                self.called.insert(target);
+                            }
                             callers.exact.entry(target).or_default().push(id);
                         }
                     }
@@ -161,8 +159,13 @@ impl CallGraph {
             }
             let mine = own.get(family).and_then(|by| by.get(&function.name));
             for caller in mine.into_iter().flatten() {
-                if !self.reaches(*caller) && is_related(program, *caller, id) {
-                    found.push(*caller);
+                if is_related(program, *caller, id) {
+                    if *caller != id {
+                        self.called.insert(id);
+                    }
+                    if !self.reaches(*caller) {
+                        found.push(*caller);
+                    }
                 }
             }
             // What happens in a closure happens in the function around it.
@@ -172,11 +175,9 @@ impl CallGraph {
         }
     }
 
-    /// Whether something that a file is connected with calls a function of this name.
-    pub(crate) fn is_called(&self, program: &Program, file: u32, name: &str) -> bool {
-        let of = (program.file(file).lang.family(), program.unit(file));
-        let names = self.called.get(&of);
-        names.is_some_and(|names| names.contains(name))
+    /// Whether some other function surely calls this one.
+    pub(crate) fn is_called(&self, id: FnId) -> bool {
+        self.called.contains(&id)
     }
 
     pub(crate) fn reaches(&self, id: FnId) -> bool {

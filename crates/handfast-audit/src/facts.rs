@@ -72,6 +72,10 @@ pub(crate) mod bit {
     pub(crate) const WEAK_NEWLINE: u64 = 1 << 38;
     /// `.`/`..` folded away under a leading slash: lexically inside by construction.
     pub(crate) const ROOTED: u64 = 1 << 39;
+    /// `../` occurs nowhere; the text may still end with `..`.
+    pub(crate) const NO_UP: u64 = 1 << 40;
+    /// Resolved and inside at that moment, as a string that is used by name afterwards.
+    pub(crate) const RESOLVED_NAME: u64 = 1 << 41;
 
     /// What dies at suspension points and unknown calls.
     pub(crate) const PERISHABLE: u64 = FRESH_LSTAT | FRESH_WALK;

@@ -1,6 +1,7 @@
 //! From what the interpreter saw to what a report is about.
 
 use crate::facts::bit;
+use crate::hazards::Hazard;
 use crate::interp::{Event, Interp, Sink, SinkKind};
 use crate::ir::Span;
 use crate::scope::{Flow, LockFacts, Root, RootFacts, Scope};
@@ -18,6 +19,7 @@ pub(crate) struct Gathered {
     pub(crate) roots: Vec<RootFacts>,
     pub(crate) keys: Vec<(Span, Vec<Vid>, bool)>,
     pub(crate) locks: Vec<LockFacts>,
+    pub(crate) hazards: Vec<Hazard>,
 }
 
 impl Interp<'_> {
@@ -32,7 +34,9 @@ impl Interp<'_> {
             roots: Vec::new(),
             keys: Vec::new(),
             locks: Vec::new(),
+            hazards: Vec::new(),
         };
+        found.hazards = self.hazards(file, &sinks);
         for sink in &sinks {
             // An operation on a descriptor is none on a path.
             let on_fd = matches!(self.terms.get(sink.path), Term::Fd(_)) && sink.dirfd.is_none();
@@ -43,51 +47,40 @@ impl Interp<'_> {
             if flow.leaves.is_empty() {
                 continue;
             }
-            // In another file, reached from here: that is for this report only if the text
-            // surely comes from outside. Guesses are made where the operation stands.
-            if sink.function.0 != file && !(flow.has_source() && self.enters_at(file, &flow)) {
+            // In another file, reached from here: it is for the report of the file where the text
+            // comes in.
+            if sink.function.0 != file && !self.enters_at(file, &flow) {
                 continue;
             }
             let known = flow
                 .leaves
                 .iter()
                 .any(|leaf| leaf.kind != SourceKind::Undeclared);
-            let strong = flow
-                .leaves
-                .iter()
-                .any(|leaf| matches!(leaf.kind, SourceKind::Request | SourceKind::Declared));
+            let sure = flow.leaves.iter().any(|leaf| leaf.kind.is_sure());
             if flow.sink.kind == SinkKind::Spawn {
-                if strong || known && flow.root.is_some() {
+                if sure || known && flow.root.is_some() {
                     found.spawns.push(flow);
                 }
+            } else if sure || known && flow.root.is_some() || self.is_read_in(&flow) {
+                found.flows.push(flow);
             } else if flow.root.is_none() {
                 found.rootless.push(flow);
-            } else if known {
-                found.flows.push(flow);
             } else {
                 found.undeclared.push(flow);
             }
         }
         self.sinks = sinks;
-        // Text of a request that goes past the declared root is measured against it.
-        if let Some(root) = found.flows.iter().find_map(|flow| flow.root.clone()) {
-            let mut rest = Vec::new();
-            for mut flow in std::mem::take(&mut found.rootless) {
-                let strong = flow
-                    .leaves
-                    .iter()
-                    .any(|leaf| matches!(leaf.kind, SourceKind::Request | SourceKind::Declared));
-                if strong {
+        // Text that goes past the root of the file is measured against it.
+        let root = found.flows.iter().find_map(|flow| flow.root.clone());
+        match root {
+            Some(root) => {
+                for flow in found.flows.iter_mut().filter(|flow| flow.root.is_none()) {
                     flow.root = Some(root.clone());
-                    found.flows.push(flow);
-                } else {
-                    rest.push(flow);
+                    flow.discards = true;
                 }
             }
-            found.rootless = rest;
-        } else {
             // Only what is joined to something counts as a spawn of a path.
-            found.spawns.clear();
+            None => found.spawns.clear(),
         }
         dedupe(&mut found.flows);
         dedupe(&mut found.spawns);
@@ -106,9 +99,18 @@ impl Interp<'_> {
             }
             match self.terms.get(vid) {
                 Term::Source { at, .. } => *at == Span::default() || at.file == file,
+                Term::Param { of, .. } => of.0 == file && leaf.kind == SourceKind::Guessed,
                 _ => leaf.kind != SourceKind::Guessed && leaf.kind != SourceKind::Undeclared,
             }
         })
+    }
+
+    /// Text that was read from a stream or a socket is nobody's own choice of a file, even alone.
+    fn is_read_in(&self, flow: &Flow) -> bool {
+        flow.leaves.iter().any(|leaf| {
+            leaf.kind == SourceKind::Process
+                && matches!(self.terms.get(leaf.vid), Term::Source { at, .. } if at.line > 0)
+        }) && self.program.file(flow.sink.function.0).lang.family() == "c"
     }
 
     fn flow(&mut self, sink: &Sink) -> Flow {
@@ -121,9 +123,16 @@ impl Interp<'_> {
         };
         // The root itself is no input.
         if let Some(root) = &root {
+            let inside: Vec<Vid> = self
+                .leaves(root.vid, &state)
+                .iter()
+                .map(|leaf| leaf.vid)
+                .collect();
             leaves.retain(|leaf| {
                 sink.anchored.is_some() && root.vid == sink.path
-                    || leaf.vid != root.vid && !self.is_inside(root.vid, leaf.vid)
+                    || leaf.vid != root.vid
+                        && !self.is_inside(root.vid, leaf.vid)
+                        && !inside.contains(&leaf.vid)
             });
         }
         let labels = leaves.iter().map(|leaf| self.label(leaf.vid)).collect();
@@ -134,10 +143,14 @@ impl Interp<'_> {
             .from
             .is_some_and(|from| self.is_temp_elsewhere(from, 0));
         let has_clock = self.has_clock(sink.path, 0);
-        let discards = self.may_discard(sink.path, 0);
+        let discards = root.is_none() || self.may_discard(sink.path, 0);
+        let ends_with_text = self.ends_with_text(sink.path, 0);
+        let source_at = leaves.first().and_then(|leaf| self.met_at(leaf.vid));
         let function = self.function_name(sink.function);
         Flow {
             discards,
+            ends_with_text,
+            source_at,
             sink: sink.clone(),
             leaves,
             labels,
@@ -148,6 +161,50 @@ impl Interp<'_> {
             from_elsewhere,
             has_clock,
             function,
+        }
+    }
+
+    /// Where a piece of external text, or what it is a part of, was met first.
+    fn met_at(&self, mut vid: Vid) -> Option<Span> {
+        for _ in 0..8 {
+            if let Some(at) = self.met.get(&vid) {
+                return Some(*at);
+            }
+            match self.terms.get(vid) {
+                Term::Field(of, _)
+                | Term::Index(of, _)
+                | Term::Payload(of)
+                | Term::Proj(of, _)
+                | Term::Elem(of)
+                | Term::Part { of, .. }
+                | Term::Coll { of, .. } => vid = *of,
+                Term::Param { of, .. } => return Some(self.program.function(*of).span),
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// The last part of the path is external text, so that `..` there names a directory only.
+    fn ends_with_text(&self, vid: Vid, depth: usize) -> bool {
+        if depth > 12 {
+            return false;
+        }
+        match self.terms.get(vid) {
+            Term::Concat(parts) => parts.last().is_some_and(|last| {
+                let glued = self.terms.string(*last);
+                glued.is_some_and(|text| !text.contains('/'))
+                    || self.ends_with_text(*last, depth + 1)
+            }),
+            Term::Join { parts, .. } => parts
+                .last()
+                .is_some_and(|last| self.ends_with_text(*last, depth + 1)),
+            Term::Phi(parts) => parts
+                .iter()
+                .all(|part| self.ends_with_text(*part, depth + 1)),
+            Term::Str(_) | Term::Num(_) => false,
+            Term::Norm { of, .. } | Term::Global { of, .. } => self.ends_with_text(*of, depth + 1),
+            _ => true,
         }
     }
 

@@ -17,6 +17,8 @@ mod gather;
 mod interp;
 mod ir;
 mod items;
+mod grade;
+mod hazards;
 mod judge;
 mod kb;
 mod lang;
@@ -28,16 +30,18 @@ pub mod render;
 mod report;
 mod roots;
 mod scope;
+mod standing;
 mod state;
 mod tables;
 mod term;
 mod tests_index;
+mod trace;
 
 pub use audit::{Input, MAX_FILE, Options, audit};
 pub use config::{ConfigError, configure};
 pub use kb::{Knowledge, KnowledgeError};
 pub use lang::Lang;
 pub use report::{
-    Coverage, Depth, Evidence, Finding, Insufficient, Outcome, Report, Skipped, Step,
+    Coverage, Covered, Depth, Evidence, Finding, Insufficient, Outcome, Report, Skipped, Step,
 };
 pub use tables::{Classification, Item, Severity, Verdict, item, items};

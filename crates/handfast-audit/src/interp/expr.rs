@@ -458,6 +458,7 @@ pub(super) fn source_kind(what: &str) -> SourceKind {
     match what {
         "process" => SourceKind::Process,
         "archive" => SourceKind::Archive,
+        "remote" => SourceKind::Remote,
         _ => SourceKind::Request,
     }
 }

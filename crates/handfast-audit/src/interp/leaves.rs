@@ -103,6 +103,7 @@ impl Interp<'_> {
                     return Step::End;
                 }
                 let guessed = function.is_public
+                    || self.orphans.contains(of)
                     || *is_ctor
                     || self.declared.inputs.iter().any(|i| **i == **name);
                 let ty = function.params.iter().find(|param| param.name == *name);

@@ -129,6 +129,8 @@ pub(crate) enum Event {
         path: Vid,
         follow: bool,
         function: FnId,
+        /// Asked for rights or existence only.
+        is_access: bool,
     },
     /// A directory was opened or looked at as a root.
     RootSeen {
@@ -222,6 +224,12 @@ pub(crate) struct Interp<'p> {
     /// Values that are others in another type: the outer and the inner one.
     wraps: Vec<(Vid, Vid)>,
     called: BTreeSet<FnId>,
+    /// Functions that were called with values, and the entry from where.
+    pub(crate) reached_from: BTreeMap<FnId, FnId>,
+    /// Entries that nothing in the program calls.
+    pub(crate) orphans: BTreeSet<FnId>,
+    /// Where external text was met first.
+    pub(crate) met: BTreeMap<Vid, Span>,
     /// Those of them that were given values of which something is known.
     fed: BTreeSet<FnId>,
     /// Functions that were registered as handlers of requests.
@@ -282,6 +290,9 @@ impl<'p> Interp<'p> {
             pending: Vec::new(),
             wraps: Vec::new(),
             called: BTreeSet::new(),
+            reached_from: BTreeMap::new(),
+            orphans: BTreeSet::new(),
+            met: BTreeMap::new(),
             fed: BTreeSet::new(),
             handlers: BTreeSet::new(),
             listeners: BTreeSet::new(),

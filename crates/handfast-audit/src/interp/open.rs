@@ -118,6 +118,7 @@ impl Interp<'_> {
                     path: of,
                     follow,
                     function,
+                    is_access: false,
                 });
             }
             // A failure is the validator's matter only where external text is asked about.
