@@ -89,7 +89,7 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
         &texts,
         options.threads,
         |index, (path, text, is_named, _)| {
-            let lang = Lang::of_path(path)?;
+            let lang = Lang::detect(path, text.as_bytes())?;
             let index = u32::try_from(index).ok()?;
             // Tests are parsed when a report asks for them.
             let module = if is_test_path(path) && !is_named {

@@ -91,7 +91,7 @@ impl CallGraph {
         let mut seen: HashSet<String, Quick> = HashSet::default();
         let mut pending: Vec<&Stmt> = function.body.iter().collect();
         while let Some(statement) = pending.pop() {
-            calls_in_statement(statement, &mut pending, &mut |call| {
+            let mut tell = |call: Called<'_>| {
                 reaches = reaches
                     || known.has(program, id.0, &call)
                     || known.is_given(program, id.0, &call);
@@ -125,7 +125,8 @@ impl CallGraph {
                         by_name.entry(call.last).or_default().push(id);
                     }
                 }
-            });
+            };
+            calls_in_statement(statement, &mut pending, &mut tell, &mut |_| {});
         }
         if reaches {
             callers.found.push(id);
@@ -291,12 +292,12 @@ impl Operations<'_> {
     /// by its name; for a method the receiver may be anything.
     fn has(&self, program: &Program, file: u32, call: &Called<'_>) -> bool {
         let last = call.last.strip_suffix("Sync").unwrap_or(&call.last);
-        if !self.rows.is_sink_word(last) {
-            return false;
-        }
         let ExprKind::Field(base, _) = &call.callee.kind else {
             return self.has_plain(program, file, &call.last, last);
         };
+        if !self.rows.is_sink_word(last) {
+            return false;
+        }
         let on_type = match &base.kind {
             ExprKind::Name(name) | ExprKind::Field(_, name) => name.starts_with(char::is_uppercase),
             _ => false,
@@ -339,7 +340,7 @@ impl Operations<'_> {
         if let Some(target) = program.import(file, name) {
             return self.rows.is_sink(target);
         }
-        if program.defines(file, name) {
+        if !self.rows.is_sink_word(last) || program.defines(file, name) {
             return false;
         }
         self.rows.is_sink(last) || program.file(file).lang.family() == "javascript"
@@ -405,10 +406,28 @@ fn methods_in_use<'p, 'k>(
     out
 }
 
+/// Every call in statements, with its arguments, and every other expression.
+pub(crate) fn each_call<'s>(
+    body: &'s [Stmt],
+    tell: &mut impl FnMut(&'s Expr, &'s [Arg]),
+    other: &mut impl FnMut(&'s Expr),
+) {
+    let mut pending: Vec<&Stmt> = body.iter().collect();
+    while let Some(statement) = pending.pop() {
+        calls_in_statement(
+            statement,
+            &mut pending,
+            &mut |call| tell(call.callee, call.given),
+            other,
+        );
+    }
+}
+
 fn calls_in_statement<'s>(
     statement: &'s Stmt,
     pending: &mut Vec<&'s Stmt>,
     tell: &mut impl FnMut(Called<'s>),
+    other: &mut impl FnMut(&'s Expr),
 ) {
     let mut exprs: Vec<&Expr> = Vec::new();
     match &statement.kind {
@@ -454,6 +473,7 @@ fn calls_in_statement<'s>(
         StmtKind::Break | StmtKind::Continue | StmtKind::Bind { .. } => {}
     }
     while let Some(expr) = exprs.pop() {
+        other(expr);
         match &expr.kind {
             ExprKind::Call { callee, args, .. } => {
                 let name = match &callee.kind {
@@ -484,6 +504,11 @@ fn calls_in_statement<'s>(
             | ExprKind::IsVariant(base, ..) => exprs.push(base),
             ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Assign(a, b) => {
                 exprs.extend([&**a, &**b])
+            }
+            ExprKind::Slice(base, from, to) => {
+                exprs.push(base);
+                exprs.extend(from.as_deref());
+                exprs.extend(to.as_deref());
             }
             ExprKind::Cond(a, b, c) => exprs.extend([&**a, &**b, &**c]),
             ExprKind::Concat(parts) | ExprKind::List(parts) | ExprKind::Opaque(parts) => {

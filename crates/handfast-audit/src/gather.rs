@@ -2,7 +2,7 @@
 
 use crate::facts::bit;
 use crate::hazards::Hazard;
-use crate::interp::{Event, Interp, Sink, SinkKind};
+use crate::interp::{Event, Interp, Leaf, Sink, SinkKind};
 use crate::ir::Span;
 use crate::scope::{Flow, LockFacts, Root, RootFacts, Scope};
 use crate::state::State;
@@ -128,12 +128,22 @@ impl Interp<'_> {
                 .iter()
                 .map(|leaf| leaf.vid)
                 .collect();
+            let all = leaves.clone();
             leaves.retain(|leaf| {
                 sink.anchored.is_some() && root.vid == sink.path
-                    || leaf.vid != root.vid
-                        && !self.is_inside(root.vid, leaf.vid)
-                        && !inside.contains(&leaf.vid)
+                    || leaf.vid != root.vid && !self.is_inside(root.vid, leaf.vid)
             });
+            if leaves.iter().any(|leaf| !inside.contains(&leaf.vid)) {
+                leaves.retain(|leaf| !inside.contains(&leaf.vid));
+            }
+            // The same text chooses the root and the name below it.
+            if leaves.is_empty() && all.iter().any(|leaf| leaf.kind.is_sure()) {
+                leaves = all;
+                leaves.retain(|leaf| leaf.vid != root.vid);
+            }
+            if leaves.is_empty() {
+                leaves = self.environment(sink.path, root.vid);
+            }
         }
         let labels = leaves.iter().map(|leaf| self.label(leaf.vid)).collect();
         let anchor = self.anchor_of(sink, &leaves);
@@ -162,6 +172,25 @@ impl Interp<'_> {
             has_clock,
             function,
         }
+    }
+
+    /// Variables of the environment behind the root: whoever starts the program chooses them.
+    fn environment(&self, path: Vid, root: Vid) -> Vec<Leaf> {
+        let parts = match self.terms.get(path) {
+            Term::Join { parts, .. } | Term::Concat(parts) => parts.clone(),
+            Term::Norm { of, .. } => return self.environment(*of, root),
+            _ => return Vec::new(),
+        };
+        let behind = parts.iter().skip(1).copied();
+        behind
+            .filter(|vid| *vid != root && self.terms.ty(*vid) == Some("env"))
+            .map(|vid| Leaf {
+                vid,
+                kind: SourceKind::Process,
+                facts: crate::facts::Facts::default(),
+                through_unknown: true,
+            })
+            .collect()
     }
 
     /// Where a piece of external text, or what it is a part of, was met first.
@@ -261,7 +290,7 @@ impl Interp<'_> {
         })
     }
 
-    fn anchor_of(&mut self, sink: &Sink, leaves: &[crate::interp::Leaf]) -> Option<String> {
+    fn anchor_of(&mut self, sink: &Sink, leaves: &[Leaf]) -> Option<String> {
         if let Some(anchor) = &sink.anchored {
             return Some(anchor.clone());
         }

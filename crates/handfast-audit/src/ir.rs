@@ -240,6 +240,12 @@ pub(crate) struct Arg {
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Op {
     Add,
+    Sub,
+    Mul,
+    /// `/` on numbers.
+    Quot,
+    /// `%` on numbers.
+    Rem,
     /// `/` on paths.
     Div,
     /// `%` on format strings.

@@ -175,8 +175,26 @@ impl Interp<'_> {
             parts.push(kept);
             self.terms.make(Term::List(parts))
         };
-        self.replace_everywhere(list, new, state);
         Some(new)
+    }
+
+    /// `list.pop(0)`, `list.remove(0)`, `list.shift()`: what is left, and what was taken.
+    pub(super) fn taken(&mut self, what: &str, args: &Args) -> Option<(Vid, Vid)> {
+        let list = args.receiver?;
+        let Term::List(mut parts) = self.terms.get(list).clone() else {
+            return None;
+        };
+        let given = args.at(0).map(|vid| self.terms.number(vid));
+        let index = match (what, given) {
+            ("shift", None) => 0,
+            (_, None) => parts.len().checked_sub(1)?,
+            (_, Some(index)) => usize::try_from(index?).ok()?,
+        };
+        if index >= parts.len() {
+            return None;
+        }
+        let taken = parts.remove(index);
+        Some((self.terms.make(Term::List(parts)), taken))
     }
 
     /// The same value at this place, with what is known of it here, whatever becomes of it later.

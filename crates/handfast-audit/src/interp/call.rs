@@ -60,6 +60,16 @@ impl Interp<'_> {
             }
             return self.terms.make(Term::Null);
         }
+        if let (Some("%assert"), [holds, ..]) = (dotted.as_deref(), args) {
+            let vid = self.eval(&holds.value, state);
+            let mut failed = state.clone();
+            self.assume(vid, true, state, at);
+            self.assume(vid, false, &mut failed, at);
+            if !failed.dead {
+                self.throw(&mut failed);
+            }
+            return self.terms.make(Term::Null);
+        }
         // `i++`: a number is another one; a pointer goes on in the same text.
         if let (Some("%step"), [step]) = (dotted.as_deref(), args) {
             let old = self.eval(&step.value, state);
@@ -324,6 +334,13 @@ impl Interp<'_> {
                 return self.index(real, key, at, state);
             }
         }
+        if matches!(&*name, "pop" | "remove" | "shift") && place_of(base).is_some() {
+            let given = self.eval_args(args, Some(real), state);
+            if let Some((left, taken)) = self.taken(&name, &given) {
+                self.assign(base, left, state, at);
+                return taken;
+            }
+        }
         let mut names = Vec::new();
         if let Some(ty) = &class {
             names.push(format!("{ty}.{name}"));
@@ -374,9 +391,10 @@ impl Interp<'_> {
             if let Some(row) = self.fitting_row(&loose, &args) {
                 let shown = callee.dotted().unwrap_or_else(|| format!("(…).{method}"));
                 let result = self.apply(row, &args, &shown, at, true, state);
-                // Text that grew has its name's new value.
-                if self.family().rows[row].what == "grow" && matches!(base.kind, ExprKind::Name(_))
-                {
+                // Text and lists that grew have their name's new value.
+                let grew = matches!(&*self.family().rows[row].what, "grow" | "append")
+                    && !matches!(self.terms.get(result), Term::Call { .. });
+                if grew && place_of(base).is_some() {
                     self.assign(base, result, state, at);
                 }
                 return result;

@@ -453,6 +453,18 @@ impl Interp<'_> {
             self.stat_status(a, failed, state, at);
             return;
         }
+        // `s.indexOf(x) >= 0`, `s.find(x) < 0`: it is there, or it is not.
+        if let (Term::Pred(Pred::Contains(text, needle)), Some(n)) =
+            (self.terms.get(a).clone(), self.terms.number(b))
+        {
+            let there = match (op, n) {
+                (Op::Ge, 0) | (Op::Gt, -1) => truth,
+                (Op::Lt, 0) | (Op::Le, -1) => !truth,
+                _ => return,
+            };
+            self.assume_contains(text, needle, there, state, at);
+            return;
+        }
         if let Some(n) = self.terms.number(b) {
             if let Term::StatField(stat, field) = self.terms.get(a).clone()
                 && field.contains("nlink")

@@ -91,8 +91,12 @@ impl Interp<'_> {
                 filters,
             } => {
                 let coll = self.eval(iter, state);
+                let entry = self.iterated(coll, iter.span, state);
                 let coll = self.as_collection(coll);
-                let elem = self.terms.make(Term::Elem(coll));
+                let elem = match entry {
+                    Some(entry) => entry,
+                    None => self.terms.make(Term::Elem(coll)),
+                };
                 let mut inner = state.clone();
                 self.assign(target, elem, &mut inner, at);
                 for filter in filters {
@@ -342,6 +346,9 @@ impl Interp<'_> {
             return self.terms.make(Term::Pred(pred));
         }
         let b = self.eval(right, state);
+        if let Some(known) = self.fold(op, a, b) {
+            return known;
+        }
         match op {
             // C: further on in the same text.
             Op::Add if self.lang().family() == "c" && self.terms.number(b).is_some() => {
@@ -391,12 +398,58 @@ impl Interp<'_> {
                 let inner = self.terms.make(Term::Pred(Pred::Member(a, b)));
                 self.terms.make(Term::Pred(Pred::Not(inner)))
             }
-            Op::And | Op::Or | Op::Other => self.terms.make(Term::Call {
-                name: Sym::from("?"),
-                args: vec![a, b],
-                at,
-            }),
+            Op::And | Op::Or | Op::Other | Op::Sub | Op::Mul | Op::Quot | Op::Rem => {
+                self.terms.make(Term::Call {
+                    name: Sym::from("?"),
+                    args: vec![a, b],
+                    at,
+                })
+            }
         }
+    }
+
+    /// Arithmetic and comparison of numbers that are written down.
+    fn fold(&mut self, op: Op, a: Vid, b: Vid) -> Option<Vid> {
+        if op == Op::Eq || op == Op::Ne {
+            let (Term::Str(one), Term::Str(two)) = (self.terms.get(a), self.terms.get(b)) else {
+                return self.fold_numbers(op, a, b);
+            };
+            let same = one == two;
+            return Some(self.terms.make(Term::Bool(same == (op == Op::Eq))));
+        }
+        self.fold_numbers(op, a, b)
+    }
+
+    fn fold_numbers(&mut self, op: Op, a: Vid, b: Vid) -> Option<Vid> {
+        let (Term::Num(a), Term::Num(b)) = (self.terms.get(a), self.terms.get(b)) else {
+            return None;
+        };
+        let (a, b) = (*a, *b);
+        // Numbers beyond the bounds were read as the largest one.
+        if a == i64::MAX || b == i64::MAX || self.is_in_loop() {
+            return None;
+        }
+        let number = match op {
+            Op::Add => a.checked_add(b),
+            Op::Sub => a.checked_sub(b),
+            Op::Mul => a.checked_mul(b),
+            Op::Div | Op::Quot => a.checked_div(b),
+            Op::Mod | Op::Rem => a.checked_rem(b),
+            _ => None,
+        };
+        if let Some(number) = number {
+            return Some(self.terms.make(Term::Num(number)));
+        }
+        let truth = match op {
+            Op::Eq => a == b,
+            Op::Ne => a != b,
+            Op::Lt => a < b,
+            Op::Le => a <= b,
+            Op::Gt => a > b,
+            Op::Ge => a >= b,
+            _ => return None,
+        };
+        Some(self.terms.make(Term::Bool(truth)))
     }
 
     pub(super) fn mode_test(&mut self, a: Vid, b: Vid) -> Vid {
@@ -457,8 +510,8 @@ impl Interp<'_> {
 pub(super) fn source_kind(what: &str) -> SourceKind {
     match what {
         "process" => SourceKind::Process,
-        "archive" => SourceKind::Archive,
-        "remote" => SourceKind::Remote,
+        "archive" | "archive_clean" => SourceKind::Archive,
+        "remote" | "document" => SourceKind::Remote,
         _ => SourceKind::Request,
     }
 }

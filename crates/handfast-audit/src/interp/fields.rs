@@ -128,6 +128,7 @@ impl Interp<'_> {
         let returns = entry.returns.clone();
         let vid = self.terms.make(term);
         let _ = state;
+        self.met.entry(vid).or_insert(at);
         self.terms.typed(vid, &returns)
     }
 
@@ -151,7 +152,17 @@ impl Interp<'_> {
                     let what = entry.what.clone();
                     return self.part(&what, base, at, state);
                 }
-                return self.field_row(row, &qualified, at, state);
+                let shown = match self.terms.get(base) {
+                    Term::Param { .. } => format!("{}.{name}", self.label(base)),
+                    _ => qualified,
+                };
+                return self.field_row(row, &shown, at, state);
+            }
+            // The parser of addresses folds `..` away.
+            if ty == "URL" && matches!(&**name, "pathname" | "href") {
+                let part = self.part("text", base, at, state);
+                state.add(part, bit::ROOTED, at);
+                return part;
             }
         }
         match self.terms.get(base).clone() {
@@ -308,11 +319,26 @@ impl Interp<'_> {
                     return *vid;
                 }
             }
+            // A character of a text that is written down.
+            Term::Str(text) => {
+                if let Some(n) = self.terms.number(index)
+                    && let Some(c) = usize::try_from(n).ok().and_then(|n| text.chars().nth(n))
+                {
+                    return self.terms.make(Term::Str(Sym::from(c.to_string().as_str())));
+                }
+            }
             Term::Dict(pairs) => {
-                if let Some(key) = self.terms.string(index)
-                    && let Some((_, vid)) = pairs.iter().find(|(known, _)| **known == *key)
+                let key = self.key_text(index);
+                if let Some(key) = &key
+                    && let Some((_, vid)) = pairs.iter().find(|(known, _)| known == key)
                 {
                     return *vid;
+                }
+                // Which one is not known, and some of them are external text.
+                let any = key.is_none() || pairs.iter().any(|(known, _)| &**known == "%any");
+                let values: Vec<Vid> = pairs.iter().map(|(_, value)| *value).collect();
+                if any && values.iter().any(|vid| !self.leaves(*vid, state).is_empty()) {
+                    return self.any_of(values, base);
                 }
                 // A value of a fixed table: the attacker chooses which, not what.
                 let vid = self.terms.make(Term::Index(base, index));
@@ -362,6 +388,46 @@ impl Interp<'_> {
         }
         self.note_key(base, index, at, state);
         self.terms.make(Term::Index(base, index))
+    }
+
+    /// The text of a key: a string, or a number as it is written.
+    pub(super) fn key_text(&self, key: Vid) -> Option<Sym> {
+        if let Some(text) = self.terms.string(key) {
+            return Some(Sym::from(text));
+        }
+        let number = self.terms.number(key)?;
+        Some(Sym::from(number.to_string().as_str()))
+    }
+
+    /// `m[k] = x`: the container with that entry. `None`: it is none that is known.
+    pub(super) fn with_entry(&mut self, base: Vid, key: Vid, value: Vid) -> Option<Vid> {
+        let inner = match self.terms.get(base) {
+            Term::Global { of, .. } => *of,
+            _ => base,
+        };
+        match self.terms.get(inner).clone() {
+            Term::Dict(mut pairs) => {
+                let key = self.key_text(key).unwrap_or_else(|| Sym::from("%any"));
+                if &*key != "%any" {
+                    pairs.retain(|(known, _)| *known != key);
+                }
+                pairs.push((key, value));
+                Some(self.terms.make(Term::Dict(pairs)))
+            }
+            Term::List(mut parts) => {
+                let index = self.terms.number(key).and_then(|n| usize::try_from(n).ok());
+                match index.and_then(|index| parts.get_mut(index)) {
+                    Some(slot) => *slot = value,
+                    None => parts.push(value),
+                }
+                Some(self.terms.make(Term::List(parts)))
+            }
+            Term::Call { name, args, .. } if &*name == "make" && args.len() <= 2 => {
+                let key = self.key_text(key).unwrap_or_else(|| Sym::from("%any"));
+                Some(self.terms.make(Term::Dict(vec![(key, value)])))
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn slice(&mut self, base: Vid, from: Option<Vid>, to: Option<Vid>, at: Span) -> Vid {

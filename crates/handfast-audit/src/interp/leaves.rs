@@ -145,6 +145,7 @@ impl Interp<'_> {
             | Term::Phi(parts)
             | Term::List(parts)
             | Term::Call { args: parts, .. } => Step::Parts(parts.clone()),
+            Term::Dict(pairs) => Step::Parts(pairs.iter().map(|(_, value)| *value).collect()),
             Term::Elem(of) if matches!(self.terms.get(*of), Term::List(_)) => {
                 let Term::List(parts) = self.terms.get(*of) else {
                     return Step::End;
@@ -250,6 +251,8 @@ impl Interp<'_> {
                         | bit::NO_DOTDOT
                         | bit::SEGS_CLEAN
                         | bit::BLOCKLIST
+                        | bit::NO_UP
+                        | bit::OTHER_DRIVE
                         | bit::NLINK_ONE;
                     own.bits &= keep;
                     own.chars = crate::facts::ANY;

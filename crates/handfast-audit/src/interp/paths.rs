@@ -57,11 +57,16 @@ impl Interp<'_> {
                 return subject;
             };
             let root = self.deref(root, state);
-            return self.terms.make(Term::Relative {
+            let vid = self.terms.make(Term::Relative {
                 root,
                 of: subject,
                 at: Span::default(),
             });
+            // `relpath(join("/", x), "/")`: what is left cannot lead up.
+            if self.is_separator(root) && self.is_rooted(subject) {
+                state.add(vid, bit::ROOTED | bit::NOT_ABSOLUTE, at);
+            }
+            return vid;
         }
         // C: realpath(p, out) fills a buffer.
         let at_key = Span {

@@ -275,13 +275,41 @@ impl Interp<'_> {
             return;
         };
         let facts = self.facts_of(subject, state);
-        let needs_absolute = self.lang().family() == "javascript";
-        let up = facts.has(bit::REL_NOT_UP);
-        if up && (!needs_absolute || facts.has(bit::NOT_ABSOLUTE)) {
-            self.contained(of, root, true, state, at);
-        } else if up {
-            // Without isAbsolute another drive slips by.
-            self.add_down(of, bit::WEAK_PREFIX, state, at);
+        if !facts.has(bit::REL_NOT_UP) {
+            return;
+        }
+        // Both sides are made plain before one is taken from the other.
+        let (one, two) = (self.norm_of(of), self.norm_of(root));
+        let bits = proves(one.max(Norm::Lexical), two.max(Norm::Lexical), true, true);
+        let bits = match bits & bit::CONTAINMENT {
+            0 => bits | bit::IN_LEXICAL,
+            _ => bits,
+        };
+        self.add_down(of, bits, state, at);
+        // Without isAbsolute another drive slips by.
+        if self.lang().family() == "javascript" && !facts.has(bit::NOT_ABSOLUTE) {
+            self.add_down(of, bit::OTHER_DRIVE, state, at);
+        } else {
+            self.drop_down(of, bit::OTHER_DRIVE, state);
+        }
+    }
+
+    /// Takes back what was said of a normal form and what it was made from.
+    fn drop_down(&mut self, vid: Vid, bits: u64, state: &mut State) {
+        let mut vid = vid;
+        for _ in 0..6 {
+            if state.own(vid).is_some_and(|facts| facts.any(bits)) {
+                state.edit(vid).bits &= !bits;
+            }
+            match self.terms.get(vid) {
+                Term::Norm { of, .. }
+                | Term::Part {
+                    kind: PartKind::Text,
+                    of,
+                    ..
+                } => vid = *of,
+                _ => return,
+            }
         }
     }
 
@@ -302,6 +330,14 @@ impl Interp<'_> {
         if truth {
             return;
         }
+        // `relative(root, p)` without a way up.
+        if matches!(self.terms.get(text), Term::Relative { .. })
+            && (needle == ".." || needle == "../")
+        {
+            state.add(text, bit::REL_NOT_UP, at);
+            self.settle_relative(text, state, at);
+            return;
+        }
         // A collection of segments that holds no `..`.
         if let Term::Coll { kind, of, .. } = *self.terms.get(text) {
             if needle == ".." && kind != CollKind::Chars {
@@ -319,7 +355,9 @@ impl Interp<'_> {
         } else if needle == ".." {
             facts.add(bit::NO_DOTDOT, at);
         } else if needle == "../" {
-            // `a/..` passes.
+            // `a/..` passes: a directory.
+            facts.add(bit::NO_UP, at);
+        } else if needle == "/../" {
             facts.add(bit::WEAK_BEFORE_SPLIT, at);
         }
     }

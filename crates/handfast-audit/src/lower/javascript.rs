@@ -14,6 +14,7 @@ use tree_sitter::Node;
 use self::classes::class;
 use self::expression::{boxed, expr, pattern};
 use self::imports::{bind_named, clean_source, import, require, required};
+use super::cases::{Case, chain};
 use super::{Cx, children, field};
 use crate::ir::{Expr, ExprKind, Handler, Op, Param, Stmt, StmtKind, Sym};
 
@@ -356,29 +357,25 @@ fn parameters(cx: &mut Cx<'_>, node: Node<'_>) -> Vec<Param> {
 
 fn switch(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
     let subject = *boxed(cx, field(node, "value"), node);
-    let mut chain: Vec<Stmt> = Vec::new();
-    let cases = field(node, "body").map(children).unwrap_or_default();
-    for case in cases.into_iter().rev() {
-        let mut inner = Vec::new();
+    let mut cases = Vec::new();
+    for case in field(node, "body").map(children).unwrap_or_default() {
         let value = field(case, "value");
+        let mut body = Vec::new();
+        let mut falls = true;
         for child in children(case) {
+            falls = !matches!(
+                child.kind(),
+                "break_statement" | "return_statement" | "throw_statement" | "continue_statement"
+            );
             if Some(child) != value && child.kind() != "break_statement" {
-                cx.deeper(|cx| statement(cx, child, &mut inner));
+                cx.deeper(|cx| statement(cx, child, &mut body));
             }
         }
-        let Some(value) = value else {
-            chain = inner;
-            continue;
-        };
-        let value = Box::new(expr(cx, value));
-        let cond = ExprKind::Binary(Op::Eq, Box::new(subject.clone()), value);
-        let cond = cx.expr(cond, case);
-        let kind = StmtKind::If {
-            cond,
-            then: inner,
-            otherwise: std::mem::take(&mut chain),
-        };
-        chain = vec![cx.stmt(kind, case)];
+        cases.push(Case {
+            values: value.map(|value| expr(cx, value)).into_iter().collect(),
+            body,
+            falls,
+        });
     }
-    StmtKind::Block(chain)
+    chain(cx, &subject, cases, node)
 }
