@@ -147,9 +147,7 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
         let taken = traced.lock().ok().and_then(|mut traced| traced.take());
         match taken {
             Some(mut traced) => {
-                if !is_named {
-                    traced.drop_covered(&through);
-                }
+                traced.drop_covered(&program, &through, *is_named);
                 answer(&program, options, &tests, *file, traced)
             }
             None => Vec::new(),

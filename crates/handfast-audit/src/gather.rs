@@ -37,13 +37,23 @@ impl Interp<'_> {
             hazards: Vec::new(),
         };
         found.hazards = self.hazards(file, &sinks);
+        let mut looks: Vec<Flow> = Vec::new();
         for sink in &sinks {
             // An operation on a descriptor is none on a path.
             let on_fd = matches!(self.terms.get(sink.path), Term::Fd(_)) && sink.dirfd.is_none();
-            if sink.kind == SinkKind::Stat || on_fd {
+            if on_fd {
                 continue;
             }
             let flow = self.flow(sink);
+            // A look tells little; it counts where the path is handed on and nothing else is done.
+            if sink.kind == SinkKind::Stat {
+                if flow.leaves.iter().any(|leaf| leaf.kind == SourceKind::Request)
+                    && (sink.function.0 == file || self.enters_at(file, &flow))
+                {
+                    looks.push(flow);
+                }
+                continue;
+            }
             if flow.leaves.is_empty() {
                 continue;
             }
@@ -70,6 +80,14 @@ impl Interp<'_> {
             }
         }
         self.sinks = sinks;
+        let same_text = |a: &Flow, b: &Flow| {
+            a.sink.entry == b.sink.entry
+                && a.leaves
+                    .iter()
+                    .any(|leaf| b.leaves.iter().any(|other| other.vid == leaf.vid))
+        };
+        looks.retain(|look| !found.flows.iter().any(|flow| same_text(look, flow)));
+        found.flows.extend(looks);
         // Text that goes past the root of the file is measured against it.
         let root = found.flows.iter().find_map(|flow| flow.root.clone());
         match root {

@@ -40,7 +40,8 @@ impl Worth {
 }
 
 /// Facts that come from a guard, what the guard is worth and what is said about it.
-const GUARDS: [(u64, Worth, &str); 19] = [
+const GUARDS: [(u64, Worth, &str); 20] = [
+    (bit::RESOLVED_NAME, Worth::Weak, "the path was resolved before, and is used by name: a link may lead elsewhere by then"),
     (bit::IN_CANONICAL, Worth::Sound, "the resolved path is inside the root"),
     (bit::IN_LEXICAL, Worth::Sound, "the path is inside the root by its text"),
     (bit::ROOTED, Worth::Sound, "`..` is folded away below a slash"),
@@ -69,7 +70,8 @@ pub(crate) const WEAK: u64 = bit::WEAK_PREFIX
     | bit::WEAK_PATTERN
     | bit::WEAK_REMOVAL
     | bit::WEAK_BEFORE_SPLIT
-    | bit::BLOCKLIST;
+    | bit::BLOCKLIST
+    | bit::RESOLVED_NAME;
 
 impl Flow {
     /// How the flow stands as a whole: as its worst text does.
@@ -78,6 +80,10 @@ impl Flow {
             .anchor
             .as_deref()
             .is_some_and(|anchor| settles(anchor, "B3"));
+        if !anchored && self.any(bit::RESOLVED_NAME) && self.is_mutation() && self.sink.dirfd.is_none()
+        {
+            return Standing::Weak;
+        }
         if anchored || self.leaves.iter().all(|leaf| self.holds(&leaf.facts)) {
             return Standing::Contained;
         }
@@ -133,7 +139,7 @@ impl Flow {
         }
         // Where one test says several things, the one that holds is told.
         out.sort_by_key(|(at, worth, _)| (at.file, at.start, at.line, *worth as u8));
-        out.dedup_by(|later, first| later.0 == first.0);
+        out.dedup_by(|later, first| later.0 == first.0 && later.2 != GUARDS[0].2);
         out
     }
 

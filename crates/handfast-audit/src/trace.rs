@@ -111,12 +111,22 @@ impl SeenThrough {
 impl Traced {
     /// In a directory, what is only guessed of a function that callers were followed into is said
     /// of the callers.
-    pub(crate) fn drop_covered(&mut self, through: &SeenThrough) {
+    pub(crate) fn drop_covered(
+        &mut self,
+        program: &Program,
+        through: &SeenThrough,
+        is_named: bool,
+    ) {
         let is_covered = |flow: &Flow| {
-            let guessed = flow.leaves.iter().all(|leaf| {
-                matches!(leaf.kind, SourceKind::Guessed | SourceKind::Undeclared)
-            });
-            guessed && through.covers(flow.sink.entry)
+            let entry = program.function(flow.sink.entry);
+            // What is handed over by a caller: parameters, and the request among them.
+            let guessed = has_source(entry) && &*entry.name != "main"
+                || flow.leaves.iter().all(|leaf| {
+                    matches!(leaf.kind, SourceKind::Guessed | SourceKind::Undeclared)
+                });
+            // Of a file that was named every public function is a boundary.
+            let is_boundary = is_named && entry.is_public;
+            guessed && !is_boundary && through.covers(flow.sink.entry)
         };
         for list in [
             &mut self.found.flows,

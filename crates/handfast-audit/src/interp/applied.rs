@@ -40,6 +40,20 @@ impl Interp<'_> {
                 Some(self.invoke(id, None, args, None, at, state))
             }
             Term::Global { of, .. } => self.apply_value(of, args, at, state),
+            // One of several functions of a table.
+            Term::Phi(parts) if parts.iter().all(|part| self.is_function(*part)) => {
+                let mut result = None;
+                for part in parts {
+                    let mut inner = state.clone();
+                    let one = self.apply_value(part, args, at, &mut inner);
+                    result = match (result, one) {
+                        (Some(all), Some(one)) => Some(self.terms.phi(all, one)),
+                        (all, one) => all.or(one),
+                    };
+                }
+                state.age();
+                result
+            }
             Term::Object {
                 class: Some(class), ..
             } => {

@@ -380,7 +380,7 @@ impl Interp<'_> {
                     of: joined,
                     at: Span::default(),
                 });
-                state.add(vid, bit::IN_CANONICAL, at);
+                state.add(vid, bit::IN_CANONICAL | bit::RESOLVED_NAME, at);
                 vid
             }
             "local" => {

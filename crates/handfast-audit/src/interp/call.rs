@@ -293,6 +293,20 @@ impl Interp<'_> {
             let args = self.eval_args(args, Some(real), state);
             return self.invoke(of, Some(real), &args, Some(env), at, state);
         }
+        // A field of an entry of a table: `route.handler(request)`.
+        if matches!(self.terms.get(real), Term::Elem(_) | Term::List(_) | Term::Dict(_)) {
+            let held = self.field(real, method, at, state);
+            let is_known = match self.terms.get(held) {
+                Term::Phi(parts) => parts.iter().all(|part| self.is_function(*part)),
+                _ => self.is_function(held),
+            };
+            if is_known {
+                let args = self.eval_args(args, None, state);
+                if let Some(result) = self.apply_value(held, &args, at, state) {
+                    return result;
+                }
+            }
+        }
         // A function as an object: `next.ServeHTTP(w, r)`, `f.call(this, x)`.
         if let (Term::Closure { .. } | Term::Config { .. }, "ServeHTTP" | "call" | "__call__") =
             (self.terms.get(real), &**method)

@@ -170,6 +170,13 @@ impl Interp<'_> {
             }
         }
         let (a, b) = (self.deref(a, state), self.deref(b, state));
+        // `x == "/" + clean("/" + x)`: it is in its plain form already.
+        for (one, two) in [(a, b), (b, a)] {
+            if self.is_plain_form(one, two, state, 0) {
+                state.add(two, bit::ROOTED | bit::SEGS_CLEAN, at);
+                return;
+            }
+        }
         for (one, two) in [(a, b), (b, a)] {
             if !self.leaves(one, state).is_empty()
                 && self
@@ -180,6 +187,34 @@ impl Interp<'_> {
                 self.contained(one, two, true, state, at);
                 return;
             }
+        }
+    }
+
+    /// Whether a value is another one with `..` folded away below a slash.
+    fn is_plain_form(&self, form: Vid, of: Vid, state: &State, depth: usize) -> bool {
+        if depth > 6 {
+            return false;
+        }
+        match self.terms.get(form) {
+            Term::Norm {
+                canonical: false,
+                of: inner,
+                ..
+            } => {
+                let holds = match self.terms.get(*inner) {
+                    Term::Concat(parts) | Term::Join { parts, .. } => parts.contains(&of),
+                    _ => false,
+                };
+                holds && self.facts_of(form, state).has(bit::ROOTED)
+            }
+            Term::Concat(parts) => match parts.as_slice() {
+                [slash, rest] => {
+                    self.is_separator(*slash) && self.is_plain_form(*rest, of, state, depth + 1)
+                }
+                _ => false,
+            },
+            Term::Part { of: inner, .. } => self.is_plain_form(*inner, of, state, depth + 1),
+            _ => false,
         }
     }
 
@@ -216,6 +251,15 @@ impl Interp<'_> {
             return true;
         }
         match self.terms.get(one).clone() {
+            Term::Call { name, args, .. } if &*name == "%prefix" => {
+                if let [text, root] = args.as_slice() {
+                    let same = self.deref(two, state) == self.deref(*root, state);
+                    if same {
+                        self.assume_prefix(*text, *root, truth, state, at);
+                    }
+                }
+                true
+            }
             Term::Call { name, args, .. }
                 if matches!(&*name, "strcmp" | "strncmp") && self.terms.number(two) == Some(0) =>
             {

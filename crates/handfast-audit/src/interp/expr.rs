@@ -310,7 +310,8 @@ impl Interp<'_> {
             // The right side runs only on one outcome of the left.
             let mark = self.terms.len();
             let mut skipped = state.clone();
-            self.assume(a, op == Op::And, state, left.span);
+            let left_span = left.span;
+            self.assume(a, op == Op::And, state, left_span);
             let b = self.eval(right, state);
             if state.dead {
                 // `ok || panic()`
@@ -321,6 +322,13 @@ impl Interp<'_> {
             let env = state.env.clone();
             let heap = state.heap.clone();
             let ways = state.ways.clone();
+            let mut left = skipped.clone();
+            self.assume(a, op != Op::And, &mut left, left_span);
+            if !left.dead {
+                left.env = skipped.env;
+                left.heap = skipped.heap;
+                skipped = left;
+            }
             state.join(skipped, &mut self.terms, mark);
             // Names bound on the right keep their value: it is asked under the same condition.
             state.env = env;

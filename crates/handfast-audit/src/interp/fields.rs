@@ -198,6 +198,34 @@ impl Interp<'_> {
                         .fold(*first, |all, one| self.terms.phi(all, *one));
                 }
             }
+            // A field of one of several things that are listed.
+            Term::Elem(of) => {
+                let of = match self.terms.get(of) {
+                    Term::Global { of, .. } => *of,
+                    _ => of,
+                };
+                if let Term::List(parts) = self.terms.get(of).clone()
+                    && parts.len() <= 32
+                    && parts.iter().any(|part| self.is_record(*part))
+                {
+                    let mut values: Vec<Vid> = Vec::new();
+                    for part in parts {
+                        values.push(self.field(part, name, at, state));
+                    }
+                    return self.any_of(values, base);
+                }
+            }
+            // A record without names for its fields: a function in it is what is called.
+            Term::List(parts) => {
+                let functions: Vec<Vid> = parts
+                    .iter()
+                    .copied()
+                    .filter(|part| self.is_function(*part))
+                    .collect();
+                if let [only] = functions.as_slice() {
+                    return *only;
+                }
+            }
             Term::Fd(_) if matches!(&**name, "name") => return base,
             Term::Temp { .. } if matches!(&**name, "name") => return base,
             _ => {}
@@ -210,6 +238,11 @@ impl Interp<'_> {
                 let what = entry.what.clone();
                 return self.part(&what, base, at, state);
             }
+        }
+        // A name that only one kind of thing has.
+        if let Some(row) = self.family().field(&format!("any:{name}")) {
+            let shown = format!("{}.{name}", self.label(base));
+            return self.field_row(row, &shown, at, state);
         }
         // Where a server put an upload is its own choice.
         if matches!(
@@ -243,6 +276,25 @@ impl Interp<'_> {
             self.type_field(vid, &class, name);
         }
         vid
+    }
+
+    fn is_record(&self, vid: Vid) -> bool {
+        match self.terms.get(vid) {
+            Term::Object { .. } | Term::Dict(_) => true,
+            Term::List(parts) => parts.iter().any(|part| self.is_function(*part)),
+            _ => false,
+        }
+    }
+
+    /// A function as a value: a closure, or one that has a name.
+    pub(super) fn is_function(&self, vid: Vid) -> bool {
+        match self.terms.get(vid) {
+            Term::Closure { .. } => true,
+            Term::Undefined(name) | Term::Config { label: name, .. } => {
+                self.program.free_function(self.here().0, name).is_some()
+            }
+            _ => false,
+        }
     }
 
     /// Python: what the class itself sets is what its objects have.
@@ -434,16 +486,23 @@ impl Interp<'_> {
         if let Term::Coll { .. } = self.terms.get(base) {
             return base;
         }
-        let first = from.and_then(|vid| self.terms.number(vid)).unwrap_or(0);
-        let bounded = to
-            .and_then(|vid| self.terms.number(vid))
-            .filter(|n| *n >= 0);
+        // `p[:len(root)]`: what is compared with the root next.
+        let from_start = from.is_none_or(|vid| self.terms.number(vid) == Some(0));
+        if let (true, Some(to)) = (from_start, to)
+            && let Term::Length(of, _) = *self.terms.get(to)
+            && of != base
+        {
+            return self.terms.make(Term::Call {
+                name: Sym::from("%prefix"),
+                args: vec![base, of],
+                at: Span::default(),
+            });
+        }
         let vid = self.terms.make(Term::Part {
             kind: PartKind::Slice,
             of: base,
             at,
         });
-        let _ = (first, bounded);
         vid
     }
 }

@@ -104,6 +104,7 @@ impl Interp<'_> {
                 }
                 let guessed = function.is_public
                     || self.orphans.contains(of)
+                    || is_named_text(function, name)
                     || *is_ctor
                     || self.declared.inputs.iter().any(|i| **i == **name);
                 let ty = function.params.iter().find(|param| param.name == *name);
@@ -180,16 +181,22 @@ impl Interp<'_> {
         match self.terms.get(base) {
             Term::Param {
                 of, name, is_ctor, ..
-            } if !is_place && !is_ctor => {
+            } if !is_place && !is_ctor && !self.program.function(*of).name.starts_with('<') => {
                 let function = self.program.function(*of);
                 let param = function.params.iter().find(|param| param.name == *name);
                 let ty = param.and_then(|param| param.ty.as_deref()).unwrap_or("");
                 let ty = ty.to_ascii_lowercase();
                 let word = name.to_ascii_lowercase();
-                function.is_public
+                (function.is_public || self.orphans.contains(of))
                     && !HOLDERS
                         .iter()
                         .any(|no| ty.contains(no) || word.contains(no))
+            }
+            // `entries.forEach(e => … e.name …)`: what a callback is given, by the name of its field.
+            Term::Param { of, .. }
+                if !is_place && self.program.function(*of).name.starts_with('<') =>
+            {
+                NAMES.iter().any(|word| name.ends_with(word))
             }
             Term::Field(base, of) if depth < 3 => {
                 !is_place && self.is_guessed_field(*base, of, depth + 1)
@@ -252,6 +259,7 @@ impl Interp<'_> {
                         | bit::SEGS_CLEAN
                         | bit::BLOCKLIST
                         | bit::NO_UP
+                        | bit::RESOLVED_NAME
                         | bit::OTHER_DRIVE
                         | bit::NLINK_ONE;
                     own.bits &= keep;
@@ -341,10 +349,41 @@ impl Interp<'_> {
             Term::Phi(parts) => parts
                 .first()
                 .map_or_else(String::new, |part| self.label(*part)),
-            _ => "value".to_owned(),
+            Term::Norm { of, .. } | Term::Part { of, .. } | Term::Mapped { element: of, .. } => {
+                self.label(*of)
+            }
+            Term::Join { parts, .. } | Term::Concat(parts) | Term::List(parts) => parts
+                .iter()
+                .rev()
+                .find(|part| !matches!(self.terms.get(**part), Term::Str(_)))
+                .map_or_else(|| "text".to_owned(), |part| self.label(*part)),
+            Term::Str(text) => text.to_string(),
+            Term::Closure { of, .. } => self.program.function(*of).name.to_string(),
+            Term::Outcome(call) => self.ways[*call as usize]
+                .iter()
+                .map(|way| way.value)
+                .find(|value| !matches!(self.terms.get(*value), Term::Null | Term::Outcome(_)))
+                .map_or_else(|| "answer".to_owned(), |value| self.label(value)),
+            Term::Temp { .. } => "temporary directory".to_owned(),
+            _ => "text".to_owned(),
         }
     }
 }
+
+/// A parameter of a callback that is text by its type, or by its name.
+fn is_named_text(function: &crate::ir::Function, name: &str) -> bool {
+    if !function.name.starts_with('<') {
+        return false;
+    }
+    let param = function.params.iter().find(|param| *param.name == *name);
+    match param.and_then(|param| param.ty.as_deref()) {
+        Some(ty) => matches!(ty.trim(), "string" | ": string" | "str" | "&str" | "String"),
+        None => NAMES.iter().any(|word| name.to_ascii_lowercase().ends_with(word)),
+    }
+}
+
+/// What the name of a file, or what it is taken from, is usually called.
+const NAMES: [&str; 7] = ["name", "path", "filename", "entry", "key", "pathname", "relpath"];
 
 /// Fields that say where something is kept.
 const PLACES: [&str; 13] = [

@@ -135,6 +135,9 @@ impl Interp<'_> {
                     if what == "list_join" {
                         return self.list_join(subject, args, state);
                     }
+                    if what == "slice" && !args.list.is_empty() {
+                        return self.slice(subject, args.at(0), args.at(1), at);
+                    }
                     if what == "token" {
                         return self.token(subject, at, state);
                     }

@@ -147,14 +147,20 @@ impl Interp<'_> {
             _ => PartKind::Text,
         };
         let ty = self.terms.ty(of).map(str::to_owned);
-        let vid = self.terms.make(Term::Part {
-            kind,
-            of,
-            at: Span {
+        // The same text decoded twice is the same text.
+        let place = if kind == PartKind::Decode {
+            Span::default()
+        } else {
+            Span {
                 file: at.file,
                 line: at.line,
                 ..Span::default()
-            },
+            }
+        };
+        let vid = self.terms.make(Term::Part {
+            kind,
+            of,
+            at: place,
         });
         let _ = state;
         if kind == PartKind::Parent || kind == PartKind::Strip || kind == PartKind::Text {

@@ -185,7 +185,13 @@ impl Interp<'_> {
             }
             Term::Join { parts, .. } => match parts.as_slice() {
                 // `os.path.join(root, "")` ends with a separator.
-                [base, empty] if self.terms.string(*empty) == Some("") => (*base, true),
+                [base, empty] if matches!(self.terms.string(*empty), Some("" | "/")) => {
+                    (*base, true)
+                }
+                [.., last] => {
+                    let ends = self.terms.string(*last);
+                    (prefix, ends.is_some_and(|text| text.ends_with('/')))
+                }
                 _ => (prefix, false),
             },
             Term::Phi(parts) => {
@@ -358,7 +364,8 @@ impl Interp<'_> {
             // `a/..` passes: a directory.
             facts.add(bit::NO_UP, at);
         } else if needle == "/../" {
-            facts.add(bit::WEAK_BEFORE_SPLIT, at);
+            // What begins with a slash and holds none of these may only end with `/..`.
+            facts.add(bit::NO_UP, at);
         }
     }
 }
