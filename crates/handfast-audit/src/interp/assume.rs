@@ -155,6 +155,28 @@ impl Interp<'_> {
         }
     }
 
+    /// What holds of a field of every element: `all(|n| ok(n.label))`.
+    fn lift_fields(&self, elem: Vid, inner: &State, state: &mut State) {
+        let of_element = |mut vid: Vid| {
+            for _ in 0..4 {
+                match self.terms.get(vid) {
+                    Term::Field(of, _) | Term::Index(of, _) => vid = *of,
+                    _ => return vid == elem,
+                }
+            }
+            false
+        };
+        let new: Vec<(Vid, Arc<crate::facts::Facts>)> = inner
+            .facts
+            .iter()
+            .filter(|(vid, _)| **vid != elem && of_element(**vid))
+            .map(|(vid, facts)| (*vid, facts.clone()))
+            .collect();
+        for (vid, facts) in new {
+            state.edit(vid).and(&facts);
+        }
+    }
+
     /// Keeps only the ways out of a call for which a test says so.
     pub(super) fn filter_ways(
         &mut self,
@@ -326,6 +348,7 @@ impl Interp<'_> {
                     {
                         self.lift_facts(kind, of, &facts, at, state);
                     }
+                    self.lift_fields(elem, &inner, state);
                     // A list of bad things, none of which occurs.
                     self.none_of(cond, coll, any, state, at);
                 }
