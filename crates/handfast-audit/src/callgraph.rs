@@ -198,7 +198,13 @@ impl CallGraph {
 
 fn targets(program: &Program, id: FnId, call: &Called<'_>) -> Targets {
     let ExprKind::Field(base, _) = &call.callee.kind else {
-        return Targets::These(program.plain_targets(id.0, &call.last));
+        let mut found = program.plain_targets(id.0, &call.last);
+        // A module-level name that holds what some function made: `thumbnail = cached(draw)`.
+        if found.is_empty() && program.may_set_at_top(id.0, &call.last) {
+            let top = program.file(id.0).module.top;
+            found.push((id.0, u32::try_from(top).unwrap_or(u32::MAX)));
+        }
+        return Targets::These(found);
     };
     let Some(of) = base.dotted() else {
         return Targets::Any;

@@ -350,7 +350,7 @@ impl Interp<'_> {
     }
 
     /// A temporary file, or a name with random text in it.
-    fn is_unguessable(&self, vid: Vid, depth: usize) -> bool {
+    pub(crate) fn is_unguessable(&self, vid: Vid, depth: usize) -> bool {
         if depth > 8 {
             return false;
         }

@@ -15,6 +15,10 @@ pub(crate) enum HazardKind {
     FixedTemp,
     /// A question about a name, then the name again.
     CheckThenUse,
+    /// Created with the usual mode, and narrowed by name later.
+    LateMode,
+    /// Written under a name that can be guessed, and renamed.
+    FixedDraft,
 }
 
 /// One such mistake.
@@ -35,6 +39,8 @@ impl HazardKind {
             Self::TempName => "the name of a temporary file is made up before the file is created",
             Self::FixedTemp => "a fixed name in the shared directory for temporary files",
             Self::CheckThenUse => "the name is looked at, and then used by name",
+            Self::LateMode => "the file is created first, and its mode is changed by name later",
+            Self::FixedDraft => "the temporary name can be guessed",
         }
     }
 }
@@ -44,7 +50,11 @@ impl Interp<'_> {
     pub(crate) fn hazards(&mut self, file: u32, sinks: &[Sink]) -> Vec<Hazard> {
         let mut out: Vec<Hazard> = Vec::new();
         for sink in sinks.iter().filter(|sink| sink.function.0 == file) {
-            let Some(found) = self.temp_name(sink).or_else(|| self.check_then_use(sink)) else {
+            let Some(found) = self
+                .temp_name(sink)
+                .or_else(|| self.check_then_use(sink))
+                .or_else(|| self.after_create(sink, sinks))
+            else {
                 continue;
             };
             if !out.iter().any(|known| known.at == found.at) {
@@ -63,7 +73,10 @@ impl Interp<'_> {
     }
 
     fn temp_name(&self, sink: &Sink) -> Option<Hazard> {
-        if !Self::creates(sink) || sink.flags.exclusive || sink.dirfd.is_some() {
+        let makes_dir = sink.kind == SinkKind::MkdirAll
+            || sink.kind == SinkKind::Mkdir
+                && self.program.file(sink.function.0).lang.family() == "c";
+        if !(Self::creates(sink) || makes_dir) || sink.flags.exclusive || sink.dirfd.is_some() {
             return None;
         }
         let hazard = |kind, before| Hazard {
@@ -104,7 +117,7 @@ impl Interp<'_> {
         if depth > 8 {
             return false;
         }
-        let is_fixed = |vid: &Vid| self.terms.string(*vid).is_some() || self.is_separator(*vid);
+        let is_fixed = |vid: &Vid| !self.is_unguessable(*vid, 0) && !self.holds_text(*vid, 0);
         match self.terms.get(vid) {
             Term::Str(text) => {
                 let name = text
@@ -119,7 +132,9 @@ impl Interp<'_> {
                 Some((first, rest)) => {
                     let shared = match self.terms.get(*first) {
                         Term::Config { label, .. } => is_shared_temp(label),
-                        Term::Str(text) => matches!(text.trim_end_matches('/'), "/tmp" | "/var/tmp"),
+                        Term::Str(text) => {
+                            text.starts_with("/tmp/") || matches!(&**text, "/tmp" | "/var/tmp" | "/var/tmp/")
+                        }
                         _ => self.is_fixed_temp(*first, depth + 1),
                     };
                     shared && !rest.is_empty() && rest.iter().all(is_fixed)
@@ -128,6 +143,56 @@ impl Interp<'_> {
             },
             _ => false,
         }
+    }
+
+    /// Something of it is not the program's own choice; then it is a flow and no fixed name.
+    fn holds_text(&self, vid: Vid, depth: usize) -> bool {
+        if depth > 6 {
+            return true;
+        }
+        match self.terms.get(vid) {
+            Term::Source { .. } | Term::Param { .. } | Term::Field(..) | Term::Index(..) => true,
+            Term::Concat(parts) | Term::Join { parts, .. } | Term::Phi(parts) => {
+                parts.iter().any(|part| self.holds_text(*part, depth + 1))
+            }
+            Term::Call { args, .. } => args.iter().any(|arg| self.holds_text(*arg, depth + 1)),
+            Term::Norm { of, .. } | Term::Part { of, .. } | Term::Global { of, .. } => {
+                self.holds_text(*of, depth + 1)
+            }
+            Term::Unknown(_) | Term::Undefined(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Created, and its mode narrowed afterwards by name; or filled and renamed under a name that
+    /// anybody can guess.
+    fn after_create(&self, sink: &Sink, sinks: &[Sink]) -> Option<Hazard> {
+        let last = sink.name.rsplit('.').next().unwrap_or(&sink.name).to_ascii_lowercase();
+        let is_mode = sink.kind == SinkKind::Mutate
+            && (last.contains("chmod") || last.contains("permissions"));
+        let is_move = sink.kind == SinkKind::MoveFrom;
+        if !(is_mode || is_move) || sink.dirfd.is_some() || is_move && self.is_unguessable(sink.path, 0)
+        {
+            return None;
+        }
+        let made = sinks.iter().find(|other| {
+            Self::creates(other)
+                && other.path == sink.path
+                && other.entry == sink.entry
+                && !(other.flags.exclusive && is_move)
+        })?;
+        Some(Hazard {
+            kind: if is_mode {
+                HazardKind::LateMode
+            } else {
+                HazardKind::FixedDraft
+            },
+            at: if is_mode { sink.at } else { made.at },
+            before: Some(made.at),
+            function: if is_mode { sink.function } else { made.function },
+            sink: if is_mode { sink.name.to_string() } else { made.name.to_string() },
+            item: if is_mode { "D4" } else { "D3" },
+        })
     }
 
     /// C and C++: `access` and its kin about a path that is then opened, changed or deleted by name.

@@ -279,6 +279,10 @@ impl Interp<'_> {
         state: &mut State,
     ) -> Vid {
         let file = self.here().0;
+        if let Some((id, object)) = self.inherited(base, method, state) {
+            let args = self.eval_args(args, Some(object), state);
+            return self.invoke(id, Some(object), &args, None, at, state);
+        }
         let receiver = self.eval(base, state);
         if state.dead {
             return receiver;
@@ -433,6 +437,28 @@ impl Interp<'_> {
             at,
             state,
         )
+    }
+
+    /// `super.locate(key)`, `super().locate(key)`: the method of a base, on the same object.
+    fn inherited(&self, base: &Expr, method: &str, state: &State) -> Option<(crate::term::FnId, Vid)> {
+        let is_super = match &base.kind {
+            ExprKind::Name(name) => &**name == "super",
+            ExprKind::Call { callee, .. } => callee.dotted().as_deref() == Some("super"),
+            _ => false,
+        };
+        let function = self.program.function(self.here());
+        let class = function.class.as_deref().filter(|_| is_super)?;
+        let file = self.here().0;
+        let object = ["self", "this"]
+            .iter()
+            .find_map(|name| state.env.get(*name).copied())
+            .or_else(|| function.receiver.as_ref().and_then(|name| state.env.get(name).copied()))?;
+        let (_, known) = self.program.class(file, class)?;
+        let found = known
+            .bases
+            .iter()
+            .find_map(|of| self.program.method(file, of, method))?;
+        Some((found, object))
     }
 
     /// A function nobody can see.

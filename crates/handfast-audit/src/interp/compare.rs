@@ -170,6 +170,22 @@ impl Interp<'_> {
             }
         }
         let (a, b) = (self.deref(a, state), self.deref(b, state));
+        // `x.replace("..", "") == x`: there was nothing to take out.
+        for (one, two) in [(a, b), (b, a)] {
+            if let Term::Part {
+                kind: PartKind::Replace,
+                of,
+                ..
+            } = *self.terms.get(one)
+                && of == two
+                && let Some(taken) = self.removed.get(&one).cloned()
+            {
+                let needle = self.terms.make(Term::Str(taken));
+                self.assume_contains(two, needle, false, state, at);
+                self.assume_contains(one, needle, false, state, at);
+                return;
+            }
+        }
         // `x == "/" + clean("/" + x)`: it is in its plain form already.
         for (one, two) in [(a, b), (b, a)] {
             if self.is_plain_form(one, two, state, 0) {

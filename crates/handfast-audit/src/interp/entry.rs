@@ -55,6 +55,13 @@ impl Interp<'_> {
                 self.type_request(id, function);
                 Vec::new()
             }
+            // `const httplib::Request &req`, `HttpRequestPtr req`.
+            "c" => (0..names.len())
+                .filter(|index| {
+                    let ty = types(*index).trim_end_matches(['&', '*', ' ']);
+                    ty.ends_with("Request") || ty.ends_with("RequestPtr") || ty.ends_with("::request")
+                })
+                .collect(),
             "rust" => {
                 let is_route = self.is_route(function, id);
                 (0..names.len())

@@ -505,6 +505,12 @@ impl Interp<'_> {
         let id = (file, u32::try_from(index).unwrap_or(0));
         let env = u32::try_from(self.envs.len()).unwrap_or(u32::MAX);
         self.envs.push(state.env.clone());
+        self.taken.push(State {
+            facts: state.facts.clone(),
+            heap: state.heap.clone(),
+            ways: state.ways.clone(),
+            ..State::default()
+        });
         let function = self.program.function(id);
         let top = self.program.file(file).module.top;
         let is_named_top = function.parent == Some(top) && !function.name.starts_with('<');

@@ -439,6 +439,12 @@ impl Interp<'_> {
             }
         }
         self.note_key(base, index, at, state);
+        // `x["name"]` is `x.name` there.
+        if self.lang().family() == "javascript"
+            && let Some(key) = self.terms.string(index).map(Sym::from)
+        {
+            return self.field(base, &key, at, state);
+        }
         self.terms.make(Term::Index(base, index))
     }
 
@@ -498,11 +504,18 @@ impl Interp<'_> {
                 at: Span::default(),
             });
         }
-        let vid = self.terms.make(Term::Part {
+        // The same part of the same text, wherever it is taken.
+        let bounds = Span {
+            file: at.file,
+            line: 0,
+            end_line: 0,
+            start: from.map_or(0, |vid| vid + 1),
+            end: to.map_or(0, |vid| vid + 1),
+        };
+        self.terms.make(Term::Part {
             kind: PartKind::Slice,
             of: base,
-            at,
-        });
-        vid
+            at: bounds,
+        })
     }
 }

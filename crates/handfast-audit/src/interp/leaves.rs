@@ -212,6 +212,12 @@ impl Interp<'_> {
         }
         match self.terms.get(vid) {
             Term::Source { kind, .. } => Some(*kind),
+            Term::Param { .. } => {
+                let ty = self.terms.ty(vid)?;
+                let last = ty.rsplit(['.', ':']).next().unwrap_or(ty);
+                let is_request = last.ends_with("Request") || last.ends_with("RequestPtr");
+                is_request.then_some(SourceKind::Request)
+            }
             Term::Field(base, _)
             | Term::Index(base, _)
             | Term::Payload(base)
@@ -377,7 +383,14 @@ fn is_named_text(function: &crate::ir::Function, name: &str) -> bool {
     }
     let param = function.params.iter().find(|param| *param.name == *name);
     match param.and_then(|param| param.ty.as_deref()) {
-        Some(ty) => matches!(ty.trim(), "string" | ": string" | "str" | "&str" | "String"),
+        Some(ty) => {
+            let bare = ty.trim_start_matches([':', ' ']).trim_start_matches("const ");
+            let bare = bare.trim_end_matches([' ', '&']);
+            matches!(
+                bare,
+                "string" | "str" | "&str" | "String" | "std::string" | "std::string_view"
+            )
+        }
         None => NAMES.iter().any(|word| name.to_ascii_lowercase().ends_with(word)),
     }
 }

@@ -176,7 +176,19 @@ impl Interp<'_> {
                             None => self.terms.unknown(),
                         };
                     }
-                    self.part(&what, subject, at, state)
+                    let vid = self.part(&what, subject, at, state);
+                    let last = shown.rsplit('.').next().unwrap_or(shown);
+                    let from_start = matches!(
+                        last,
+                        "lstrip" | "strip" | "trim_start_matches" | "trim_matches" | "TrimLeft" | "Trim"
+                    );
+                    let given = args.all().into_iter().filter(|vid| *vid != subject);
+                    let slash = given.filter_map(|vid| self.terms.string(vid));
+                    if from_start && slash.into_iter().any(|text| text.contains('/')) {
+                        state.add(vid, bit::NOT_ABSOLUTE, at);
+                        state.edit(vid).narrow_first(!crate::facts::chars("/"), at);
+                    }
+                    vid
                 }
                 None => self.terms.unknown(),
             },

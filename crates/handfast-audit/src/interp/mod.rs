@@ -210,6 +210,8 @@ pub(crate) struct Interp<'p> {
     ways: Vec<Vec<Way>>,
     pub(crate) opens: Vec<Opened>,
     envs: Vec<Env>,
+    /// What was known where each of them was taken.
+    taken: Vec<State>,
     globals: BTreeMap<u32, BTreeMap<Sym, Vid>>,
     global_state: State,
     frames: Vec<Frame>,
@@ -223,6 +225,8 @@ pub(crate) struct Interp<'p> {
     pub(crate) fd_places: Vec<(Vid, u64, Span)>,
     /// Closures that were made and never called yet.
     pending: Vec<(FnId, u32)>,
+    /// What was taken out of a text, by the text without it.
+    removed: BTreeMap<Vid, Sym>,
     /// Values that are others in another type: the outer and the inner one.
     wraps: Vec<(Vid, Vid)>,
     called: BTreeSet<FnId>,
@@ -280,6 +284,7 @@ impl<'p> Interp<'p> {
             ways: Vec::new(),
             opens: Vec::new(),
             envs: Vec::new(),
+            taken: Vec::new(),
             globals: BTreeMap::new(),
             global_state: State::default(),
             frames: Vec::new(),
@@ -290,6 +295,7 @@ impl<'p> Interp<'p> {
             hits: BTreeSet::new(),
             fd_places: Vec::new(),
             pending: Vec::new(),
+            removed: BTreeMap::new(),
             wraps: Vec::new(),
             called: BTreeSet::new(),
             reached_from: BTreeMap::new(),

@@ -216,6 +216,14 @@ impl Interp<'_> {
             of: subject,
             at: place,
         });
+        let taken = given.first().and_then(|first| match self.terms.get(*first) {
+            Term::Str(text) => Some(text.clone()),
+            Term::Regex(pattern, _) => Some(Sym::from(pattern.replace('\\', "").as_str())),
+            _ => None,
+        });
+        if let Some(taken) = taken {
+            self.removed.insert(vid, taken);
+        }
         // Everything outside a positive list is replaced: what is left is the list.
         let pattern = given.iter().find_map(|arg| match self.terms.get(*arg) {
             Term::Regex(pattern, flags) => Some((pattern.clone(), flags.clone())),

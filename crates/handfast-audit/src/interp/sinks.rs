@@ -146,7 +146,16 @@ impl Interp<'_> {
             "mkdir" => vec![(SinkKind::Mkdir, path)],
             "mkdir_rec" => vec![(SinkKind::MkdirAll, path)],
             "stat" => vec![(SinkKind::Stat, path)],
-            "link" => vec![(SinkKind::Link, path)],
+            "link" => {
+                let mut out = vec![(SinkKind::Link, path)];
+                // Where a link leads to is a path as well.
+                if matches!(&entry.arg, Slot::At(1))
+                    && let Some(target) = args.at(0)
+                {
+                    out.push((SinkKind::Link, target));
+                }
+                out
+            }
             // Everything in an archive, below a directory, by the names it brings.
             "extract" => {
                 let filtered = ["filter", "members"]

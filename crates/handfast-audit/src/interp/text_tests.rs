@@ -348,6 +348,10 @@ impl Interp<'_> {
         if let Term::Coll { kind, of, .. } = *self.terms.get(text) {
             if needle == ".." && kind != CollKind::Chars {
                 state.add(of, bit::SEGS_CLEAN, at);
+                if matches!(self.terms.get(of), Term::Relative { .. }) {
+                    state.add(of, bit::REL_NOT_UP, at);
+                    self.settle_relative(of, state, at);
+                }
             }
             return;
         }
