@@ -151,7 +151,12 @@ impl Interp<'_> {
                 sink.anchored.is_some() && root.vid == sink.path
                     || leaf.vid != root.vid && !self.is_inside(root.vid, leaf.vid)
             });
-            if leaves.iter().any(|leaf| !inside.contains(&leaf.vid)) {
+            let is_call = matches!(
+                self.terms.get(root.vid),
+                Term::Call { .. } | Term::Join { .. } | Term::Concat(_) | Term::Outcome(_)
+            );
+            let is_more = leaves.iter().any(|leaf| !inside.contains(&leaf.vid));
+            if is_more || !is_call && root.vid != sink.path {
                 leaves.retain(|leaf| !inside.contains(&leaf.vid));
             }
             // The same text chooses the root and the name below it.

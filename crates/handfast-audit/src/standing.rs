@@ -113,7 +113,7 @@ impl Flow {
     fn takes_directories(&self) -> bool {
         match self.sink.kind {
             SinkKind::Delete | SinkKind::Create => self.sink.recursive,
-            SinkKind::MoveFrom | SinkKind::MoveTo => true,
+            SinkKind::MoveFrom => true,
             SinkKind::Read => {
                 let name = self.sink.name.to_ascii_lowercase();
                 ["dir", "walk", "glob", "list"].iter().any(|word| name.contains(word))

@@ -128,6 +128,17 @@ impl Traced {
             let is_boundary = is_named && entry.is_public;
             guessed && !is_boundary && through.covers(flow.sink.entry)
         };
+        // Where text that surely comes from outside reaches the same operation, no guess is needed.
+        let sure: Vec<crate::ir::Span> = self
+            .found
+            .flows
+            .iter()
+            .filter(|flow| flow.is_external())
+            .map(|flow| flow.sink.at)
+            .collect();
+        self.found
+            .flows
+            .retain(|flow| flow.is_external() || flow.has_source() || !sure.contains(&flow.sink.at));
         for list in [
             &mut self.found.flows,
             &mut self.found.rootless,

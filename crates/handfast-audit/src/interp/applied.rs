@@ -260,6 +260,19 @@ impl Interp<'_> {
         if let Some(facts) = inner.own(kept).cloned() {
             *state.edit(kept) = facts;
         }
+        // What was asked of a field of each element holds of that field of what is left.
+        let fields: Vec<(Sym, crate::facts::Facts)> = inner
+            .facts
+            .iter()
+            .filter_map(|(vid, facts)| match self.terms.get(*vid) {
+                Term::Field(of, name) if *of == element => Some((name.clone(), (**facts).clone())),
+                _ => None,
+            })
+            .collect();
+        for (name, facts) in fields {
+            let field = self.terms.make(Term::Field(kept, name));
+            state.edit(field).and(&facts);
+        }
         self.terms.make(Term::Mapped {
             element: kept,
             coll,

@@ -122,10 +122,16 @@ impl Interp<'_> {
                 self.first_char(base, vid, truth, state, at)
             }
             _ => {
+                let real = self.deref(vid, state);
                 if truth {
-                    let real = self.deref(vid, state);
                     state.add(real, bit::NONEMPTY, at);
                     self.answered(real, state, at);
+                } else if matches!(
+                    self.terms.get(real),
+                    Term::Source { .. } | Term::Field(..) | Term::Index(..) | Term::Param { .. }
+                ) {
+                    // Nothing, or empty text.
+                    state.add(real, bit::NO_DOTDOT | bit::SEGS_CLEAN | bit::NOT_ABSOLUTE, at);
                 }
             }
         }

@@ -419,7 +419,8 @@ impl Interp<'_> {
             }
             return self.unknown_call(method, &args, at, state);
         }
-        if class.is_none()
+        let is_open = class.as_deref().is_none_or(|class| !class.contains('.'));
+        if is_open
             && !matches!(self.terms.get(real), Term::Config { .. } | Term::Str(_))
             && let Some(id) = self.program.unique_method(file, method)
             && !self.program.function(id).body.is_empty()

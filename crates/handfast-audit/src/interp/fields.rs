@@ -252,6 +252,12 @@ impl Interp<'_> {
         {
             return self.terms.make(Term::Random(at));
         }
+        if matches!(&**name, "path" | "destination" | "tmpPath")
+            && self.external_base(base, 0).is_some()
+            && self.label(base).contains(".file")
+        {
+            return self.terms.make(Term::Random(at));
+        }
         let vid = self.terms.make(Term::Field(base, name.clone()));
         if let Term::Object {
             class: Some(class), ..

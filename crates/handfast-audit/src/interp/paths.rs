@@ -97,7 +97,11 @@ impl Interp<'_> {
     pub(super) fn is_rooted(&self, vid: Vid) -> bool {
         match self.terms.get(vid) {
             Term::Concat(parts) | Term::Join { parts, .. } => {
-                parts.len() == 2 && parts.first().is_some_and(|first| self.is_separator(*first))
+                parts.len() >= 2
+                    && parts.first().is_some_and(|first| {
+                        let text = self.terms.string(*first);
+                        self.is_separator(*first) || text.is_some_and(|text| text == "/")
+                    })
             }
             _ => false,
         }
@@ -234,6 +238,19 @@ impl Interp<'_> {
             },
             _ => None,
         });
+        // `normalize(x).replace(/^(\.\.(\/|\\|$))+/, "")`: all ways up of a plain form stand first.
+        let is_plain = matches!(
+            self.terms.get(subject),
+            Term::Norm { canonical: false, .. }
+        );
+        if is_plain
+            && let Some((pattern, _)) = &pattern
+            && pattern.starts_with('^')
+            && pattern.contains("\\.\\.")
+            && (pattern.ends_with('+') || pattern.ends_with('*'))
+        {
+            state.add(vid, bit::ROOTED, at);
+        }
         if let Some((pattern, flags)) = pattern
             && pattern.starts_with("[^")
             && (flags.contains('g') || self.lang().family() != "javascript")

@@ -86,6 +86,23 @@ impl Interp<'_> {
         }
     }
 
+    /// What was asked of one of several values was asked of the one that is used.
+    pub(super) fn spread(&self, vid: Vid, state: &mut State) {
+        if let Term::Phi(parts) = self.terms.get(vid)
+            && parts.len() <= 4
+            && let Some(facts) = state.own(vid).cloned()
+        {
+            for part in parts {
+                if matches!(
+                    self.terms.get(*part),
+                    Term::Part { .. } | Term::Source { .. } | Term::Field(..) | Term::Index(..) | Term::Norm { .. }
+                ) {
+                    state.edit(*part).and(&facts);
+                }
+            }
+        }
+    }
+
     /// A text is one that a pattern accepts.
     pub(super) fn learn(&self, text: Vid, found: &Accepted, at: Span, state: &mut State) {
         let facts = state.edit(text);
@@ -119,6 +136,10 @@ impl Interp<'_> {
             if truth {
                 return;
             }
+            let is_plain = matches!(
+                self.terms.get(subject),
+                Term::Norm { canonical: false, .. }
+            );
             let facts = state.edit(subject);
             match text.as_str() {
                 "/" => {
@@ -129,6 +150,12 @@ impl Interp<'_> {
                 "+" => facts.narrow_first(!chars("+"), at),
                 "." => facts.narrow_first(!chars("."), at),
                 "\\" => facts.narrow_first(!chars("\\"), at),
+                ".." | "../" if is_plain => {
+                    // A plain form that does not begin with a way up has none.
+                    facts.add(bit::REL_NOT_UP | bit::SEGS_CLEAN | bit::NOT_DOTDOT, at);
+                    self.add_down(subject, bit::SEGS_CLEAN, state, at);
+                    self.settle_relative(subject, state, at);
+                }
                 ".." | "../" => {
                     facts.add(bit::REL_NOT_UP, at);
                     facts.add(bit::WEAK_BEFORE_SPLIT, at);
@@ -328,6 +355,19 @@ impl Interp<'_> {
         at: Span,
     ) {
         let text = self.deref(text, state);
+        // One of a list that nobody outside makes: `known.includes(name)`.
+        if truth && self.terms.string(needle).is_none() {
+            let wanted = self.deref(needle, state);
+            let is_list = matches!(
+                self.terms.get(text),
+                Term::Call { .. } | Term::Mapped { .. } | Term::List(_) | Term::Coll { .. } | Term::Config { .. }
+            );
+            if is_list && self.leaves(text, state).is_empty() && !self.leaves(wanted, state).is_empty()
+            {
+                state.add(wanted, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
+            }
+            return;
+        }
         let needle = match self.terms.string(needle) {
             Some(needle) => needle.to_owned(),
             None if self.is_separator(needle) => "/".to_owned(),
@@ -348,6 +388,7 @@ impl Interp<'_> {
         if let Term::Coll { kind, of, .. } = *self.terms.get(text) {
             if needle == ".." && kind != CollKind::Chars {
                 state.add(of, bit::SEGS_CLEAN, at);
+                self.spread(of, state);
                 if matches!(self.terms.get(of), Term::Relative { .. }) {
                     state.add(of, bit::REL_NOT_UP, at);
                     self.settle_relative(of, state, at);

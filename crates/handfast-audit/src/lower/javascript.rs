@@ -180,6 +180,13 @@ fn expression_statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
                 return;
             };
             let target = pattern(cx, left);
+            if cx.s(left) == "module.exports" && right.kind() == "identifier" {
+                let name = cx.s(right);
+                let found = cx.module.functions.iter().position(|function| {
+                    *function.name == *name && function.class.is_none()
+                });
+                cx.module.default = found.or(cx.module.default);
+            }
             let value = named_function(cx, right, cx.s(left));
             let value = value.unwrap_or_else(|| expr(cx, right));
             out.push(cx.stmt(StmtKind::Assign { target, value }, node));
@@ -240,16 +247,25 @@ fn named_function(cx: &mut Cx<'_>, node: Node<'_>, name: &str) -> Option<Expr> {
     }
     let is_exports = name.starts_with("exports.") || name.starts_with("module.exports");
     let name = name.rsplit('.').next().unwrap_or(name);
+    let is_whole = cx.open.len() == 1 && matches!(name, "exports" | "default");
     let index = function(cx, node, Arc::from(name));
     if is_exports {
         cx.module.functions[index].is_public = true;
+    }
+    if is_whole && (is_exports || name == "default") {
+        cx.module.default = Some(index);
     }
     Some(cx.expr(ExprKind::Lambda(index), node))
 }
 
 fn export(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
     if let Some(inner) = field(node, "declaration") {
+        let next = cx.module.functions.len();
         statement(cx, inner, out);
+        let is_default = cx.s(node).starts_with("export default");
+        if is_default && inner.kind().contains("function") && cx.module.functions.len() > next {
+            cx.module.default = Some(next);
+        }
     } else if let Some(value) = field(node, "value") {
         let lowered = named_function(cx, value, "default");
         let value = lowered.unwrap_or_else(|| expr(cx, value));
