@@ -66,6 +66,15 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
     let mut skipped = Vec::new();
     let mut texts = Vec::new();
     for input in inputs {
+        if !crate::choice::is_source(&input.path, &input.bytes) {
+            if !input.is_context {
+                skipped.push(Skipped {
+                    reason: crate::choice::refusal(&input.path),
+                    file: input.path,
+                });
+            }
+            continue;
+        }
         match readable(&input) {
             Ok(text) => texts.push((input.path, text, input.is_named, input.is_context)),
             Err(reason) => skipped.push(Skipped {

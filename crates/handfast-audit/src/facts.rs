@@ -265,7 +265,11 @@ impl Facts {
             let settled = bit::CONTAINMENT | bit::ROOTED | bit::SEGS_CLEAN | bit::NO_DOTDOT;
             if one.any(bit::CHOSEN) && two.any(settled) {
                 bits |= two.bits & settled;
-                anchors.extend(two.anchors.iter().filter(|(key, _)| key & settled != 0));
+                for (key, at) in &two.anchors {
+                    if key & settled != 0 && !anchors.iter().any(|(known, _)| known == key) {
+                        anchors.push((*key, *at));
+                    }
+                }
             }
         }
         for (key, at) in &other.anchors {

@@ -100,6 +100,13 @@ impl Group {
             .filter_map(|id| item(id))
             .max_by_key(|item| (item.severity, std::cmp::Reverse(item.id.clone())))
             .unwrap_or(first);
+        // A hole is told as one: what the text can do, not what hardening is missing.
+        let leading = ["A4", "B3"]
+            .iter()
+            .filter(|_| self.standing != Standing::Contained && flow.is_some())
+            .filter(|id| self.items.contains(*id))
+            .find_map(|id| item(id));
+        let worst = leading.unwrap_or(worst);
         let (severity, classification) = self.grade(scope);
         let (title, at) = self.headline(scope);
         let is_tests = self.cause == "tests";
@@ -107,6 +114,7 @@ impl Group {
             .filter(|at| at.line > 0)
             .or_else(|| about.map(|flow| flow.sink.at).filter(|_| !is_tests));
         let (file, line, end_line) = place(scope, at);
+        let snippet = snippet(scope, at);
         let function = flow.map_or_else(String::new, |flow| flow.function.clone());
         let sink = about.map_or_else(String::new, |flow| flow.sink.name.to_string());
         let source = about.map_or_else(String::new, |flow| flow.labels.join(", "));
@@ -145,6 +153,9 @@ impl Group {
             file,
             line,
             end_line,
+            snippet: snippet.0,
+            column: snippet.1,
+            width: snippet.2,
             function,
             sink,
             source,
@@ -220,6 +231,30 @@ fn place(scope: &Scope<'_>, at: Option<Span>) -> (String, u32, u32) {
     }
 }
 
+/// The first line of a place, and which part of it is meant.
+fn snippet(scope: &Scope<'_>, at: Option<Span>) -> (String, u32, u32) {
+    let Some(at) = at.filter(|at| at.line > 0) else {
+        return (String::new(), 0, 0);
+    };
+    let source = scope.program.file(at.file);
+    let line = source.line(at.line);
+    let start = (at.start as usize).min(source.text.len());
+    let before = source.text.get(..start).unwrap_or_default();
+    let column = before.chars().rev().take_while(|c| *c != '\n').count();
+    let end = (at.end as usize).clamp(start, source.text.len());
+    let marked = source.text.get(start..end).unwrap_or_default();
+    let width = marked.chars().take_while(|c| *c != '\n').count();
+    let is_inside = column + width <= line.chars().count();
+    let number = |n: usize| u32::try_from(n).unwrap_or(0);
+    if is_inside && width > 0 {
+        (line.to_owned(), number(column), number(width))
+    } else {
+        let indent = line.chars().take_while(|c| c.is_whitespace()).count();
+        let rest = line.chars().count().saturating_sub(indent);
+        (line.to_owned(), number(indent), number(rest))
+    }
+}
+
 fn step(scope: &Scope<'_>, at: Span, note: String) -> Step {
     Step {
         file: scope.program.file(at.file).path.clone(),
@@ -272,6 +307,7 @@ pub(crate) fn hazard(scope: &Scope<'_>, hazard: &Hazard) -> Finding {
         HazardKind::CheckThenUse => (Severity::High, Classification::Likely),
     };
     let (file, line, end_line) = place(scope, Some(hazard.at));
+    let snippet = snippet(scope, Some(hazard.at));
     let mut steps = Vec::new();
     if let Some(before) = hazard.before {
         let words = match hazard.kind {
@@ -299,6 +335,9 @@ pub(crate) fn hazard(scope: &Scope<'_>, hazard: &Hazard) -> Finding {
         file,
         line,
         end_line,
+        snippet: snippet.0,
+        column: snippet.1,
+        width: snippet.2,
         function: function.name.to_string(),
         sink: hazard.sink.clone(),
         source: String::new(),

@@ -60,6 +60,12 @@ pub struct Finding {
     pub line: u32,
     /// The last line.
     pub end_line: u32,
+    /// The line of code, as it is written.
+    pub snippet: String,
+    /// Where the marked part of it begins, in characters, and how wide it is.
+    pub column: u32,
+    /// How many characters are marked.
+    pub width: u32,
     /// The function.
     pub function: String,
     /// The operation.

@@ -20,6 +20,9 @@ impl Interp<'_> {
             return self.terms.unknown();
         }
         let at = expr.span;
+        if let Some(vid) = self.declared_expr(expr, state) {
+            return vid;
+        }
         match &expr.kind {
             ExprKind::Name(name) => self.lookup(name, at, state),
             ExprKind::Str(text) => self.terms.make(Term::Str(text.clone())),
@@ -168,6 +171,43 @@ impl Interp<'_> {
                 }
             }
         }
+    }
+
+    /// An expression that the user named as it stands there: `--root "conf.top()"`, `--input "m[1]"`.
+    fn declared_expr(&mut self, expr: &Expr, state: &State) -> Option<Vid> {
+        if self.declared.roots.is_empty() && self.declared.inputs.is_empty() {
+            return None;
+        }
+        let is_plain = match &expr.kind {
+            ExprKind::Name(_) => true,
+            ExprKind::Field(..) | ExprKind::Index(..) | ExprKind::Call { .. } => false,
+            _ => return None,
+        };
+        let file = self.here().0;
+        let text = &self.program.file(file).text;
+        let written = text.get(expr.span.start as usize..expr.span.end as usize)?.trim();
+        let is_named = |list: &[String]| list.iter().any(|one| one == written);
+        if is_named(&self.declared.inputs) {
+            // A name keeps what the code makes of it.
+            if is_plain
+                && let Some(vid) = state.env.get(written).copied()
+                && !self.leaves(vid, state).is_empty()
+            {
+                return None;
+            }
+            return Some(self.terms.make(Term::Source {
+                label: Sym::from(written),
+                kind: SourceKind::Declared,
+                at: Span::default(),
+            }));
+        }
+        let is_root = !is_plain && is_named(&self.declared.roots);
+        is_root.then(|| {
+            self.terms.make(Term::Config {
+                label: Sym::from(written),
+                at: Span::default(),
+            })
+        })
     }
 
     pub(super) fn lookup(&mut self, name: &Sym, at: Span, state: &mut State) -> Vid {

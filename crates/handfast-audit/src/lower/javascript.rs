@@ -16,7 +16,7 @@ use self::expression::{boxed, expr, pattern};
 use self::imports::{bind_named, clean_source, import, require, required};
 use super::cases::{Case, chain};
 use super::{Cx, children, field};
-use crate::ir::{Expr, ExprKind, Handler, Op, Param, Stmt, StmtKind, Sym};
+use crate::ir::{Expr, ExprKind, Handler, Param, Stmt, StmtKind, Sym};
 
 pub(super) fn module(cx: &mut Cx<'_>, root: Node<'_>) {
     let top = cx.begin(Arc::from("<module>"), root);
