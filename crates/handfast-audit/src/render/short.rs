@@ -105,6 +105,17 @@ pub fn short(outcome: &Outcome, fail_on: FailOn, is_coloured: bool) -> String {
     out
 }
 
+/// Text of the target without what moves a cursor or turns the line around.
+fn plain(text: &str) -> String {
+    let is_harmless = |c: char| {
+        !c.is_control()
+            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    };
+    text.chars()
+        .map(|c| if is_harmless(c) { c } else { '?' })
+        .collect()
+}
+
 /// `1 file`, `2 files`.
 fn count(number: usize, what: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
@@ -124,7 +135,7 @@ fn block(finding: &Finding, target: &str, paint: Paint) -> String {
     } else {
         format!(" [{ids}]")
     };
-    let title = folded(&format!("{word}: {}{ids}", finding.title), "", "    ");
+    let title = folded(&format!("{word}: {}{ids}", plain(&finding.title)), "", "    ");
     out.push_str(&title.replacen(word, &paint.text(code, word), 1));
     let file = if finding.file.is_empty() {
         target
@@ -144,7 +155,7 @@ fn block(finding: &Finding, target: &str, paint: Paint) -> String {
         writeln!(out, "{pad} {bar} {}{carets}", " ".repeat(at)).ok();
     }
     for step in &finding.trace {
-        let line = format!("{} ({}:{})", step.note, step.file, step.line);
+        let line = format!("{} ({}:{})", plain(&step.note), step.file, step.line);
         out.push_str(&folded(&line, &format!("{pad} = "), &format!("{pad}     ")));
     }
     out.push_str(&folded(
@@ -162,7 +173,8 @@ fn block(finding: &Finding, target: &str, paint: Paint) -> String {
 
 /// A line of code without its indent, around the marked part: text, where the mark begins, how wide.
 fn cut(line: &str, at: usize, width: usize, room: usize) -> (String, usize, usize) {
-    let chars: Vec<char> = line.chars().map(|c| if c == '\t' { ' ' } else { c }).collect();
+    let line = line.replace('\t', " ");
+    let chars: Vec<char> = plain(&line).chars().collect();
     let indent = chars.iter().take_while(|c| **c == ' ').count();
     let at = at.min(chars.len());
     let from = if at.saturating_sub(indent) + width.min(room) <= room {
