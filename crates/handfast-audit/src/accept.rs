@@ -86,6 +86,7 @@ impl Acceptances {
             acceptance: None,
             reachable: true,
             compensated: false,
+            is_weak: false,
             within: (0, 0),
         })
         .collect()
@@ -118,8 +119,7 @@ impl Acceptances {
     pub(crate) fn apply(&mut self, findings: &mut Vec<Finding>) {
         self.split(findings);
         for one in &self.list {
-            let complete =
-                !one.owner.is_empty() && !one.reason.is_empty() && one.has_good_date();
+            let complete = !one.owner.is_empty() && !one.reason.is_empty() && one.has_good_date();
             let expired = one.has_good_date()
                 && !one.until.is_empty()
                 && !self.today.is_empty()
@@ -182,9 +182,11 @@ pub fn is_date(text: &str) -> bool {
     if (year.len(), month.len(), day.len()) != (4, 2, 2) {
         return false;
     }
-    let (Ok(year), Ok(month), Ok(day)) =
-        (year.parse::<u32>(), month.parse::<u32>(), day.parse::<u32>())
-    else {
+    let (Ok(year), Ok(month), Ok(day)) = (
+        year.parse::<u32>(),
+        month.parse::<u32>(),
+        day.parse::<u32>(),
+    ) else {
         return false;
     };
     let is_leap = year % 4 == 0 && year % 100 != 0 || year % 400 == 0;
@@ -261,7 +263,14 @@ mod tests {
     #[test]
     fn a_date_that_is_none_is_said_to_be_none() {
         assert!(is_date("2028-02-29") && is_date("2027-12-31"));
-        for text in ["2027-02-29", "2027-13-01", "soon", "2027-3-1", "2027-03-01x", ""] {
+        for text in [
+            "2027-02-29",
+            "2027-13-01",
+            "soon",
+            "2027-3-1",
+            "2027-03-01x",
+            "",
+        ] {
             assert!(!is_date(text), "{text}");
         }
     }

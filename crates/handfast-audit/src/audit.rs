@@ -262,10 +262,7 @@ fn answer(
         }
     }
     let mut accepted = Acceptances::read(source, &[], &options.today);
-    let both = [
-        (flows, false),
-        (archive, true),
-    ];
+    let both = [(flows, false), (archive, true)];
     for (flows, is_archive) in both {
         let hazards = if is_archive {
             Vec::new()

@@ -15,8 +15,6 @@ pub(crate) struct CallGraph {
     called: HashSet<FnId, Quick>,
     /// Functions from which a path operation can be reached, by file.
     reaching: Vec<Vec<bool>>,
-    /// Files with a path operation of their own.
-    direct: Vec<bool>,
 }
 
 /// A call as it is written.
@@ -63,13 +61,11 @@ impl CallGraph {
                 rows: knowledge.family(source.lang),
                 methods: &methods[&(family, unit(&source.path))],
             };
-            let before = callers.found.len();
             for (index, function) in source.module.functions.iter().enumerate() {
                 let id = (file, u32::try_from(index).unwrap_or(u32::MAX));
                 let is_code = !source.is_test && !function.is_test;
                 graph.calls_of(program, &known, id, is_code, &mut callers);
             }
-            graph.direct.push(callers.found.len() > before);
             let count = source.module.functions.len();
             graph.reaching.push(vec![false; count]);
         }
@@ -188,11 +184,6 @@ impl CallGraph {
     /// Some function of the file reaches a path operation.
     pub(crate) fn any_reaches(&self, file: u32) -> bool {
         self.reaching[file as usize].contains(&true)
-    }
-
-    /// The file has a path operation of its own.
-    pub(crate) fn has_operation(&self, file: u32) -> bool {
-        self.direct[file as usize]
     }
 }
 

@@ -45,7 +45,10 @@ pub fn is_neighbour(named: Lang, path: &str) -> bool {
 /// Why a text is not read.
 #[must_use]
 pub fn refusal(path: &str) -> String {
-    let extension = path.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
+    let extension = path
+        .rsplit('/')
+        .next()
+        .and_then(|name| name.rsplit_once('.'));
     let known = extension.and_then(|(_, extension)| {
         let wanted = extension.to_ascii_lowercase();
         UNSUPPORTED.iter().find(|(known, _)| *known == wanted)

@@ -34,15 +34,17 @@ impl Outcome {
         match fail_on {
             FailOn::Block => self.verdict != Verdict::Block,
             FailOn::Concerns => self.verdict < Verdict::Concerns,
-            FailOn::Confirmed => !self
-                .reports
-                .iter()
-                .flat_map(|report| &report.findings)
-                .any(|finding| {
-                    finding.classification == Classification::Confirmed
-                        && finding.severity >= Severity::High
-                        && !finding.is_advice()
-                }),
+            FailOn::Confirmed => {
+                !self
+                    .reports
+                    .iter()
+                    .flat_map(|report| &report.findings)
+                    .any(|finding| {
+                        finding.classification == Classification::Confirmed
+                            && finding.severity >= Severity::High
+                            && !finding.is_advice()
+                    })
+            }
         }
     }
 

@@ -47,7 +47,10 @@ impl Interp<'_> {
             let flow = self.flow(sink);
             // A look tells little; it counts where the path is handed on and nothing else is done.
             if sink.kind == SinkKind::Stat {
-                if flow.leaves.iter().any(|leaf| leaf.kind == SourceKind::Request)
+                if flow
+                    .leaves
+                    .iter()
+                    .any(|leaf| leaf.kind == SourceKind::Request)
                     && (sink.function.0 == file || self.enters_at(file, &flow))
                 {
                     looks.push(flow);

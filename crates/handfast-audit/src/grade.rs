@@ -77,8 +77,7 @@ impl Group {
             .max_by_key(|item| (item.severity, std::cmp::Reverse(item.id.clone())));
         let title = worst.map_or("", |item| item.title.as_str());
         let detail = self.gaps.iter().find_map(|gap| gap.detail.clone());
-        let is_shared =
-            self.items.len() == 1 || self.gaps.iter().all(|gap| gap.detail == detail);
+        let is_shared = self.items.len() == 1 || self.gaps.iter().all(|gap| gap.detail == detail);
         let title = match detail {
             Some(detail) if is_shared => detail,
             // It tells of one of several items only.
@@ -124,7 +123,11 @@ impl Group {
                 guards.push(&item.guard);
             }
         }
-        let key = if self.flows.is_empty() { self.cause } else { "" };
+        let key = if self.flows.is_empty() {
+            self.cause
+        } else {
+            ""
+        };
         let standing = format!("{:?}", self.standing);
         let mut id = String::new();
         for part in [
@@ -163,10 +166,13 @@ impl Group {
             risk: self.risk(scope, &worst.risk),
             required_guard: guards.join("; "),
             suggested_anchor: suggestion(scope.lang.family(), self.leading_cause()),
-            trace: flow.map(|flow| trace(scope, flow, &self.flows)).unwrap_or_default(),
+            trace: flow
+                .map(|flow| trace(scope, flow, &self.flows))
+                .unwrap_or_default(),
             acceptance: None,
             reachable: about.is_none_or(Flow::is_reachable),
             compensated: self.standing == Standing::Contained && flow.is_some(),
+            is_weak: self.standing == Standing::Weak && flow.is_some(),
             within: flow.map_or((0, 0), |flow| {
                 let span = scope.program.function(flow.sink.function).span;
                 (span.line, span.end_line)
@@ -215,7 +221,10 @@ fn hole(flow: &Flow) -> String {
     match (&flow.root, flow.discards) {
         (None, _) => format!("{what} is the whole path of `{sink}`"),
         (Some(root), _) => {
-            format!("{what} reaches `{sink}`, and nothing keeps it below `{}`", root.label)
+            format!(
+                "{what} reaches `{sink}`, and nothing keeps it below `{}`",
+                root.label
+            )
         }
     }
 }
@@ -349,6 +358,7 @@ pub(crate) fn hazard(scope: &Scope<'_>, hazard: &Hazard) -> Finding {
         acceptance: None,
         reachable: true,
         compensated: false,
+        is_weak: false,
         within: (function.span.line, function.span.end_line),
     }
 }

@@ -106,9 +106,9 @@ impl Interp<'_> {
             | Term::Payload(of)
             | Term::Proj(of, 0)
             | Term::Global { of, .. } => self.made_up(*of, depth + 1),
-            Term::Join { parts, .. } | Term::Concat(parts) | Term::Phi(parts) => parts
-                .iter()
-                .find_map(|part| self.made_up(*part, depth + 1)),
+            Term::Join { parts, .. } | Term::Concat(parts) | Term::Phi(parts) => {
+                parts.iter().find_map(|part| self.made_up(*part, depth + 1))
+            }
             _ => None,
         }
     }
@@ -133,7 +133,8 @@ impl Interp<'_> {
                     let shared = match self.terms.get(*first) {
                         Term::Config { label, .. } => is_shared_temp(label),
                         Term::Str(text) => {
-                            text.starts_with("/tmp/") || matches!(&**text, "/tmp" | "/var/tmp" | "/var/tmp/")
+                            text.starts_with("/tmp/")
+                                || matches!(&**text, "/tmp" | "/var/tmp" | "/var/tmp/")
                         }
                         _ => self.is_fixed_temp(*first, depth + 1),
                     };
@@ -151,7 +152,29 @@ impl Interp<'_> {
             return true;
         }
         match self.terms.get(vid) {
-            Term::Source { .. } | Term::Param { .. } | Term::Field(..) | Term::Index(..) => true,
+            // A number is no text.
+            Term::Param { of, name, .. } => {
+                let function = self.program.function(*of);
+                let param = function.params.iter().find(|param| param.name == *name);
+                let ty = param
+                    .and_then(|param| param.ty.as_deref())
+                    .unwrap_or_default();
+                !matches!(
+                    ty.trim(),
+                    "int"
+                        | "long"
+                        | "unsigned"
+                        | "pid_t"
+                        | "uid_t"
+                        | "size_t"
+                        | "uint32_t"
+                        | "int64_t"
+                        | "u32"
+                        | "u64"
+                        | "number"
+                )
+            }
+            Term::Source { .. } | Term::Field(..) | Term::Index(..) => true,
             Term::Concat(parts) | Term::Join { parts, .. } | Term::Phi(parts) => {
                 parts.iter().any(|part| self.holds_text(*part, depth + 1))
             }
@@ -167,11 +190,18 @@ impl Interp<'_> {
     /// Created, and its mode narrowed afterwards by name; or filled and renamed under a name that
     /// anybody can guess.
     fn after_create(&self, sink: &Sink, sinks: &[Sink]) -> Option<Hazard> {
-        let last = sink.name.rsplit('.').next().unwrap_or(&sink.name).to_ascii_lowercase();
+        let last = sink
+            .name
+            .rsplit('.')
+            .next()
+            .unwrap_or(&sink.name)
+            .to_ascii_lowercase();
         let is_mode = sink.kind == SinkKind::Mutate
             && (last.contains("chmod") || last.contains("permissions"));
         let is_move = sink.kind == SinkKind::MoveFrom;
-        if !(is_mode || is_move) || sink.dirfd.is_some() || is_move && self.is_unguessable(sink.path, 0)
+        if !(is_mode || is_move)
+            || sink.dirfd.is_some()
+            || is_move && self.is_unguessable(sink.path, 0)
         {
             return None;
         }
@@ -189,8 +219,16 @@ impl Interp<'_> {
             },
             at: if is_mode { sink.at } else { made.at },
             before: Some(made.at),
-            function: if is_mode { sink.function } else { made.function },
-            sink: if is_mode { sink.name.to_string() } else { made.name.to_string() },
+            function: if is_mode {
+                sink.function
+            } else {
+                made.function
+            },
+            sink: if is_mode {
+                sink.name.to_string()
+            } else {
+                made.name.to_string()
+            },
             item: if is_mode { "D4" } else { "D3" },
         })
     }
@@ -210,7 +248,9 @@ impl Interp<'_> {
             || sink.flags.no_follow
             || sink.fd.is_some_and(|fd| {
                 let bits = bit::IS_REG | bit::IS_DIR | bit::NLINK_ONE;
-                self.fd_places.iter().any(|(of, key, _)| *of == fd && key & bits != 0)
+                self.fd_places
+                    .iter()
+                    .any(|(of, key, _)| *of == fd && key & bits != 0)
                     || self.asked_of_descriptor(fd)
             });
         if settled {

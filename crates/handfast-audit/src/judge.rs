@@ -314,9 +314,9 @@ pub(crate) fn insufficient(target: &str, missing: &str) -> Report {
         line: 0,
         end_line: 0,
         snippet: String::new(),
-            column: 0,
-            width: 0,
-            function: String::new(),
+        column: 0,
+        width: 0,
+        function: String::new(),
         sink: String::new(),
         source: String::new(),
         trigger: missing.to_owned(),
@@ -342,6 +342,7 @@ pub(crate) fn insufficient(target: &str, missing: &str) -> Report {
         acceptance: None,
         reachable: true,
         compensated: false,
+        is_weak: false,
         within: (0, 0),
     };
     Report {

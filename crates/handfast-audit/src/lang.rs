@@ -65,7 +65,10 @@ impl Lang {
         if by_name.is_some() || name.trim_start_matches('.').contains('.') {
             return by_name;
         }
-        let line = text.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+        let line = text
+            .strip_prefix(b"#!")?
+            .split(|byte| *byte == b'\n')
+            .next()?;
         let line = String::from_utf8_lossy(&line[..line.len().min(200)]);
         line.split(['/', ' ', '\t', '\r']).find_map(|word| {
             let word = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');

@@ -16,11 +16,11 @@ pub mod explain;
 mod facts;
 mod gate;
 mod gather;
+mod grade;
+mod hazards;
 mod interp;
 mod ir;
 mod items;
-mod grade;
-mod hazards;
 mod judge;
 mod kb;
 mod lang;
@@ -41,8 +41,8 @@ mod trace;
 
 pub use accept::is_date;
 pub use audit::{Input, MAX_FILE, Options, audit};
-pub use gate::FailOn;
 pub use config::{ConfigError, configure};
+pub use gate::FailOn;
 pub use kb::{Knowledge, KnowledgeError};
 pub use lang::Lang;
 pub use report::{

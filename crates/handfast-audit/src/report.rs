@@ -87,6 +87,8 @@ pub struct Finding {
     pub(crate) reachable: bool,
     /// Containment holds, so that this is hardening: below the gate.
     pub(crate) compensated: bool,
+    /// A guard is there and does not hold.
+    pub(crate) is_weak: bool,
     /// First and last line of the function it is about; zero where there is none.
     pub(crate) within: (u32, u32),
 }
@@ -98,7 +100,7 @@ impl Finding {
         matches!(
             self.classification,
             Classification::Confirmed | Classification::Likely
-        ) && (self.compensated || self.severity < Severity::High)
+        ) && (self.compensated || self.severity < Severity::High && !self.is_weak)
     }
 }
 

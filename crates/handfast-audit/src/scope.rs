@@ -49,9 +49,7 @@ pub(crate) struct Flow {
 impl Flow {
     /// What holds of all external text at once.
     pub(crate) fn all(&self, test: impl Fn(&Facts) -> bool) -> bool {
-        self.leaves
-            .iter()
-            .all(|leaf| test(&leaf.facts))
+        self.leaves.iter().all(|leaf| test(&leaf.facts))
     }
 
     /// The root stays the first part of the path, whatever the text is.
@@ -173,15 +171,12 @@ impl Flow {
             .any(|leaf| leaf.kind != SourceKind::Process);
         is_boundary
             && !self.sink.is_guess
-            && !self
-                .leaves
-                .iter()
-                .any(|leaf| {
-                    matches!(
-                        leaf.kind,
-                        SourceKind::Guessed | SourceKind::Undeclared | SourceKind::Remote
-                    )
-                })
+            && !self.leaves.iter().any(|leaf| {
+                matches!(
+                    leaf.kind,
+                    SourceKind::Guessed | SourceKind::Undeclared | SourceKind::Remote
+                )
+            })
     }
 }
 
@@ -461,7 +456,9 @@ impl Interp<'_> {
             return None;
         }
         // A name of which nothing is known declares nothing.
-        if inside.iter().any(|leaf| leaf.kind == SourceKind::Undeclared)
+        if inside
+            .iter()
+            .any(|leaf| leaf.kind == SourceKind::Undeclared)
             && behind
                 .iter()
                 .all(|leaf| leaf.kind == SourceKind::Undeclared)

@@ -41,26 +41,78 @@ impl Worth {
 
 /// Facts that come from a guard, what the guard is worth and what is said about it.
 const GUARDS: [(u64, Worth, &str); 20] = [
-    (bit::RESOLVED_NAME, Worth::Weak, "the path was resolved before, and is used by name: a link may lead elsewhere by then"),
-    (bit::IN_CANONICAL, Worth::Sound, "the resolved path is inside the root"),
-    (bit::IN_LEXICAL, Worth::Sound, "the path is inside the root by its text"),
-    (bit::ROOTED, Worth::Sound, "`..` is folded away below a slash"),
+    (
+        bit::RESOLVED_NAME,
+        Worth::Weak,
+        "the path was resolved before, and is used by name: a link may lead elsewhere by then",
+    ),
+    (
+        bit::IN_CANONICAL,
+        Worth::Sound,
+        "the resolved path is inside the root",
+    ),
+    (
+        bit::IN_LEXICAL,
+        Worth::Sound,
+        "the path is inside the root by its text",
+    ),
+    (
+        bit::ROOTED,
+        Worth::Sound,
+        "`..` is folded away below a slash",
+    ),
     (bit::CHOSEN, Worth::Sound, "the text is one of a known set"),
-    (bit::SEGS_ALLOWED, Worth::Sound, "every segment passes an allow-list"),
+    (
+        bit::SEGS_ALLOWED,
+        Worth::Sound,
+        "every segment passes an allow-list",
+    ),
     (bit::SEGS_CLEAN, Worth::Sound, "no segment is `..`"),
     (bit::NO_DOTDOT, Worth::Sound, "`..` occurs nowhere"),
     (bit::NO_UP, Worth::Sound, "`../` occurs nowhere"),
     (bit::NOT_DOTDOT, Worth::Sound, "the text is not `..`"),
     (bit::SEGMENT, Worth::Sound, "only the last name is taken"),
-    (crate::facts::AT_CHARS, Worth::Sound, "only some characters are let through"),
-    (bit::WEAK_PREFIX, Worth::Weak, "the prefix test has no separator: a sibling with the same beginning passes"),
-    (bit::WEAK_MIXED, Worth::Weak, "a resolved form is compared with an unresolved one"),
-    (bit::WEAK_RAW, Worth::Weak, "the prefix of a path that was never normalised says nothing"),
-    (bit::WEAK_PATTERN, Worth::Weak, "the pattern is not anchored, or lets separators through"),
-    (bit::WEAK_REMOVAL, Worth::Weak, "bad parts are removed once instead of refused"),
-    (bit::WEAK_BEFORE_SPLIT, Worth::Weak, "only the beginning is tested for `..`"),
+    (
+        crate::facts::AT_CHARS,
+        Worth::Sound,
+        "only some characters are let through",
+    ),
+    (
+        bit::WEAK_PREFIX,
+        Worth::Weak,
+        "the prefix test has no separator: a sibling with the same beginning passes",
+    ),
+    (
+        bit::WEAK_MIXED,
+        Worth::Weak,
+        "a resolved form is compared with an unresolved one",
+    ),
+    (
+        bit::WEAK_RAW,
+        Worth::Weak,
+        "the prefix of a path that was never normalised says nothing",
+    ),
+    (
+        bit::WEAK_PATTERN,
+        Worth::Weak,
+        "the pattern is not anchored, or lets separators through",
+    ),
+    (
+        bit::WEAK_REMOVAL,
+        Worth::Weak,
+        "bad parts are removed once instead of refused",
+    ),
+    (
+        bit::WEAK_BEFORE_SPLIT,
+        Worth::Weak,
+        "only the beginning is tested for `..`",
+    ),
     (bit::BLOCKLIST, Worth::Weak, "a list of bad parts"),
-    (bit::LOOKED | bit::LSTAT, Worth::Beside, "a look at the file system"),
+    (
+        bit::LOOKED | bit::LSTAT,
+        Worth::Beside,
+        "a look at the file system",
+    ),
 ];
 
 /// Facts that only a guard leaves behind which does not hold.
@@ -80,7 +132,10 @@ impl Flow {
             .anchor
             .as_deref()
             .is_some_and(|anchor| settles(anchor, "B3"));
-        if !anchored && self.any(bit::RESOLVED_NAME) && self.is_mutation() && self.sink.dirfd.is_none()
+        if !anchored
+            && self.any(bit::RESOLVED_NAME)
+            && self.is_mutation()
+            && self.sink.dirfd.is_none()
         {
             return Standing::Weak;
         }
@@ -116,7 +171,9 @@ impl Flow {
             SinkKind::MoveFrom => true,
             SinkKind::Read => {
                 let name = self.sink.name.to_ascii_lowercase();
-                ["dir", "walk", "glob", "list"].iter().any(|word| name.contains(word))
+                ["dir", "walk", "glob", "list"]
+                    .iter()
+                    .any(|word| name.contains(word))
             }
             _ => false,
         }
@@ -131,7 +188,10 @@ impl Flow {
                 let Some((_, worth, words)) = known else {
                     continue;
                 };
-                if at.line > 0 && !out.iter().any(|(there, _, known)| there == at && known == words)
+                if at.line > 0
+                    && !out
+                        .iter()
+                        .any(|(there, _, known)| there == at && known == words)
                 {
                     out.push((*at, *worth, words));
                 }

@@ -9,7 +9,7 @@ use crate::hazards::Hazard;
 use crate::interp::{Event, Interp, SinkKind};
 use crate::ir::{Function, Span};
 use crate::kb::Knowledge;
-use crate::program::{Program, SourceFile};
+use crate::program::Program;
 use crate::report::Covered;
 use crate::scope::{Flow, Scope};
 use crate::term::{FnId, SourceKind, Vid};
@@ -39,7 +39,7 @@ pub(crate) fn trace(
     is_named: bool,
 ) -> Option<Traced> {
     let source = program.file(file);
-    if !called.any_reaches(file) || !called.has_operation(file) && !takes_input(source) {
+    if !called.any_reaches(file) {
         return None;
     }
     let declared = declared_in(source, options);
@@ -84,7 +84,10 @@ impl SeenThrough {
             let function = program.function(id);
             format!("{} ({})", function.name, program.place(function.span))
         };
-        let public = self.0.iter().filter(|(id, _)| program.function(**id).is_public);
+        let public = self
+            .0
+            .iter()
+            .filter(|(id, _)| program.function(**id).is_public);
         public
             .map(|(id, entry)| Covered {
                 function: shown(*id),
@@ -121,9 +124,10 @@ impl Traced {
             let entry = program.function(flow.sink.entry);
             // What is handed over by a caller: parameters, and the request among them.
             let guessed = has_source(entry) && &*entry.name != "main"
-                || flow.leaves.iter().all(|leaf| {
-                    matches!(leaf.kind, SourceKind::Guessed | SourceKind::Undeclared)
-                });
+                || flow
+                    .leaves
+                    .iter()
+                    .all(|leaf| matches!(leaf.kind, SourceKind::Guessed | SourceKind::Undeclared));
             // Of a file that was named every public function is a boundary.
             let is_boundary = is_named && entry.is_public;
             guessed && !is_boundary && through.covers(flow.sink.entry)
@@ -136,9 +140,9 @@ impl Traced {
             .filter(|flow| flow.is_external())
             .map(|flow| flow.sink.at)
             .collect();
-        self.found
-            .flows
-            .retain(|flow| flow.is_external() || flow.has_source() || !sure.contains(&flow.sink.at));
+        self.found.flows.retain(|flow| {
+            flow.is_external() || flow.has_source() || !sure.contains(&flow.sink.at)
+        });
         for list in [
             &mut self.found.flows,
             &mut self.found.rootless,
@@ -192,7 +196,11 @@ impl Traced {
             controls: options.controls.clone(),
             keys: std::mem::take(&mut self.found.keys),
             locks: std::mem::take(&mut self.found.locks),
-            fds: self.fd_places.iter().map(|(vid, bits, _)| (*vid, *bits)).collect(),
+            fds: self
+                .fd_places
+                .iter()
+                .map(|(vid, bits, _)| (*vid, *bits))
+                .collect(),
             fd_places: self.fd_places.clone(),
             all_moves: self.all_moves.clone(),
             hazards,
@@ -262,12 +270,4 @@ fn has_source(function: &Function) -> bool {
                 .as_deref()
                 .is_some_and(|ty| ty.contains("Request") || ty.contains("Context"))
     }) || &*function.name == "main"
-}
-
-/// Perhaps takes something from outside, and hands it on to what works on files elsewhere.
-fn takes_input(source: &SourceFile) -> bool {
-    const WORDS: [&str; 8] = [
-        "request", "Request", "req.", "argv", "Args", "ctx.", "params", "args",
-    ];
-    WORDS.iter().any(|word| source.text.contains(word))
 }

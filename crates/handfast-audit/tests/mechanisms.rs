@@ -107,7 +107,10 @@ fn findings(pair: &Pair<'_>, is_repaired: bool) -> Vec<Finding> {
         is_context: false,
     });
     let outcome = audit(inputs.collect(), knowledge, &Options::default());
-    let all = outcome.reports.into_iter().flat_map(|report| report.findings);
+    let all = outcome
+        .reports
+        .into_iter()
+        .flat_map(|report| report.findings);
     all.filter(|finding| {
         matches!(
             finding.classification,
@@ -132,10 +135,10 @@ fn is_at_mark(pair: &Pair<'_>, finding: &Finding) -> bool {
             .is_some_and(|line| line.contains("sink:1") || line.contains("guard:1"))
     };
     (finding.line..=finding.end_line).any(|line| marks(&finding.file, line))
-        || finding
-            .trace
-            .iter()
-            .any(|step| (step.guard.is_some() || step.note.starts_with("reaches")) && marks(&step.file, step.line))
+        || finding.trace.iter().any(|step| {
+            (step.guard.is_some() || step.note.starts_with("reaches"))
+                && marks(&step.file, step.line)
+        })
 }
 
 fn is_same_flow(one: &Finding, two: &Finding) -> bool {
@@ -160,7 +163,8 @@ fn judge(pair: &Pair<'_>) -> Option<&'static str> {
     if pair.about.contains("repair=weak") {
         return left.any(|one| rank(one) >= worst).then_some("not lower");
     }
-    left.any(|one| !one.is_advice()).then_some("still found when repaired")
+    left.any(|one| !one.is_advice())
+        .then_some("still found when repaired")
 }
 
 fn check(sheets: &[Sheet]) {
@@ -174,7 +178,11 @@ fn check(sheets: &[Sheet]) {
         let understood = all.len() - failed.len();
         println!("{}: {understood} of {}", sheet.name, all.len());
         if understood < sheet.floor {
-            wrong.push(format!("{}: {understood}\n{}", sheet.name, failed.join("\n")));
+            wrong.push(format!(
+                "{}: {understood}\n{}",
+                sheet.name,
+                failed.join("\n")
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

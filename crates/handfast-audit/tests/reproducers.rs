@@ -55,7 +55,10 @@ fn findings(case: &Case<'_>, is_dir: bool) -> Vec<Finding> {
         is_context: false,
     });
     let outcome = audit(inputs.collect(), knowledge, &Options::default());
-    let all = outcome.reports.into_iter().flat_map(|report| report.findings);
+    let all = outcome
+        .reports
+        .into_iter()
+        .flat_map(|report| report.findings);
     all.filter(|finding| {
         matches!(
             finding.classification,
@@ -75,7 +78,9 @@ fn is_seen(name: &str) {
     let found = findings(&case, case.is_dir);
     assert!(!found.is_empty(), "{name}: nothing is said");
     assert!(
-        found.iter().all(|finding| finding.line > 0 && finding.source != "value"),
+        found
+            .iter()
+            .all(|finding| finding.line > 0 && finding.source != "value"),
         "{name}: a finding without a place or a name"
     );
 }

@@ -131,7 +131,11 @@ impl Interp<'_> {
                     Term::Source { .. } | Term::Field(..) | Term::Index(..) | Term::Param { .. }
                 ) {
                     // Nothing, or empty text.
-                    state.add(real, bit::NO_DOTDOT | bit::SEGS_CLEAN | bit::NOT_ABSOLUTE, at);
+                    state.add(
+                        real,
+                        bit::NO_DOTDOT | bit::SEGS_CLEAN | bit::NOT_ABSOLUTE,
+                        at,
+                    );
                 }
             }
         }

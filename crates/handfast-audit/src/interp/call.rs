@@ -177,6 +177,13 @@ impl Interp<'_> {
             return name.trim_start_matches("builtins.").to_owned();
         }
         let mut name = name.strip_suffix("Sync").unwrap_or(name).to_owned();
+        // The same functions from other packages.
+        if let Some((module, last)) = name.rsplit_once('.')
+            && (module.contains("std/path")
+                || matches!(module, "pathe" | "upath" | "path-browserify"))
+        {
+            name = format!("path.{last}");
+        }
         for (from, to) in [
             (".promises.", "."),
             (".constants.", "."),
@@ -298,7 +305,10 @@ impl Interp<'_> {
             return self.invoke(of, Some(real), &args, Some(env), at, state);
         }
         // A field of an entry of a table: `route.handler(request)`.
-        if matches!(self.terms.get(real), Term::Elem(_) | Term::List(_) | Term::Dict(_)) {
+        if matches!(
+            self.terms.get(real),
+            Term::Elem(_) | Term::List(_) | Term::Dict(_)
+        ) {
             let held = self.field(real, method, at, state);
             let is_known = match self.terms.get(held) {
                 Term::Phi(parts) => parts.iter().all(|part| self.is_function(*part)),
@@ -441,7 +451,12 @@ impl Interp<'_> {
     }
 
     /// `super.locate(key)`, `super().locate(key)`: the method of a base, on the same object.
-    fn inherited(&self, base: &Expr, method: &str, state: &State) -> Option<(crate::term::FnId, Vid)> {
+    fn inherited(
+        &self,
+        base: &Expr,
+        method: &str,
+        state: &State,
+    ) -> Option<(crate::term::FnId, Vid)> {
         let is_super = match &base.kind {
             ExprKind::Name(name) => &**name == "super",
             ExprKind::Call { callee, .. } => callee.dotted().as_deref() == Some("super"),
@@ -453,7 +468,12 @@ impl Interp<'_> {
         let object = ["self", "this"]
             .iter()
             .find_map(|name| state.env.get(*name).copied())
-            .or_else(|| function.receiver.as_ref().and_then(|name| state.env.get(name).copied()))?;
+            .or_else(|| {
+                function
+                    .receiver
+                    .as_ref()
+                    .and_then(|name| state.env.get(name).copied())
+            })?;
         let (_, known) = self.program.class(file, class)?;
         let found = known
             .bases

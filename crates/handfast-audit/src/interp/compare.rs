@@ -172,11 +172,7 @@ impl Interp<'_> {
         let (a, b) = (self.deref(a, state), self.deref(b, state));
         // `x.replace("..", "") == x`: there was nothing to take out.
         for (one, two) in [(a, b), (b, a)] {
-            if let Term::Part {
-                kind: PartKind::Replace,
-                of,
-                ..
-            } = *self.terms.get(one)
+            if let Term::Part { of, .. } = *self.terms.get(one)
                 && of == two
                 && let Some(taken) = self.removed.get(&one).cloned()
             {

@@ -59,7 +59,9 @@ impl Interp<'_> {
             "c" => (0..names.len())
                 .filter(|index| {
                     let ty = types(*index).trim_end_matches(['&', '*', ' ']);
-                    ty.ends_with("Request") || ty.ends_with("RequestPtr") || ty.ends_with("::request")
+                    ty.ends_with("Request")
+                        || ty.ends_with("RequestPtr")
+                        || ty.ends_with("::request")
                 })
                 .collect(),
             "rust" => {

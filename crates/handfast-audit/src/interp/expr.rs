@@ -185,7 +185,9 @@ impl Interp<'_> {
         };
         let file = self.here().0;
         let text = &self.program.file(file).text;
-        let written = text.get(expr.span.start as usize..expr.span.end as usize)?.trim();
+        let written = text
+            .get(expr.span.start as usize..expr.span.end as usize)?
+            .trim();
         let is_named = |list: &[String]| list.iter().any(|one| one == written);
         if is_named(&self.declared.inputs) {
             // A name keeps what the code makes of it.

@@ -190,7 +190,17 @@ impl Interp<'_> {
             Term::Phi(parts) => {
                 let values: Vec<Vid> = parts
                     .iter()
-                    .filter_map(|part| state.get_field(*part, name))
+                    .filter_map(|part| {
+                        state
+                            .get_field(*part, name)
+                            .or_else(|| match self.terms.get(*part) {
+                                Term::Dict(pairs) => pairs
+                                    .iter()
+                                    .find(|(key, _)| key == name)
+                                    .map(|(_, value)| *value),
+                                _ => None,
+                            })
+                    })
                     .collect();
                 if let Some((first, rest)) = values.split_first() {
                     return rest
@@ -238,6 +248,19 @@ impl Interp<'_> {
                 let what = entry.what.clone();
                 return self.part(&what, base, at, state);
             }
+        }
+        // A request that a framework's context carries.
+        if matches!(&**name, "URL" | "Header" | "Form" | "RequestURI")
+            && matches!(self.terms.get(base), Term::Field(_, of) if matches!(&**of, "Req" | "Request" | "req" | "request"))
+        {
+            let label = format!("{}.{name}", self.label(base));
+            let vid = self.terms.make(Term::Source {
+                label: Sym::from(label.as_str()),
+                kind: SourceKind::Request,
+                at: Span::default(),
+            });
+            self.met.entry(vid).or_insert(at);
+            return vid;
         }
         // A name that only one kind of thing has.
         if let Some(row) = self.family().field(&format!("any:{name}")) {
@@ -382,7 +405,9 @@ impl Interp<'_> {
                 if let Some(n) = self.terms.number(index)
                     && let Some(c) = usize::try_from(n).ok().and_then(|n| text.chars().nth(n))
                 {
-                    return self.terms.make(Term::Str(Sym::from(c.to_string().as_str())));
+                    return self
+                        .terms
+                        .make(Term::Str(Sym::from(c.to_string().as_str())));
                 }
             }
             Term::Dict(pairs) => {
@@ -395,7 +420,11 @@ impl Interp<'_> {
                 // Which one is not known, and some of them are external text.
                 let any = key.is_none() || pairs.iter().any(|(known, _)| &**known == "%any");
                 let values: Vec<Vid> = pairs.iter().map(|(_, value)| *value).collect();
-                if any && values.iter().any(|vid| !self.leaves(*vid, state).is_empty()) {
+                if any
+                    && values
+                        .iter()
+                        .any(|vid| !self.leaves(*vid, state).is_empty())
+                {
                     return self.any_of(values, base);
                 }
                 // A value of a fixed table: the attacker chooses which, not what.

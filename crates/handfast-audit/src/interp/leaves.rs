@@ -137,9 +137,16 @@ impl Interp<'_> {
                 None if self.is_guessed_field(*base, name, 0) => Step::Leaf(SourceKind::Guessed),
                 None => Step::End,
             },
-            Term::Index(base, _) => match self.external_base(*base, 0) {
+            Term::Index(base, key) => match self.external_base(*base, 0) {
                 Some(kind) => Step::Leaf(kind),
-                None => Step::End,
+                None => {
+                    let key = self.terms.string(*key).unwrap_or_default();
+                    if !key.is_empty() && self.is_guessed_field(*base, key, 0) {
+                        Step::Leaf(SourceKind::Guessed)
+                    } else {
+                        Step::End
+                    }
+                }
             },
             Term::Join { parts, .. }
             | Term::Concat(parts)
@@ -181,7 +188,7 @@ impl Interp<'_> {
         match self.terms.get(base) {
             Term::Param {
                 of, name, is_ctor, ..
-            } if !is_place && !is_ctor && !self.program.function(*of).name.starts_with('<') => {
+            } if !is_place && !is_ctor && !self.is_callback(*of) => {
                 let function = self.program.function(*of);
                 let param = function.params.iter().find(|param| param.name == *name);
                 let ty = param.and_then(|param| param.ty.as_deref()).unwrap_or("");
@@ -193,9 +200,7 @@ impl Interp<'_> {
                         .any(|no| ty.contains(no) || word.contains(no))
             }
             // `entries.forEach(e => … e.name …)`: what a callback is given, by the name of its field.
-            Term::Param { of, .. }
-                if !is_place && self.program.function(*of).name.starts_with('<') =>
-            {
+            Term::Param { of, .. } if !is_place && self.is_callback(*of) => {
                 NAMES.iter().any(|word| name.ends_with(word))
             }
             Term::Field(base, of) if depth < 3 => {
@@ -203,6 +208,13 @@ impl Interp<'_> {
             }
             _ => false,
         }
+    }
+
+    /// A function inside another one, that nobody can be seen to call.
+    fn is_callback(&self, of: crate::term::FnId) -> bool {
+        let function = self.program.function(of);
+        let top = self.program.file(of.0).module.top;
+        function.name.starts_with('<') || function.parent.is_some_and(|parent| parent != top)
     }
 
     /// A field of something external is external.
@@ -384,19 +396,25 @@ fn is_named_text(function: &crate::ir::Function, name: &str) -> bool {
     let param = function.params.iter().find(|param| *param.name == *name);
     match param.and_then(|param| param.ty.as_deref()) {
         Some(ty) => {
-            let bare = ty.trim_start_matches([':', ' ']).trim_start_matches("const ");
+            let bare = ty
+                .trim_start_matches([':', ' '])
+                .trim_start_matches("const ");
             let bare = bare.trim_end_matches([' ', '&']);
             matches!(
                 bare,
                 "string" | "str" | "&str" | "String" | "std::string" | "std::string_view"
             )
         }
-        None => NAMES.iter().any(|word| name.to_ascii_lowercase().ends_with(word)),
+        None => NAMES
+            .iter()
+            .any(|word| name.to_ascii_lowercase().ends_with(word)),
     }
 }
 
 /// What the name of a file, or what it is taken from, is usually called.
-const NAMES: [&str; 7] = ["name", "path", "filename", "entry", "key", "pathname", "relpath"];
+const NAMES: [&str; 7] = [
+    "name", "path", "filename", "entry", "key", "pathname", "relpath",
+];
 
 /// Fields that say where something is kept.
 const PLACES: [&str; 13] = [

@@ -116,7 +116,8 @@ impl Interp<'_> {
                 Some(subject) => {
                     let what = entry.what.clone();
                     if what == "replace" {
-                        return self.replaced(subject, args, at, state);
+                        let is_all = shown.ends_with("replaceAll");
+                        return self.replaced(subject, args, is_all, at, state);
                     }
                     if what == "split" {
                         return self.split(subject, args);
@@ -180,7 +181,12 @@ impl Interp<'_> {
                     let last = shown.rsplit('.').next().unwrap_or(shown);
                     let from_start = matches!(
                         last,
-                        "lstrip" | "strip" | "trim_start_matches" | "trim_matches" | "TrimLeft" | "Trim"
+                        "lstrip"
+                            | "strip"
+                            | "trim_start_matches"
+                            | "trim_matches"
+                            | "TrimLeft"
+                            | "Trim"
                     );
                     let given = args.all().into_iter().filter(|vid| *vid != subject);
                     let slash = given.filter_map(|vid| self.terms.string(vid));

@@ -201,6 +201,7 @@ impl Interp<'_> {
         &mut self,
         subject: Vid,
         args: &Args,
+        is_all: bool,
         at: Span,
         state: &mut State,
     ) -> Vid {
@@ -215,16 +216,35 @@ impl Interp<'_> {
             line: at.line,
             ..Span::default()
         };
+        // Only the first hit is replaced: no guard at all, not even a weak one.
+        let is_first_only = self.lang().family() == "javascript"
+            && !is_all
+            && given
+                .first()
+                .is_some_and(|first| match self.terms.get(*first) {
+                    Term::Str(_) => true,
+                    Term::Regex(_, flags) => !flags.contains('g'),
+                    _ => false,
+                });
+        let is_anchored = given.first().is_some_and(|first| {
+            matches!(self.terms.get(*first), Term::Regex(pattern, _) if pattern.starts_with('^'))
+        });
         let vid = self.terms.make(Term::Part {
-            kind: PartKind::Replace,
+            kind: if is_first_only && !is_anchored {
+                PartKind::Decode
+            } else {
+                PartKind::Replace
+            },
             of: subject,
             at: place,
         });
-        let taken = given.first().and_then(|first| match self.terms.get(*first) {
-            Term::Str(text) => Some(text.clone()),
-            Term::Regex(pattern, _) => Some(Sym::from(pattern.replace('\\', "").as_str())),
-            _ => None,
-        });
+        let taken = given
+            .first()
+            .and_then(|first| match self.terms.get(*first) {
+                Term::Str(text) => Some(text.clone()),
+                Term::Regex(pattern, _) => Some(Sym::from(pattern.replace('\\', "").as_str())),
+                _ => None,
+            });
         if let Some(taken) = taken {
             self.removed.insert(vid, taken);
         }
@@ -241,7 +261,10 @@ impl Interp<'_> {
         // `normalize(x).replace(/^(\.\.(\/|\\|$))+/, "")`: all ways up of a plain form stand first.
         let is_plain = matches!(
             self.terms.get(subject),
-            Term::Norm { canonical: false, .. }
+            Term::Norm {
+                canonical: false,
+                ..
+            }
         );
         if is_plain
             && let Some((pattern, _)) = &pattern

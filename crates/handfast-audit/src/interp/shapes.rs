@@ -103,7 +103,10 @@ fn mentions_request_key(function: &Function, name: &str) -> bool {
             && matches!(&base.kind, ExprKind::Name(known) if **known == *name)
             && let ExprKind::Str(key) = &key.kind
         {
-            found |= matches!(&**key, "path" | "raw_path" | "query_string" | "PATH_INFO" | "QUERY_STRING" | "REQUEST_URI");
+            found |= matches!(
+                &**key,
+                "path" | "raw_path" | "query_string" | "PATH_INFO" | "QUERY_STRING" | "REQUEST_URI"
+            );
         }
     });
     found
@@ -121,9 +124,9 @@ fn is_answered(function: &Function, name: &str) -> bool {
                     found += 1;
                 }
                 let piped = &**method == "pipe"
-                    && args.iter().any(|arg| {
-                        matches!(&arg.value.kind, ExprKind::Name(known) if **known == *name)
-                    });
+                    && args.iter().any(
+                        |arg| matches!(&arg.value.kind, ExprKind::Name(known) if **known == *name),
+                    );
                 if piped {
                     found += 1;
                 }

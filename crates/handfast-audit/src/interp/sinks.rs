@@ -158,10 +158,12 @@ impl Interp<'_> {
             }
             // Everything in an archive, below a directory, by the names it brings.
             "extract" => {
-                let filtered = ["filter", "members"]
-                    .iter()
-                    .any(|name| args.named(name).is_some());
-                if filtered {
+                // A list of members is a guard if something was asked of them.
+                let members = args.named("members").is_some_and(|list| {
+                    let leaves = self.leaves(list, state);
+                    leaves.is_empty() || leaves.iter().any(|leaf| !leaf.facts.anchors.is_empty())
+                });
+                if members || args.named("filter").is_some() {
                     return self.terms.unknown();
                 }
                 let names = self.terms.make(Term::Source {

@@ -95,7 +95,11 @@ impl Interp<'_> {
             for part in parts {
                 if matches!(
                     self.terms.get(*part),
-                    Term::Part { .. } | Term::Source { .. } | Term::Field(..) | Term::Index(..) | Term::Norm { .. }
+                    Term::Part { .. }
+                        | Term::Source { .. }
+                        | Term::Field(..)
+                        | Term::Index(..)
+                        | Term::Norm { .. }
                 ) {
                     state.edit(*part).and(&facts);
                 }
@@ -138,7 +142,10 @@ impl Interp<'_> {
             }
             let is_plain = matches!(
                 self.terms.get(subject),
-                Term::Norm { canonical: false, .. }
+                Term::Norm {
+                    canonical: false,
+                    ..
+                }
             );
             let facts = state.edit(subject);
             match text.as_str() {
@@ -150,7 +157,12 @@ impl Interp<'_> {
                 "+" => facts.narrow_first(!chars("+"), at),
                 "." => facts.narrow_first(!chars("."), at),
                 "\\" => facts.narrow_first(!chars("\\"), at),
-                ".." | "../" if is_plain => {
+                "../" if is_plain => {
+                    // Only `..` itself is left of the ways up.
+                    facts.add(bit::REL_NOT_UP | bit::NO_UP, at);
+                    self.settle_relative(subject, state, at);
+                }
+                ".." if is_plain => {
                     // A plain form that does not begin with a way up has none.
                     facts.add(bit::REL_NOT_UP | bit::SEGS_CLEAN | bit::NOT_DOTDOT, at);
                     self.add_down(subject, bit::SEGS_CLEAN, state, at);
@@ -360,9 +372,15 @@ impl Interp<'_> {
             let wanted = self.deref(needle, state);
             let is_list = matches!(
                 self.terms.get(text),
-                Term::Call { .. } | Term::Mapped { .. } | Term::List(_) | Term::Coll { .. } | Term::Config { .. }
+                Term::Call { .. }
+                    | Term::Mapped { .. }
+                    | Term::List(_)
+                    | Term::Coll { .. }
+                    | Term::Config { .. }
             );
-            if is_list && self.leaves(text, state).is_empty() && !self.leaves(wanted, state).is_empty()
+            if is_list
+                && self.leaves(text, state).is_empty()
+                && !self.leaves(wanted, state).is_empty()
             {
                 state.add(wanted, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
             }

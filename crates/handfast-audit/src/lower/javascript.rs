@@ -182,9 +182,11 @@ fn expression_statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
             let target = pattern(cx, left);
             if cx.s(left) == "module.exports" && right.kind() == "identifier" {
                 let name = cx.s(right);
-                let found = cx.module.functions.iter().position(|function| {
-                    *function.name == *name && function.class.is_none()
-                });
+                let found = cx
+                    .module
+                    .functions
+                    .iter()
+                    .position(|function| *function.name == *name && function.class.is_none());
                 cx.module.default = found.or(cx.module.default);
             }
             let value = named_function(cx, right, cx.s(left));

@@ -135,7 +135,11 @@ fn block(finding: &Finding, target: &str, paint: Paint) -> String {
     } else {
         format!(" [{ids}]")
     };
-    let title = folded(&format!("{word}: {}{ids}", plain(&finding.title)), "", "    ");
+    let title = folded(
+        &format!("{word}: {}{ids}", plain(&finding.title)),
+        "",
+        "    ",
+    );
     out.push_str(&title.replacen(word, &paint.text(code, word), 1));
     let file = if finding.file.is_empty() {
         target
@@ -145,10 +149,21 @@ fn block(finding: &Finding, target: &str, paint: Paint) -> String {
     let gutter = finding.line.to_string().len().max(2);
     let bar = paint.text("34", "|");
     let pad = " ".repeat(gutter);
-    writeln!(out, "{pad}{} {file}:{}", paint.text("34", "-->"), finding.line.max(1)).ok();
+    writeln!(
+        out,
+        "{pad}{} {file}:{}",
+        paint.text("34", "-->"),
+        finding.line.max(1)
+    )
+    .ok();
     if !finding.snippet.is_empty() {
         let room = WIDTH.saturating_sub(gutter + 4);
-        let (code, at, width) = cut(&finding.snippet, finding.column as usize, finding.width as usize, room);
+        let (code, at, width) = cut(
+            &finding.snippet,
+            finding.column as usize,
+            finding.width as usize,
+            room,
+        );
         writeln!(out, "{pad} {bar}").ok();
         writeln!(out, "{:>gutter$} {bar} {code}", finding.line).ok();
         let carets = paint.text("31;1", &"^".repeat(width.max(1)));

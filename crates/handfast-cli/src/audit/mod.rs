@@ -205,7 +205,9 @@ impl AuditArgs {
                 .any(|report| !report.findings.is_empty());
             if !is_new && self.format == Format::Short && !out.is_json() {
                 let s = if known == 1 { "" } else { "s" };
-                out.line(&format!("nothing new; {known} known finding{s} in the baseline"));
+                out.line(&format!(
+                    "nothing new; {known} known finding{s} in the baseline"
+                ));
                 return Ok(Exit::Yes);
             }
         }

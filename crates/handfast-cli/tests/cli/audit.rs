@@ -33,11 +33,7 @@ export function writeTenantFile(tenant: string, relPath: string, body: string) {
 fn an_unguarded_writer_is_blocked_and_every_missing_guard_is_named() {
     let scratch = Scratch::new();
     let file = path(&scratch, "w.ts", WRITER);
-    let found = run(
-        &scratch,
-        &["--input", "tenant,relPath", &file],
-        b"",
-    );
+    let found = run(&scratch, &["--input", "tenant,relPath", &file], b"");
     assert_eq!(found.code, 1, "{found:?}");
     for header in [
         "Verdict: BLOCK",
@@ -211,10 +207,16 @@ fn the_gate_is_the_exit_code_in_every_form() {
     let short = run(&scratch, &["--format", "short", dir], b"");
     let text = short.text();
     assert!(text.contains("verdict BLOCK, gate pass"), "{text}");
-    assert!(text.contains("the verdict is BLOCK and the gate passes"), "{text}");
+    assert!(
+        text.contains("the verdict is BLOCK and the gate passes"),
+        "{text}"
+    );
     let json = run(&scratch, &["--format", "json", dir], b"");
     let value: Value = serde_json::from_str(json.text()).unwrap();
-    assert_eq!((&value["gate"], &value["verdict"]), (&"pass".into(), &"BLOCK".into()));
+    assert_eq!(
+        (&value["gate"], &value["verdict"]),
+        (&"pass".into(), &"BLOCK".into())
+    );
 }
 
 #[test]
@@ -225,10 +227,19 @@ fn the_short_form_shows_the_line_and_fits_the_terminal() {
     let found = run(&scratch, &["--format", "short", &file], b"");
     assert_eq!(found.code, 1, "{found:?}");
     let text = found.text();
-    assert!(text.starts_with("error: external text reaches `open`"), "{text}");
-    assert!(text.contains("open(os.path.join(ROOT, request.args['name']))"), "{text}");
+    assert!(
+        text.starts_with("error: external text reaches `open`"),
+        "{text}"
+    );
+    assert!(
+        text.contains("open(os.path.join(ROOT, request.args['name']))"),
+        "{text}"
+    );
     assert!(text.contains("^^^^"), "{text}");
-    assert!(text.contains("= external text `request.args.name`"), "{text}");
+    assert!(
+        text.contains("= external text `request.args.name`"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -241,7 +252,10 @@ fn a_date_that_is_none_is_refused() {
     let text = format!("// handfast-accept: D1 owner=@a until=2027-13-01 reason=\"x\"\n{WRITER}");
     let file = path(&scratch, "b.ts", &text);
     let found = run(&scratch, &[&file], b"");
-    assert!(found.text().contains("`2027-13-01` is no date"), "{found:?}");
+    assert!(
+        found.text().contains("`2027-13-01` is no date"),
+        "{found:?}"
+    );
     assert!(!found.text().contains("expired"), "{found:?}");
 }
 
@@ -250,13 +264,7 @@ fn standard_input_has_a_name() {
     let scratch = Scratch::new();
     let found = run(
         &scratch,
-        &[
-            "--stdin-filename",
-            "w.ts",
-            "--input",
-            "tenant,relPath",
-            "-",
-        ],
+        &["--stdin-filename", "w.ts", "--input", "tenant,relPath", "-"],
         WRITER.as_bytes(),
     );
     assert_eq!(found.code, 1);
