@@ -28,11 +28,11 @@ macro_rules! sheets {
 }
 
 const MECHANISMS: [Sheet; 8] = sheets! { "mechanisms":
-    "c" 0 "cpp" 0 "go" 0 "java" 0 "javascript" 0 "python" 0 "rust" 0 "typescript" 0
+    "c" 19 "cpp" 15 "go" 25 "java" 0 "javascript" 28 "python" 27 "rust" 22 "typescript" 24
 };
 
 const CASES: [Sheet; 6] = sheets! { "cases":
-    "archive" 0 "guard" 0 "race" 0 "root" 0 "source" 0 "validator" 0
+    "archive" 12 "guard" 11 "race" 6 "root" 10 "source" 12 "validator" 6
 };
 
 #[derive(Clone, Copy, Eq, PartialEq)]
@@ -176,7 +176,6 @@ fn check(sheets: &[Sheet]) {
             .filter_map(|pair| judge(pair).map(|why| format!("{}: {why}", pair.name)))
             .collect();
         let understood = all.len() - failed.len();
-        println!("{}: {understood} of {}", sheet.name, all.len());
         if understood < sheet.floor {
             wrong.push(format!(
                 "{}: {understood}\n{}",

@@ -345,7 +345,11 @@ impl Interp<'_> {
         match self.terms.get(vid) {
             Term::Source { label, .. } => label.to_string(),
             Term::Param { name, .. } => name.to_string(),
-            Term::Field(base, name) => format!("{}.{name}", self.label(*base)),
+            Term::Field(base, name) => match self.label(*base) {
+                // A parameter that is taken apart has no name of its own.
+                of if of.starts_with('%') => name.to_string(),
+                of => format!("{of}.{name}"),
+            },
             Term::Index(base, index) => match self.terms.string(*index) {
                 Some(key) => format!("{}.{key}", self.label(*base)),
                 None => self.label(*base),

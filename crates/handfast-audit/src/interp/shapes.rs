@@ -1,6 +1,6 @@
 //! Functions that answer requests, by their shape: what they are given and what they do with it.
 
-use crate::callgraph::each_call;
+use crate::calls::each_call;
 use crate::interp::Interp;
 use crate::ir::{ExprKind, Function};
 use crate::state::State;
