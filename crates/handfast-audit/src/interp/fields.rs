@@ -277,6 +277,7 @@ impl Interp<'_> {
         }
         if matches!(&**name, "path" | "destination" | "tmpPath")
             && self.external_base(base, 0).is_some()
+            && self.label(base).starts_with("req")
             && self.label(base).contains(".file")
         {
             return self.terms.make(Term::Random(at));
