@@ -317,6 +317,7 @@ impl Interp<'_> {
                         bit::SEGS_CLEAN | bit::NOT_ABSOLUTE | bit::NONEMPTY | bit::REL_NOT_UP,
                         at,
                     );
+                    self.add_down(subject, bit::IN_LEXICAL, state, at);
                     self.settle_relative(subject, state, at);
                 }
             }

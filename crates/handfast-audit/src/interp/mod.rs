@@ -24,6 +24,7 @@ mod formats;
 mod globals;
 mod handlers;
 mod index;
+mod inside;
 mod invoke;
 mod leaves;
 mod loops;
