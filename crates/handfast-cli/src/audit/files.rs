@@ -15,6 +15,8 @@ const MAX_NEIGHBOURS: usize = 200;
 pub(super) struct Found {
     pub(super) inputs: Vec<Input>,
     pub(super) skipped: Vec<Skipped>,
+    /// A whole directory was asked for.
+    pub(super) has_directory: bool,
 }
 
 /// Collects a file with the tests around it, or all files of a directory.
@@ -26,6 +28,7 @@ pub(super) fn collect(path: &Path, found: &mut Found) -> Result<(), String> {
     };
     match Root::open_ambient_with(path, options()) {
         Ok(root) => {
+            found.has_directory = true;
             directory(&root, path, found);
             Ok(())
         }

@@ -169,7 +169,11 @@ impl AuditArgs {
             Some(rev) => Some(change::read(rev, &self.paths)?),
             None => None,
         };
-        let files::Found { inputs, skipped } = match &changes {
+        let files::Found {
+            inputs,
+            skipped,
+            has_directory,
+        } = match &changes {
             Some(changes) => change::inputs(changes)?,
             None => self.inputs()?,
         };
@@ -188,7 +192,7 @@ impl AuditArgs {
         if outcome.files == 0 && changes.is_none() {
             return Err(self.unreadable(&outcome));
         }
-        let fail_on = self.fail_on();
+        let fail_on = self.fail_on(has_directory && changes.is_none());
         if let Some(path) = &self.write_baseline {
             let text = handfast_audit::baseline::write(&outcome);
             files::write(path, text.as_bytes()).map_err(|detail| unwritten(path, &detail))?;
@@ -354,14 +358,12 @@ impl AuditArgs {
     }
 
     /// The checklist's own use for what is named; for whole trees, holes and no wishes.
-    fn fail_on(&self) -> FailOn {
+    fn fail_on(&self, has_directory: bool) -> FailOn {
         match self.fail_on {
             Some(FailOnArg::Block) => FailOn::Block,
             Some(FailOnArg::Confirmed) => FailOn::Confirmed,
             Some(FailOnArg::Concerns) => FailOn::Concerns,
-            None if self.diff.is_none() && self.paths.iter().any(|path| path.is_dir()) => {
-                FailOn::Confirmed
-            }
+            None if has_directory => FailOn::Confirmed,
             None => FailOn::Block,
         }
     }
