@@ -50,11 +50,15 @@ impl Acceptances {
         let bad = self
             .list
             .iter()
-            .filter(|one| one.owner.is_empty() || one.reason.is_empty());
+            .filter(|one| one.owner.is_empty() || one.reason.is_empty() || !one.has_good_date());
         bad.map(|one| Finding {
             id: crate::judge::short_hash(&format!("{}\n{}\naccept", one.file, one.items.join("+"))),
             items: one.items.clone(),
-            title: "an acceptance names no owner or no reason".to_owned(),
+            title: if one.has_good_date() {
+                "an acceptance names no owner or no reason".to_owned()
+            } else {
+                format!("`{}` is no date; write YYYY-MM-DD", one.until)
+            },
             category: one
                 .items
                 .first()
@@ -65,6 +69,9 @@ impl Acceptances {
             file: one.file.clone(),
             line: one.line,
             end_line: one.line,
+            snippet: String::new(),
+            column: 0,
+            width: 0,
             function: String::new(),
             sink: String::new(),
             source: String::new(),
@@ -78,16 +85,43 @@ impl Acceptances {
             trace: Vec::new(),
             acceptance: None,
             reachable: true,
+            compensated: false,
+            is_weak: false,
             within: (0, 0),
         })
         .collect()
     }
 
+    /// A finding of which only some items are accepted becomes two.
+    fn split(&self, findings: &mut Vec<Finding>) {
+        for one in self.list.iter().filter(|one| !one.items.is_empty()) {
+            let mut apart = Vec::new();
+            for finding in findings.iter_mut().filter(|finding| one.is_about(finding)) {
+                let (ours, theirs): (Vec<String>, Vec<String>) = finding
+                    .items
+                    .iter()
+                    .cloned()
+                    .partition(|id| one.items.contains(id));
+                if ours.is_empty() || theirs.is_empty() {
+                    continue;
+                }
+                let mut half = finding.clone();
+                half.id = crate::judge::short_hash(&format!("{}\n{}", finding.id, ours.join("+")));
+                half.items = ours;
+                finding.items = theirs;
+                apart.push(half);
+            }
+            findings.extend(apart);
+        }
+    }
+
     /// Turns findings into accepted ones where somebody answers for them.
-    pub(crate) fn apply(&mut self, findings: &mut [Finding]) {
+    pub(crate) fn apply(&mut self, findings: &mut Vec<Finding>) {
+        self.split(findings);
         for one in &self.list {
-            let complete = !one.owner.is_empty() && !one.reason.is_empty();
-            let expired = !one.until.is_empty()
+            let complete = !one.owner.is_empty() && !one.reason.is_empty() && one.has_good_date();
+            let expired = one.has_good_date()
+                && !one.until.is_empty()
                 && !self.today.is_empty()
                 && one.until.as_str() < self.today.as_str();
             for finding in findings.iter_mut() {
@@ -107,6 +141,11 @@ impl Acceptances {
                         "{} (the acceptance by {} expired on {})",
                         finding.title, one.owner, one.until
                     );
+                } else if covered && !one.has_good_date() {
+                    finding.title = format!(
+                        "{} (the date of the acceptance at line {} is none)",
+                        finding.title, one.line
+                    );
                 } else if covered && !complete {
                     finding.title = format!(
                         "{} (the acceptance at line {} names no owner or no reason)",
@@ -119,6 +158,11 @@ impl Acceptances {
 }
 
 impl Acceptance {
+    /// No date, or one of the calendar.
+    fn has_good_date(&self) -> bool {
+        self.until.is_empty() || is_date(&self.until)
+    }
+
     /// One in a function, or just above it, speaks of that function; one at the head of the file,
     /// or of the project, of all.
     fn is_about(&self, finding: &Finding) -> bool {
@@ -126,6 +170,34 @@ impl Acceptance {
         let at_head = self.line <= HEAD;
         from == 0 || at_head || (self.line + ABOVE >= from && self.line <= to)
     }
+}
+
+/// Whether a text is a date of the calendar, `YYYY-MM-DD`.
+#[must_use]
+pub fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts.as_slice() else {
+        return false;
+    };
+    if (year.len(), month.len(), day.len()) != (4, 2, 2) {
+        return false;
+    }
+    let (Ok(year), Ok(month), Ok(day)) = (
+        year.parse::<u32>(),
+        month.parse::<u32>(),
+        day.parse::<u32>(),
+    ) else {
+        return false;
+    };
+    let is_leap = year % 4 == 0 && year % 100 != 0 || year % 400 == 0;
+    let days = match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    };
+    (1..=days).contains(&day)
 }
 
 /// Lines at the head of a file that speak of the whole file.
@@ -186,5 +258,20 @@ mod tests {
         );
         assert_eq!(one.reason, "tmpfs per tenant, no foreign writer");
         assert!(parse("D1 reason=\"x\"").owner.is_empty());
+    }
+
+    #[test]
+    fn a_date_that_is_none_is_said_to_be_none() {
+        assert!(is_date("2028-02-29") && is_date("2027-12-31"));
+        for text in [
+            "2027-02-29",
+            "2027-13-01",
+            "soon",
+            "2027-3-1",
+            "2027-03-01x",
+            "",
+        ] {
+            assert!(!is_date(text), "{text}");
+        }
     }
 }

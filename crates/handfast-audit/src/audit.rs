@@ -1,20 +1,20 @@
 //! The audit itself: texts in, outcome out. Pure; nothing is read from anywhere.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::accept::Acceptances;
 use crate::callgraph::CallGraph;
-use crate::gather::Gathered;
-use crate::interp::{Declared, Interp};
+use crate::interp::Declared;
 use crate::ir::Module;
 use crate::kb::Knowledge;
 use crate::lang::Lang;
 use crate::program::{Program, SourceFile};
 use crate::report::{Depth, Insufficient, Outcome, Report, Skipped};
-use crate::scope::Scope;
+use crate::scope::Flow;
 use crate::tables::Verdict;
-use crate::term::FnId;
 use crate::tests_index::{TestIndex, is_test_path};
+use crate::trace::{Traced, seen_through, trace};
 use crate::{judge, lower};
 
 /// Beyond this a file is not parsed.
@@ -51,6 +51,8 @@ pub struct Options {
     pub threads: usize,
     /// The date against which acceptances are measured, `YYYY-MM-DD`; empty for none.
     pub today: String,
+    /// Leave out what is found about the names of archive entries.
+    pub no_archive_names: bool,
     /// Items that are not applicable by a documented control, with the reason.
     pub controls: Vec<(String, String)>,
     /// Files of knowledge that a configuration names: a language and a path. Whoever reads files
@@ -64,6 +66,15 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
     let mut skipped = Vec::new();
     let mut texts = Vec::new();
     for input in inputs {
+        if !crate::choice::is_source(&input.path, &input.bytes) {
+            if !input.is_context {
+                skipped.push(Skipped {
+                    reason: crate::choice::refusal(&input.path),
+                    file: input.path,
+                });
+            }
+            continue;
+        }
         match readable(&input) {
             Ok(text) => texts.push((input.path, text, input.is_named, input.is_context)),
             Err(reason) => skipped.push(Skipped {
@@ -87,7 +98,7 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
         &texts,
         options.threads,
         |index, (path, text, is_named, _)| {
-            let lang = Lang::of_path(path)?;
+            let lang = Lang::detect(path, text.as_bytes())?;
             let index = u32::try_from(index).ok()?;
             // Tests are parsed when a report asks for them.
             let module = if is_test_path(path) && !is_named {
@@ -127,11 +138,29 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
         .filter_map(|index| u32::try_from(index).ok())
         .collect();
     let called = CallGraph::new(&program, knowledge);
-    let results = in_parallel(&work, options.threads, |_, file| {
+    let traced: Vec<Option<Traced>> = in_parallel(&work, options.threads, |_, file| {
         let is_named = flags[*file as usize].0;
-        one_file(
-            &program, knowledge, options, &tests, &called, *file, is_named,
-        )
+        trace(&program, knowledge, options, &called, *file, is_named)
+    });
+    let through = seen_through(&program, &traced);
+    let traced: Vec<(u32, bool, Option<Traced>)> = work
+        .iter()
+        .zip(traced)
+        .map(|(file, traced)| (*file, flags[*file as usize].0, traced))
+        .collect();
+    let traced: Vec<(u32, bool, Mutex<Option<Traced>>)> = traced
+        .into_iter()
+        .map(|(file, is_named, traced)| (file, is_named, Mutex::new(traced)))
+        .collect();
+    let results = in_parallel(&traced, options.threads, |_, (file, is_named, traced)| {
+        let taken = traced.lock().ok().and_then(|mut traced| traced.take());
+        match taken {
+            Some(mut traced) => {
+                traced.drop_covered(&program, &through, *is_named);
+                answer(&program, options, &tests, *file, traced)
+            }
+            None => Vec::new(),
+        }
     });
     let mut outcome = Outcome {
         verdict: Verdict::NotApplicable,
@@ -140,24 +169,22 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
         skipped,
         files: count,
         knowledge: knowledge.hash().to_owned(),
+        covered: through.told(&program),
     };
-    for (file, result) in work.iter().zip(results) {
+    for ((file, is_named, _), results) in traced.iter().zip(results) {
         let path = program.file(*file).path.clone();
-        match result {
-            Found::Nothing => {}
-            Found::Report(report) => outcome.reports.push(*report),
-            Found::Missing(label) => {
-                if flags[*file as usize].0 {
-                    let family = program.file(*file).lang.family();
-                    let mut report = judge::insufficient(&path, label, family);
+        for result in results {
+            match result {
+                Found::Report(report) => outcome.reports.push(*report),
+                Found::Missing(label) if *is_named => {
+                    let mut report = judge::insufficient(&path, label);
                     report.depth = options.depth;
                     outcome.reports.push(report);
-                } else {
-                    outcome.insufficient.push(Insufficient {
-                        target: path,
-                        missing: label.to_owned(),
-                    });
                 }
+                Found::Missing(label) => outcome.insufficient.push(Insufficient {
+                    target: path.clone(),
+                    missing: label.to_owned(),
+                }),
             }
         }
     }
@@ -172,7 +199,6 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
 }
 
 enum Found {
-    Nothing,
     Report(Box<Report>),
     Missing(&'static str),
 }
@@ -215,174 +241,50 @@ fn renumber(files: &mut [SourceFile]) {
     }
 }
 
-fn one_file(
+/// What is said about a file: one report for its flows, one for the names of archive entries.
+fn answer(
     program: &Program,
-    knowledge: &Knowledge,
     options: &Options,
     tests: &TestIndex,
-    called: &CallGraph,
     file: u32,
-    is_named: bool,
-) -> Found {
+    mut traced: Traced,
+) -> Vec<Found> {
     let source = program.file(file);
-    if !called.any_reaches(file) || !called.has_operation(file) && !takes_input(source) {
-        return Found::Nothing;
-    }
-    let declared = declared_in(source, options);
-    let mut interp = Interp::new(program, knowledge, &declared, file);
-    interp.graph = Some(called);
-    run(&mut interp, program, file, options, called, is_named);
-    let found = interp.gather(file);
-    if found.flows.is_empty() {
-        return if !found.rootless.is_empty() {
-            Found::Missing("trusted-root-undeclared")
-        } else if !found.undeclared.is_empty() {
-            Found::Missing("external-input-surface-undeclared")
-        } else {
-            Found::Nothing
-        };
-    }
-    let scope = scope(program, file, &mut interp, found, options, tests);
-    if scope.flows.is_empty() {
-        return Found::Nothing;
+    let (archive, flows): (Vec<Flow>, Vec<Flow>) = std::mem::take(&mut traced.found.flows)
+        .into_iter()
+        .partition(Flow::is_archive);
+    let mut out = Vec::new();
+    if flows.is_empty() && traced.found.hazards.is_empty() {
+        if archive.is_empty() && !traced.found.rootless.is_empty() {
+            out.push(Found::Missing("trusted-root-undeclared"));
+        } else if archive.is_empty() && !traced.found.undeclared.is_empty() {
+            out.push(Found::Missing("external-input-surface-undeclared"));
+        }
     }
     let mut accepted = Acceptances::read(source, &[], &options.today);
-    let mut report = judge::judge(&scope, &source.path, options.depth, &mut accepted);
-    if let Some(operation) = &options.operation {
-        report.operation.clone_from(operation);
-    }
-    Found::Report(Box::new(report))
-}
-
-fn scope<'a>(
-    program: &'a Program,
-    file: u32,
-    interp: &mut Interp<'_>,
-    found: Gathered,
-    options: &Options,
-    tests: &'a TestIndex,
-) -> Scope<'a> {
-    let source = program.file(file);
-    let flows = found.flows;
-    let functions: Vec<FnId> = flows
-        .iter()
-        .flat_map(|flow| {
-            std::iter::once(flow.sink.function).chain(flow.sink.calls.iter().map(|(id, _)| *id))
-        })
-        .collect();
-    let is_damaged = functions.iter().any(|id| program.function(*id).damaged) || interp.overrun;
-    let windows = source.text.contains(":\\\\")
-        || source.text.contains("win32")
-        || source.text.contains("C:\\");
-    let posix = source.text.contains("O_NOFOLLOW")
-        || source.text.contains("\"/")
-        || source.text.contains("'/");
-    let fds = interp
-        .fd_places
-        .iter()
-        .map(|(vid, bits, _)| (*vid, *bits))
-        .collect();
-    let all_moves = interp
-        .sinks
-        .iter()
-        .filter(|sink| sink.kind == crate::interp::SinkKind::MoveFrom)
-        .map(|sink| sink.path)
-        .collect();
-    Scope {
-        program,
-        file,
-        lang: source.lang,
-        flows,
-        spawns: found.spawns,
-        events: std::mem::take(&mut interp.events),
-        roots: found.roots,
-        tests,
-        about: std::cell::OnceCell::new(),
-        is_windows_only: windows && !posix,
-        is_damaged,
-        controls: options.controls.clone(),
-        keys: found.keys,
-        locks: found.locks,
-        fds,
-        fd_places: std::mem::take(&mut interp.fd_places),
-        all_moves,
-    }
-}
-
-/// Runs everything in a file that somebody outside can start.
-fn run(
-    interp: &mut Interp<'_>,
-    program: &Program,
-    file: u32,
-    options: &Options,
-    called: &CallGraph,
-    is_named: bool,
-) {
-    interp.run_top(file);
-    let top = program.file(file).module.top;
-    interp.run_registered();
-    let module = &program.file(file).module;
-    // What sets a program up hands its handlers on, perhaps with something around them.
-    let mut order: Vec<usize> = (0..module.functions.len()).collect();
-    order.sort_by_key(|index| !matches!(&*module.functions[*index].name, "main" | "init"));
-    for index in order {
-        let function = &module.functions[index];
-        let is_closure =
-            function.name.starts_with('<') || function.parent.is_some_and(|parent| parent != top);
-        let id = (file, u32::try_from(index).unwrap_or(0));
-        if index == top || is_closure || function.is_test || !called.reaches(id) {
+    let both = [(flows, false), (archive, true)];
+    for (flows, is_archive) in both {
+        let hazards = if is_archive {
+            Vec::new()
+        } else {
+            std::mem::take(&mut traced.found.hazards)
+        };
+        if flows.is_empty() && hazards.is_empty() || is_archive && options.no_archive_names {
             continue;
         }
-        let named = function
-            .params
-            .iter()
-            .any(|param| options.inputs.iter().any(|input| **input == *param.name));
-        let inner = called.is_called(program, file, &function.name)
-            && function.decorators.is_empty()
-            && !named;
-        // A private helper that others call is seen through them, and so is a handler.
-        if inner && !has_source(function) || has_source(function) && interp.was_run(id) {
-            continue;
+        let scope = traced.scope(program, file, flows, hazards, options, tests);
+        let mut report = judge::judge(&scope, &source.path, options.depth, &mut accepted);
+        report.is_archive = is_archive;
+        if let Some(operation) = &options.operation {
+            report.operation.clone_from(operation);
         }
-        interp.run_entry(id);
+        out.push(Found::Report(Box::new(report)));
     }
-    // In a whole tree a function that something calls is seen through its callers. Of a file
-    // that was named, every public function is a boundary.
-    if !is_named {
-        return;
-    }
-    for (index, function) in module.functions.iter().enumerate() {
-        let id = (file, u32::try_from(index).unwrap_or(0));
-        let is_closure =
-            function.name.starts_with('<') || function.parent.is_some_and(|parent| parent != top);
-        let skipped = index == top || is_closure || function.is_test || function.is_ctor;
-        if !skipped && function.is_public && called.reaches(id) && !interp.was_run(id) {
-            interp.run_entry(id);
-        }
-    }
-}
-
-/// Reads a request or the command line itself.
-fn has_source(function: &crate::ir::Function) -> bool {
-    function.params.iter().any(|param| {
-        matches!(&*param.name, "req" | "request" | "ctx" | "argv")
-            || param
-                .ty
-                .as_deref()
-                .is_some_and(|ty| ty.contains("Request") || ty.contains("Context"))
-    }) || &*function.name == "main"
-}
-
-/// Perhaps takes something from outside, and hands it on to what works on files elsewhere.
-fn takes_input(source: &SourceFile) -> bool {
-    const WORDS: [&str; 8] = [
-        "request", "Request", "req.", "argv", "Args", "ctx.", "params", "args",
-    ];
-    WORDS.iter().any(|word| source.text.contains(word))
+    out
 }
 
 /// What the user and comments in the file declare: `handfast: root=NAME input=FIELD`.
-fn declared_in(source: &SourceFile, options: &Options) -> Declared {
+pub(crate) fn declared_in(source: &SourceFile, options: &Options) -> Declared {
     let mut declared = Declared {
         roots: options.roots.clone(),
         inputs: options.inputs.clone(),

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::ir::{Arg, Expr, ExprKind, Stmt, StmtKind, Sym};
+use crate::calls::{Called, calls_in_statement};
+use crate::ir::{ExprKind, Stmt, Sym};
 use crate::kb::{Family, Knowledge};
 use crate::program::Program;
 use crate::quick::Quick;
@@ -11,20 +12,10 @@ use crate::term::FnId;
 /// Calls of a whole program, by the last part of their names.
 #[derive(Debug, Default)]
 pub(crate) struct CallGraph {
-    /// Names that functions call, per family of languages and connected files.
-    called: HashMap<(&'static str, usize), HashSet<Sym, Quick>, Quick>,
+    /// Functions that some other function surely calls.
+    called: HashSet<FnId, Quick>,
     /// Functions from which a path operation can be reached, by file.
     reaching: Vec<Vec<bool>>,
-    /// Files with a path operation of their own.
-    direct: Vec<bool>,
-}
-
-/// A call as it is written.
-struct Called<'s> {
-    callee: &'s Expr,
-    last: Sym,
-    args: usize,
-    given: &'s [Arg],
 }
 
 type ByName = BTreeMap<&'static str, HashMap<Sym, Vec<FnId>, Quick>>;
@@ -63,13 +54,11 @@ impl CallGraph {
                 rows: knowledge.family(source.lang),
                 methods: &methods[&(family, unit(&source.path))],
             };
-            let before = callers.found.len();
             for (index, function) in source.module.functions.iter().enumerate() {
                 let id = (file, u32::try_from(index).unwrap_or(u32::MAX));
                 let is_code = !source.is_test && !function.is_test;
                 graph.calls_of(program, &known, id, is_code, &mut callers);
             }
-            graph.direct.push(callers.found.len() > before);
             let count = source.module.functions.len();
             graph.reaching.push(vec![false; count]);
         }
@@ -87,13 +76,11 @@ impl CallGraph {
     ) {
         let function = program.function(id);
         let family = program.file(id.0).lang.family();
-        let unit = program.unit(id.0);
-        let called = self.called.entry((family, unit)).or_default();
         let mut reaches = false;
         let mut seen: HashSet<String, Quick> = HashSet::default();
         let mut pending: Vec<&Stmt> = function.body.iter().collect();
         while let Some(statement) = pending.pop() {
-            calls_in_statement(statement, &mut pending, &mut |call| {
+            let mut tell = |call: Called<'_>| {
                 reaches = reaches
                     || known.has(program, id.0, &call)
                     || known.is_given(program, id.0, &call);
@@ -109,12 +96,12 @@ impl CallGraph {
                 if !seen.insert(written.unwrap_or_else(|| format!(".{}", call.last))) {
                     return;
                 }
-                if is_code && call.last != function.name {
-                    called.insert(call.last.clone());
-                }
                 match targets(program, id, &call) {
                     Targets::These(all) => {
                         for target in all {
+                            if is_code && target != id {
+                                self.called.insert(target);
+                            }
                             callers.exact.entry(target).or_default().push(id);
                         }
                     }
@@ -127,7 +114,8 @@ impl CallGraph {
                         by_name.entry(call.last).or_default().push(id);
                     }
                 }
-            });
+            };
+            calls_in_statement(statement, &mut pending, &mut tell, &mut |_| {});
         }
         if reaches {
             callers.found.push(id);
@@ -161,8 +149,13 @@ impl CallGraph {
             }
             let mine = own.get(family).and_then(|by| by.get(&function.name));
             for caller in mine.into_iter().flatten() {
-                if !self.reaches(*caller) && is_related(program, *caller, id) {
-                    found.push(*caller);
+                if is_related(program, *caller, id) {
+                    if *caller != id {
+                        self.called.insert(id);
+                    }
+                    if !self.reaches(*caller) {
+                        found.push(*caller);
+                    }
                 }
             }
             // What happens in a closure happens in the function around it.
@@ -172,11 +165,9 @@ impl CallGraph {
         }
     }
 
-    /// Whether something that a file is connected with calls a function of this name.
-    pub(crate) fn is_called(&self, program: &Program, file: u32, name: &str) -> bool {
-        let of = (program.file(file).lang.family(), program.unit(file));
-        let names = self.called.get(&of);
-        names.is_some_and(|names| names.contains(name))
+    /// Whether some other function surely calls this one.
+    pub(crate) fn is_called(&self, id: FnId) -> bool {
+        self.called.contains(&id)
     }
 
     pub(crate) fn reaches(&self, id: FnId) -> bool {
@@ -187,16 +178,17 @@ impl CallGraph {
     pub(crate) fn any_reaches(&self, file: u32) -> bool {
         self.reaching[file as usize].contains(&true)
     }
-
-    /// The file has a path operation of its own.
-    pub(crate) fn has_operation(&self, file: u32) -> bool {
-        self.direct[file as usize]
-    }
 }
 
 fn targets(program: &Program, id: FnId, call: &Called<'_>) -> Targets {
     let ExprKind::Field(base, _) = &call.callee.kind else {
-        return Targets::These(program.plain_targets(id.0, &call.last));
+        let mut found = program.plain_targets(id.0, &call.last);
+        // A module-level name that holds what some function made: `thumbnail = cached(draw)`.
+        if found.is_empty() && program.may_set_at_top(id.0, &call.last) {
+            let top = program.file(id.0).module.top;
+            found.push((id.0, u32::try_from(top).unwrap_or(u32::MAX)));
+        }
+        return Targets::These(found);
     };
     let Some(of) = base.dotted() else {
         return Targets::Any;
@@ -290,12 +282,12 @@ impl Operations<'_> {
     /// by its name; for a method the receiver may be anything.
     fn has(&self, program: &Program, file: u32, call: &Called<'_>) -> bool {
         let last = call.last.strip_suffix("Sync").unwrap_or(&call.last);
-        if !self.rows.is_sink_word(last) {
-            return false;
-        }
         let ExprKind::Field(base, _) = &call.callee.kind else {
             return self.has_plain(program, file, &call.last, last);
         };
+        if !self.rows.is_sink_word(last) {
+            return false;
+        }
         let on_type = match &base.kind {
             ExprKind::Name(name) | ExprKind::Field(_, name) => name.starts_with(char::is_uppercase),
             _ => false,
@@ -338,7 +330,7 @@ impl Operations<'_> {
         if let Some(target) = program.import(file, name) {
             return self.rows.is_sink(target);
         }
-        if program.defines(file, name) {
+        if !self.rows.is_sink_word(last) || program.defines(file, name) {
             return false;
         }
         self.rows.is_sink(last) || program.file(file).lang.family() == "javascript"
@@ -402,99 +394,4 @@ fn methods_in_use<'p, 'k>(
         });
     }
     out
-}
-
-fn calls_in_statement<'s>(
-    statement: &'s Stmt,
-    pending: &mut Vec<&'s Stmt>,
-    tell: &mut impl FnMut(Called<'s>),
-) {
-    let mut exprs: Vec<&Expr> = Vec::new();
-    match &statement.kind {
-        StmtKind::Expr(expr) => exprs.push(expr),
-        StmtKind::Assign { target, value, .. } => exprs.extend([target, value]),
-        StmtKind::If {
-            cond,
-            then,
-            otherwise,
-        } => {
-            exprs.push(cond);
-            pending.extend(then);
-            pending.extend(otherwise);
-        }
-        StmtKind::While {
-            cond, step, body, ..
-        } => {
-            exprs.extend(cond);
-            pending.extend(step);
-            pending.extend(body);
-        }
-        StmtKind::ForEach { iter, body, .. } => {
-            exprs.push(iter);
-            pending.extend(body);
-        }
-        StmtKind::Return(value) | StmtKind::Throw(value) => exprs.extend(value),
-        StmtKind::Try {
-            body,
-            handlers,
-            finally,
-        } => {
-            pending.extend(body);
-            pending.extend(finally);
-            for handler in handlers {
-                pending.extend(&handler.body);
-            }
-        }
-        StmtKind::With { items, body } => {
-            exprs.extend(items.iter().map(|(value, _)| value));
-            pending.extend(body);
-        }
-        StmtKind::Defer(body) | StmtKind::Block(body) => pending.extend(body),
-        StmtKind::Break | StmtKind::Continue | StmtKind::Bind { .. } => {}
-    }
-    while let Some(expr) = exprs.pop() {
-        match &expr.kind {
-            ExprKind::Call { callee, args, .. } => {
-                let name = match &callee.kind {
-                    ExprKind::Name(name) | ExprKind::Field(_, name) => Some(name),
-                    _ => None,
-                };
-                if let Some(name) = name {
-                    let last = match name.rsplit_once('.') {
-                        Some((_, last)) => Sym::from(last),
-                        None => name.clone(),
-                    };
-                    tell(Called {
-                        callee,
-                        last,
-                        args: args.iter().filter(|arg| arg.name.is_none()).count(),
-                        given: args,
-                    });
-                }
-                exprs.push(callee);
-                exprs.extend(args.iter().map(|arg| &arg.value));
-            }
-            ExprKind::Field(base, _)
-            | ExprKind::Not(base)
-            | ExprKind::Await(base)
-            | ExprKind::Question(base)
-            | ExprKind::Cast(base, _)
-            | ExprKind::Ref(base)
-            | ExprKind::IsVariant(base, ..) => exprs.push(base),
-            ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Assign(a, b) => {
-                exprs.extend([&**a, &**b])
-            }
-            ExprKind::Cond(a, b, c) => exprs.extend([&**a, &**b, &**c]),
-            ExprKind::Concat(parts) | ExprKind::List(parts) | ExprKind::Opaque(parts) => {
-                exprs.extend(parts)
-            }
-            ExprKind::Dict(pairs) => exprs.extend(pairs.iter().map(|(_, value)| value)),
-            ExprKind::Block(statements, value) => {
-                pending.extend(statements);
-                exprs.extend(value.as_deref());
-            }
-            ExprKind::Comprehension { element, iter, .. } => exprs.extend([&**element, &**iter]),
-            _ => {}
-        }
-    }
 }

@@ -35,7 +35,8 @@ pub fn item(id: &str, lang: Option<Lang>) -> Option<String> {
     }
     for family in FAMILIES {
         if lang.is_none_or(|lang| lang.family() == family) {
-            writeln!(out, "{family}: {}", suggestion(family, cause_of(&item.id))).ok();
+            let lines = suggestion(family, cause_of(&item.id));
+            writeln!(out, "{family}: {}", lines.replace('\n', "; ")).ok();
         }
     }
     Some(out)

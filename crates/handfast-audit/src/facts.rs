@@ -72,6 +72,12 @@ pub(crate) mod bit {
     pub(crate) const WEAK_NEWLINE: u64 = 1 << 38;
     /// `.`/`..` folded away under a leading slash: lexically inside by construction.
     pub(crate) const ROOTED: u64 = 1 << 39;
+    /// `../` occurs nowhere; the text may still end with `..`.
+    pub(crate) const NO_UP: u64 = 1 << 40;
+    /// Inside by a relative form that may be absolute where there are drives.
+    pub(crate) const OTHER_DRIVE: u64 = 1 << 42;
+    /// Resolved and inside at that moment, as a string that is used by name afterwards.
+    pub(crate) const RESOLVED_NAME: u64 = 1 << 41;
 
     /// What dies at suspension points and unknown calls.
     pub(crate) const PERISHABLE: u64 = FRESH_LSTAT | FRESH_WALK;
@@ -244,9 +250,28 @@ impl Facts {
 
     /// What holds on both of two ways.
     pub(crate) fn both(&self, other: &Self) -> Self {
-        let bits = self.bits & other.bits;
+        let mut bits = self.bits & other.bits;
         let mut anchors = self.anchors.clone();
         anchors.retain(|(key, _)| *key >= AT_CHARS || bits & key != 0);
+        // Inside on both ways, resolved on one of them.
+        if self.any(bit::CONTAINMENT) && other.any(bit::CONTAINMENT) && bits & bit::CONTAINMENT == 0
+        {
+            bits |= bit::IN_LEXICAL;
+            let at = self.at(bit::CONTAINMENT).or(other.at(bit::CONTAINMENT));
+            anchors.extend(at.map(|at| (bit::IN_LEXICAL, at)));
+        }
+        // A way on which nobody chooses the text is as good as any other.
+        for (one, two) in [(self, other), (other, self)] {
+            let settled = bit::CONTAINMENT | bit::ROOTED | bit::SEGS_CLEAN | bit::NO_DOTDOT;
+            if one.any(bit::CHOSEN) && two.any(settled) {
+                bits |= two.bits & settled;
+                for (key, at) in &two.anchors {
+                    if key & settled != 0 && !anchors.iter().any(|(known, _)| known == key) {
+                        anchors.push((*key, *at));
+                    }
+                }
+            }
+        }
         for (key, at) in &other.anchors {
             if *key >= AT_CHARS && !anchors.iter().any(|(known, _)| known == key) {
                 anchors.push((*key, *at));

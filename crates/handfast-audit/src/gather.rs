@@ -1,7 +1,8 @@
 //! From what the interpreter saw to what a report is about.
 
 use crate::facts::bit;
-use crate::interp::{Event, Interp, Sink, SinkKind};
+use crate::hazards::Hazard;
+use crate::interp::{Event, Interp, Leaf, Sink, SinkKind};
 use crate::ir::Span;
 use crate::scope::{Flow, LockFacts, Root, RootFacts, Scope};
 use crate::state::State;
@@ -18,6 +19,7 @@ pub(crate) struct Gathered {
     pub(crate) roots: Vec<RootFacts>,
     pub(crate) keys: Vec<(Span, Vec<Vid>, bool)>,
     pub(crate) locks: Vec<LockFacts>,
+    pub(crate) hazards: Vec<Hazard>,
 }
 
 impl Interp<'_> {
@@ -32,62 +34,74 @@ impl Interp<'_> {
             roots: Vec::new(),
             keys: Vec::new(),
             locks: Vec::new(),
+            hazards: Vec::new(),
         };
+        found.hazards = self.hazards(file, &sinks);
+        let mut looks: Vec<Flow> = Vec::new();
         for sink in &sinks {
             // An operation on a descriptor is none on a path.
             let on_fd = matches!(self.terms.get(sink.path), Term::Fd(_)) && sink.dirfd.is_none();
-            if sink.kind == SinkKind::Stat || on_fd {
+            if on_fd {
                 continue;
             }
             let flow = self.flow(sink);
+            // A look tells little; it counts where the path is handed on and nothing else is done.
+            if sink.kind == SinkKind::Stat {
+                if flow
+                    .leaves
+                    .iter()
+                    .any(|leaf| leaf.kind == SourceKind::Request)
+                    && (sink.function.0 == file || self.enters_at(file, &flow))
+                {
+                    looks.push(flow);
+                }
+                continue;
+            }
             if flow.leaves.is_empty() {
                 continue;
             }
-            // In another file, reached from here: that is for this report only if the text
-            // surely comes from outside. Guesses are made where the operation stands.
-            if sink.function.0 != file && !(flow.has_source() && self.enters_at(file, &flow)) {
+            // In another file, reached from here: it is for the report of the file where the text
+            // comes in.
+            if sink.function.0 != file && !self.enters_at(file, &flow) {
                 continue;
             }
             let known = flow
                 .leaves
                 .iter()
                 .any(|leaf| leaf.kind != SourceKind::Undeclared);
-            let strong = flow
-                .leaves
-                .iter()
-                .any(|leaf| matches!(leaf.kind, SourceKind::Request | SourceKind::Declared));
+            let sure = flow.leaves.iter().any(|leaf| leaf.kind.is_sure());
             if flow.sink.kind == SinkKind::Spawn {
-                if strong || known && flow.root.is_some() {
+                if sure || known && flow.root.is_some() {
                     found.spawns.push(flow);
                 }
+            } else if sure || known && flow.root.is_some() || self.is_read_in(&flow) {
+                found.flows.push(flow);
             } else if flow.root.is_none() {
                 found.rootless.push(flow);
-            } else if known {
-                found.flows.push(flow);
             } else {
                 found.undeclared.push(flow);
             }
         }
         self.sinks = sinks;
-        // Text of a request that goes past the declared root is measured against it.
-        if let Some(root) = found.flows.iter().find_map(|flow| flow.root.clone()) {
-            let mut rest = Vec::new();
-            for mut flow in std::mem::take(&mut found.rootless) {
-                let strong = flow
-                    .leaves
+        let same_text = |a: &Flow, b: &Flow| {
+            a.sink.entry == b.sink.entry
+                && a.leaves
                     .iter()
-                    .any(|leaf| matches!(leaf.kind, SourceKind::Request | SourceKind::Declared));
-                if strong {
+                    .any(|leaf| b.leaves.iter().any(|other| other.vid == leaf.vid))
+        };
+        looks.retain(|look| !found.flows.iter().any(|flow| same_text(look, flow)));
+        found.flows.extend(looks);
+        // Text that goes past the root of the file is measured against it.
+        let root = found.flows.iter().find_map(|flow| flow.root.clone());
+        match root {
+            Some(root) => {
+                for flow in found.flows.iter_mut().filter(|flow| flow.root.is_none()) {
                     flow.root = Some(root.clone());
-                    found.flows.push(flow);
-                } else {
-                    rest.push(flow);
+                    flow.discards = true;
                 }
             }
-            found.rootless = rest;
-        } else {
             // Only what is joined to something counts as a spawn of a path.
-            found.spawns.clear();
+            None => found.spawns.clear(),
         }
         dedupe(&mut found.flows);
         dedupe(&mut found.spawns);
@@ -106,9 +120,18 @@ impl Interp<'_> {
             }
             match self.terms.get(vid) {
                 Term::Source { at, .. } => *at == Span::default() || at.file == file,
+                Term::Param { of, .. } => of.0 == file && leaf.kind == SourceKind::Guessed,
                 _ => leaf.kind != SourceKind::Guessed && leaf.kind != SourceKind::Undeclared,
             }
         })
+    }
+
+    /// Text that was read from a stream or a socket is nobody's own choice of a file, even alone.
+    fn is_read_in(&self, flow: &Flow) -> bool {
+        flow.leaves.iter().any(|leaf| {
+            leaf.kind == SourceKind::Process
+                && matches!(self.terms.get(leaf.vid), Term::Source { at, .. } if at.line > 0)
+        }) && self.program.file(flow.sink.function.0).lang.family() == "c"
     }
 
     fn flow(&mut self, sink: &Sink) -> Flow {
@@ -121,10 +144,32 @@ impl Interp<'_> {
         };
         // The root itself is no input.
         if let Some(root) = &root {
+            let inside: Vec<Vid> = self
+                .leaves(root.vid, &state)
+                .iter()
+                .map(|leaf| leaf.vid)
+                .collect();
+            let all = leaves.clone();
             leaves.retain(|leaf| {
                 sink.anchored.is_some() && root.vid == sink.path
                     || leaf.vid != root.vid && !self.is_inside(root.vid, leaf.vid)
             });
+            let is_call = matches!(
+                self.terms.get(root.vid),
+                Term::Call { .. } | Term::Join { .. } | Term::Concat(_) | Term::Outcome(_)
+            );
+            let is_more = leaves.iter().any(|leaf| !inside.contains(&leaf.vid));
+            if is_more || !is_call && root.vid != sink.path {
+                leaves.retain(|leaf| !inside.contains(&leaf.vid));
+            }
+            // The same text chooses the root and the name below it.
+            if leaves.is_empty() && all.iter().any(|leaf| leaf.kind.is_sure()) {
+                leaves = all;
+                leaves.retain(|leaf| leaf.vid != root.vid);
+            }
+            if leaves.is_empty() {
+                leaves = self.environment(sink.path, root.vid);
+            }
         }
         let labels = leaves.iter().map(|leaf| self.label(leaf.vid)).collect();
         let anchor = self.anchor_of(sink, &leaves);
@@ -134,10 +179,14 @@ impl Interp<'_> {
             .from
             .is_some_and(|from| self.is_temp_elsewhere(from, 0));
         let has_clock = self.has_clock(sink.path, 0);
-        let discards = self.may_discard(sink.path, 0);
+        let discards = root.is_none() || self.may_discard(sink.path, 0);
+        let ends_with_text = self.ends_with_text(sink.path, 0);
+        let source_at = leaves.first().and_then(|leaf| self.met_at(leaf.vid));
         let function = self.function_name(sink.function);
         Flow {
             discards,
+            ends_with_text,
+            source_at,
             sink: sink.clone(),
             leaves,
             labels,
@@ -148,39 +197,6 @@ impl Interp<'_> {
             from_elsewhere,
             has_clock,
             function,
-        }
-    }
-
-    /// Somewhere a root is joined with what replaces it when it is absolute.
-    fn may_discard(&self, vid: Vid, depth: usize) -> bool {
-        if depth > 8 {
-            return false;
-        }
-        match self.terms.get(vid) {
-            Term::Join { discards, parts } => {
-                *discards
-                    || parts
-                        .first()
-                        .is_some_and(|first| self.may_discard(*first, depth + 1))
-            }
-            Term::Norm { of, .. } | Term::Part { of, .. } | Term::Payload(of) => {
-                self.may_discard(*of, depth + 1)
-            }
-            Term::Concat(parts) => parts
-                .first()
-                .is_some_and(|first| self.may_discard(*first, depth + 1)),
-            Term::Phi(parts) => parts.iter().any(|part| self.may_discard(*part, depth + 1)),
-            _ => false,
-        }
-    }
-
-    fn is_inside(&self, whole: Vid, part: Vid) -> bool {
-        match self.terms.get(whole) {
-            Term::Norm { of, .. }
-            | Term::Part { of, .. }
-            | Term::Handle { of, .. }
-            | Term::Global { of, .. } => *of == part || self.is_inside(*of, part),
-            _ => false,
         }
     }
 
@@ -204,7 +220,7 @@ impl Interp<'_> {
         })
     }
 
-    fn anchor_of(&mut self, sink: &Sink, leaves: &[crate::interp::Leaf]) -> Option<String> {
+    fn anchor_of(&mut self, sink: &Sink, leaves: &[Leaf]) -> Option<String> {
         if let Some(anchor) = &sink.anchored {
             return Some(anchor.clone());
         }
@@ -243,74 +259,6 @@ impl Interp<'_> {
             }
         }
         false
-    }
-
-    /// A temporary file, or a name with random text in it.
-    fn is_unguessable(&self, vid: Vid, depth: usize) -> bool {
-        if depth > 8 {
-            return false;
-        }
-        match self.terms.get(vid) {
-            Term::Temp { .. } => true,
-            Term::Random(_) => self.terms.ty(vid) != Some("digest"),
-            Term::Proj(of, _)
-            | Term::Norm { of, .. }
-            | Term::Part { of, .. }
-            | Term::Global { of, .. } => self.is_unguessable(*of, depth + 1),
-            Term::Concat(parts) => parts
-                .iter()
-                .any(|part| self.is_unguessable(*part, depth + 1)),
-            Term::Join { parts, .. } => parts
-                .last()
-                .is_some_and(|part| self.is_unguessable(*part, depth + 1)),
-            Term::Call { args, name, .. } => {
-                &**name != "hash" && args.iter().any(|arg| self.is_unguessable(*arg, depth + 1))
-            }
-            Term::Field(of, _) | Term::Index(of, _) => self.is_unguessable(*of, depth + 1),
-            Term::Phi(parts) => parts
-                .iter()
-                .all(|part| self.is_unguessable(*part, depth + 1)),
-            _ => false,
-        }
-    }
-
-    /// A file of the system's directory for temporary files.
-    fn is_temp_elsewhere(&self, vid: Vid, depth: usize) -> bool {
-        match self.terms.get(vid) {
-            Term::Temp { dir, .. } => {
-                dir.is_none_or(|dir| self.terms.string(dir).is_some_and(str::is_empty))
-            }
-            Term::Proj(of, _)
-            | Term::Norm { of, .. }
-            | Term::Part { of, .. }
-            | Term::Field(of, _)
-                if depth < 8 =>
-            {
-                self.is_temp_elsewhere(*of, depth + 1)
-            }
-            Term::Join { parts, .. } if depth < 8 => parts
-                .first()
-                .is_some_and(|first| self.is_temp_elsewhere(*first, depth + 1)),
-            _ => false,
-        }
-    }
-
-    fn has_clock(&self, vid: Vid, depth: usize) -> bool {
-        if depth > 8 {
-            return false;
-        }
-        match self.terms.get(vid) {
-            Term::Clock(_) => true,
-            Term::Norm { of, .. }
-            | Term::Part { of, .. }
-            | Term::Field(of, _)
-            | Term::Index(of, _) => self.has_clock(*of, depth + 1),
-            Term::Concat(parts) | Term::Phi(parts) | Term::Join { parts, .. } => {
-                parts.iter().any(|part| self.has_clock(*part, depth + 1))
-            }
-            Term::Call { args, .. } => args.iter().any(|arg| self.has_clock(*arg, depth + 1)),
-            _ => false,
-        }
     }
 
     pub(crate) fn function_name(&self, id: FnId) -> String {

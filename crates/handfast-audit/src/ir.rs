@@ -32,6 +32,8 @@ pub(crate) struct Module {
     /// Index of the function that stands for the module's own statements.
     pub(crate) top: usize,
     pub(crate) damaged: bool,
+    /// The function that importing the module as a whole gives.
+    pub(crate) default: Option<usize>,
     /// Module-level names that are declared without a value.
     pub(crate) declared: Vec<Sym>,
 }
@@ -240,6 +242,12 @@ pub(crate) struct Arg {
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Op {
     Add,
+    Sub,
+    Mul,
+    /// `/` on numbers.
+    Quot,
+    /// `%` on numbers.
+    Rem,
     /// `/` on paths.
     Div,
     /// `%` on format strings.

@@ -6,13 +6,13 @@ use std::sync::OnceLock;
 use sha2::{Digest, Sha256};
 
 use crate::accept::Acceptances;
-use crate::facts::bit;
+use crate::grade::{self, Group};
 use crate::interp::SinkKind;
-use crate::ir::Span;
-use crate::items::{ALL, Answer, Gap};
-use crate::report::{Coverage, Depth, Evidence, Finding, Report, Step};
+use crate::items::{ALL, Answer};
+use crate::report::{Coverage, Depth, Evidence, Finding, Report};
 use crate::scope::{Flow, Scope};
-use crate::tables::{Classification, Severity, Weighed, item, verdict};
+use crate::standing::Standing;
+use crate::tables::{Classification, Severity, Weighed, verdict};
 use crate::term::SourceKind;
 
 const RESIDUAL: [&str; 3] = [
@@ -55,13 +55,6 @@ pub(crate) fn cause_of(id: &str) -> &'static str {
     }
 }
 
-struct Group<'s> {
-    items: Vec<&'static str>,
-    gaps: Vec<Gap>,
-    flow: Option<&'s Flow>,
-    cause: &'static str,
-}
-
 /// The report of one file.
 pub(crate) fn judge(
     scope: &Scope<'_>,
@@ -73,7 +66,9 @@ pub(crate) fn judge(
         .iter()
         .map(|(id, evaluate)| (*id, evaluate(scope)))
         .collect();
-    let mut groups: BTreeMap<(String, &'static str), Group<'_>> = BTreeMap::new();
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    let standings: Vec<Standing> = scope.flows.iter().map(Flow::standing).collect();
+    let worst = standings.iter().copied().max().unwrap_or(Standing::Open);
     let mut evidence = Vec::new();
     let mut counts: BTreeMap<char, (usize, usize)> = BTreeMap::new();
     for (id, answer) in &answers {
@@ -106,26 +101,34 @@ pub(crate) fn judge(
             Answer::Missing(gaps) => {
                 count.1 += 1;
                 for gap in gaps {
-                    let flow = gap.flow.map(|index| &scope.flows[index]);
-                    // Closures share a name; their place tells them apart.
-                    let place = flow.map_or_else(String::new, |flow| {
-                        format!("{} {:?}", flow.function, flow.sink.function)
-                    });
-                    let group = groups.entry((place, gap.cause)).or_insert_with(|| Group {
+                    let standing = gap.flow.map_or(worst, |index| standings[index]);
+                    let key = match gap.flow {
+                        Some(index) => flow_key(&scope.flows[index], standing),
+                        None => gap.cause.to_owned(),
+                    };
+                    let group = groups.entry(key).or_insert_with(|| Group {
                         items: Vec::new(),
                         gaps: Vec::new(),
-                        flow,
+                        flows: Vec::new(),
+                        standing,
                         cause: gap.cause,
                     });
                     if !group.items.contains(id) {
                         group.items.push(id);
                     }
+                    group.flows.extend(gap.flow);
                     group.gaps.push(gap.clone());
                 }
             }
         }
     }
-    let mut findings: Vec<Finding> = groups.values().map(|group| finding(scope, group)).collect();
+    for group in groups.values_mut() {
+        group.flows.sort_unstable();
+        group.flows.dedup();
+    }
+    let mut findings: Vec<Finding> = groups.values().map(|group| group.finding(scope)).collect();
+    findings.extend(scope.hazards.iter().map(|one| grade::hazard(scope, one)));
+    evidence.retain(|one| !scope.hazards.iter().any(|hazard| hazard.item == one.item));
     findings.sort_by(|a, b| {
         (&a.items[0], &a.file, a.line, &a.function).cmp(&(
             &b.items[0],
@@ -164,6 +167,7 @@ pub(crate) fn judge(
         coverage: coverage.collect(),
         depth,
         is_insufficient: false,
+        is_archive: false,
     }
 }
 
@@ -173,154 +177,19 @@ pub(crate) fn weigh(findings: &[Finding]) -> crate::tables::Verdict {
         severity: finding.severity,
         classification: finding.classification,
         reachable: finding.reachable,
-        compensated: false,
+        compensated: finding.compensated,
     }))
 }
 
-fn finding(scope: &Scope<'_>, group: &Group<'_>) -> Finding {
-    let flow = group.flow.or_else(|| scope.flows.first());
-    let first = item(group.items[0]).expect("a known item");
-    let worst = group
-        .items
-        .iter()
-        .filter_map(|id| item(id))
-        .max_by_key(|item| (item.severity, std::cmp::Reverse(item.id.clone())));
-    let worst = worst.unwrap_or(first);
-    let is_tests = group.cause == "tests";
-    let external = flow.is_some_and(Flow::is_external);
-    let mut severity = group
-        .items
-        .iter()
-        .filter_map(|id| item(id))
-        .map(|item| {
-            if external {
-                item.severity
-            } else {
-                item.otherwise
-            }
-        })
-        .max()
-        .unwrap_or(Severity::High);
-    if group.gaps.iter().all(|gap| gap.milder) {
-        severity = severity.milder();
-    }
-    let certain = flow.is_some_and(Flow::is_certain) && !scope.is_damaged;
-    let lexical_only = group.cause == "containment" && group.gaps.iter().all(|gap| gap.milder);
-    let classification = if is_tests {
-        Classification::TestGap
-    } else if certain && !lexical_only {
-        Classification::Confirmed
-    } else {
-        Classification::Likely
-    };
-    let detail = group.gaps.iter().find_map(|gap| gap.detail.clone());
-    let is_shared = group.items.len() == 1 || group.gaps.iter().all(|gap| gap.detail == detail);
-    let title = match &detail {
-        Some(detail) if is_shared => detail.clone(),
-        // It tells of one of several items only.
-        Some(detail) => format!("{} ({detail})", worst.title),
-        None => worst.title.clone(),
-    };
-    let at: Option<Span> = group.gaps.iter().find_map(|gap| gap.at).or_else(|| {
-        group
-            .gaps
-            .iter()
-            .find_map(|gap| gap.flow)
-            .map(|index| scope.flows[index].sink.at)
-    });
-    let at = at.filter(|at| !is_tests && at.line > 0);
-    let (file, line, end_line) = match at {
-        Some(at) => (
-            scope.program.file(at.file).path.clone(),
-            at.line,
-            at.end_line.max(at.line),
-        ),
-        None => (String::new(), 0, 0),
-    };
-    let function = group
-        .flow
-        .map_or_else(String::new, |flow| flow.function.clone());
-    let sink = flow.map_or_else(String::new, |flow| flow.sink.name.to_string());
-    let source = flow.map_or_else(String::new, |flow| flow.labels.join(", "));
-    let mut guards: Vec<&str> = Vec::new();
-    for id in &group.items {
-        if let Some(item) = item(id)
-            && !guards.contains(&item.guard.as_str())
-        {
-            guards.push(&item.guard);
-        }
-    }
-    let mut id = String::new();
-    for part in [
-        &group.items.join("+"),
-        &function,
-        &sink,
-        scope.program.file(scope.file).path.as_str(),
-    ] {
-        id.push_str(part);
-        id.push('\n');
-    }
-    let trigger = if source.is_empty() || is_tests {
-        worst.trigger.clone()
-    } else {
-        format!("{} (`{source}` into `{sink}`)", worst.trigger)
-    };
-    Finding {
-        id: short_hash(&id),
-        items: group.items.iter().map(|id| (*id).to_owned()).collect(),
-        title,
-        category: first.category.clone(),
-        severity,
-        classification,
-        file,
-        line,
-        end_line,
-        function,
-        sink,
-        source,
-        trigger,
-        risk: worst.risk.clone(),
-        required_guard: guards.join("; "),
-        suggested_anchor: suggestion(scope.lang.family(), group.cause),
-        trace: flow.map(|flow| trace(scope, flow)).unwrap_or_default(),
-        acceptance: None,
-        reachable: flow.is_none_or(Flow::is_reachable),
-        within: group.flow.map_or((0, 0), |flow| {
-            let span = scope.program.function(flow.sink.function).span;
-            (span.line, span.end_line)
-        }),
-    }
-}
-
-fn trace(scope: &Scope<'_>, flow: &Flow) -> Vec<Step> {
-    let mut steps = Vec::new();
-    let step = |at: Span, note: String| Step {
-        file: scope.program.file(at.file).path.clone(),
-        line: at.line.max(1),
-        note,
-    };
-    let start = scope
-        .program
-        .function(
-            flow.sink
-                .calls
-                .first()
-                .map_or(flow.sink.function, |(id, _)| *id),
-        )
-        .span;
-    if let Some(label) = flow.labels.first() {
-        steps.push(step(start, format!("external text `{label}`")));
-    }
-    for (id, at) in &flow.sink.calls {
-        if at.line > 0 {
-            steps.push(step(
-                *at,
-                format!("goes into `{}`", scope.program.function(*id).name),
-            ));
-        }
-    }
-    steps.push(step(flow.sink.at, format!("reaches `{}`", flow.sink.name)));
-    steps
+/// Operations of one function that the same text reaches in the same standing are one flow.
+fn flow_key(flow: &Flow, standing: Standing) -> String {
+    format!(
+        "{:?} {} {:?} {}",
+        std::cmp::Reverse(standing as u8),
+        flow.function,
+        flow.sink.function,
+        flow.labels.join(",")
+    )
 }
 
 fn roots(scope: &Scope<'_>) -> String {
@@ -422,7 +291,7 @@ pub(crate) fn short_hash(text: &str) -> String {
 }
 
 /// The deterministic report of a target whose context is missing.
-pub(crate) fn insufficient(target: &str, missing: &str, family: &str) -> Report {
+pub(crate) fn insufficient(target: &str, missing: &str) -> Report {
     let root = missing == "trusted-root-undeclared";
     let finding = Finding {
         id: short_hash(&format!("{target}\n{missing}")),
@@ -444,6 +313,9 @@ pub(crate) fn insufficient(target: &str, missing: &str, family: &str) -> Report 
         file: String::new(),
         line: 0,
         end_line: 0,
+        snippet: String::new(),
+        column: 0,
+        width: 0,
         function: String::new(),
         sink: String::new(),
         source: String::new(),
@@ -469,9 +341,10 @@ pub(crate) fn insufficient(target: &str, missing: &str, family: &str) -> Report 
         trace: Vec::new(),
         acceptance: None,
         reachable: true,
+        compensated: false,
+        is_weak: false,
         within: (0, 0),
     };
-    let _ = (family, bit::TYPED);
     Report {
         target: target.to_owned(),
         trusted_root: "undeclared".to_owned(),
@@ -485,5 +358,6 @@ pub(crate) fn insufficient(target: &str, missing: &str, family: &str) -> Report 
         residual_risk: Vec::new(),
         depth: Depth::Standard,
         is_insufficient: true,
+        is_archive: false,
     }
 }

@@ -57,6 +57,30 @@ impl Lang {
         })
     }
 
+    /// The language of a text: by its name, or by the interpreter that its first line names.
+    #[must_use]
+    pub fn detect(path: &str, text: &[u8]) -> Option<Self> {
+        let by_name = Self::of_path(path);
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if by_name.is_some() || name.trim_start_matches('.').contains('.') {
+            return by_name;
+        }
+        let line = text
+            .strip_prefix(b"#!")?
+            .split(|byte| *byte == b'\n')
+            .next()?;
+        let line = String::from_utf8_lossy(&line[..line.len().min(200)]);
+        line.split(['/', ' ', '\t', '\r']).find_map(|word| {
+            let word = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+            match word {
+                "python" | "pypy" => Some(Self::Python),
+                "node" | "nodejs" | "bun" => Some(Self::JavaScript),
+                "deno" | "ts-node" | "tsx" => Some(Self::TypeScript),
+                _ => None,
+            }
+        })
+    }
+
     /// The language by the name people type: `py`, `typescript`, `c++`.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {

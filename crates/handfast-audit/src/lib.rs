@@ -9,11 +9,17 @@ mod anchors;
 mod audit;
 pub mod baseline;
 mod callgraph;
+mod calls;
+pub mod choice;
 mod config;
 pub mod diff;
 pub mod explain;
 mod facts;
+mod flow;
+mod gate;
 mod gather;
+mod grade;
+mod hazards;
 mod interp;
 mod ir;
 mod items;
@@ -28,16 +34,20 @@ pub mod render;
 mod report;
 mod roots;
 mod scope;
+mod standing;
 mod state;
 mod tables;
 mod term;
 mod tests_index;
+mod trace;
 
+pub use accept::is_date;
 pub use audit::{Input, MAX_FILE, Options, audit};
 pub use config::{ConfigError, configure};
+pub use gate::FailOn;
 pub use kb::{Knowledge, KnowledgeError};
 pub use lang::Lang;
 pub use report::{
-    Coverage, Depth, Evidence, Finding, Insufficient, Outcome, Report, Skipped, Step,
+    Coverage, Covered, Depth, Evidence, Finding, Insufficient, Outcome, Report, Skipped, Step,
 };
 pub use tables::{Classification, Item, Severity, Verdict, item, items};

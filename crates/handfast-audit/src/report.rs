@@ -35,6 +35,8 @@ pub struct Step {
     pub line: u32,
     /// What happens there.
     pub note: String,
+    /// For a guard: `sound`, `weak` or `beside the point`.
+    pub guard: Option<&'static str>,
 }
 
 /// A finding.
@@ -58,6 +60,12 @@ pub struct Finding {
     pub line: u32,
     /// The last line.
     pub end_line: u32,
+    /// The line of code, as it is written.
+    pub snippet: String,
+    /// Where the marked part of it begins, in characters, and how wide it is.
+    pub column: u32,
+    /// How many characters are marked.
+    pub width: u32,
     /// The function.
     pub function: String,
     /// The operation.
@@ -77,8 +85,23 @@ pub struct Finding {
     /// Why it was accepted, and by whom.
     pub acceptance: Option<String>,
     pub(crate) reachable: bool,
+    /// Containment holds, so that this is hardening: below the gate.
+    pub(crate) compensated: bool,
+    /// A guard is there and does not hold.
+    pub(crate) is_weak: bool,
     /// First and last line of the function it is about; zero where there is none.
     pub(crate) within: (u32, u32),
+}
+
+impl Finding {
+    /// Hardening that is worth doing and no hole: below every gate but `concerns`.
+    #[must_use]
+    pub fn is_advice(&self) -> bool {
+        matches!(
+            self.classification,
+            Classification::Confirmed | Classification::Likely
+        ) && (self.compensated || self.severity < Severity::High && !self.is_weak)
+    }
 }
 
 /// An item that is no finding.
@@ -134,6 +157,17 @@ pub struct Report {
     pub depth: Depth,
     /// Context is missing: one open question and nothing else.
     pub is_insufficient: bool,
+    /// It is about the names of archive entries, which have a heading of their own.
+    pub is_archive: bool,
+}
+
+/// A function whose parameters need no guess, because a caller was followed into it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Covered {
+    /// `file:line` of the function, and its name.
+    pub function: String,
+    /// The entry from where it is reached.
+    pub caller: String,
 }
 
 /// A target without enough context, in a directory.
@@ -169,4 +203,6 @@ pub struct Outcome {
     pub files: usize,
     /// The hash of the knowledge base.
     pub knowledge: String,
+    /// Functions of a directory that were seen through their callers.
+    pub covered: Vec<Covered>,
 }

@@ -3,10 +3,12 @@
 use std::cell::OnceCell;
 
 use crate::facts::{Facts, bit, chars};
+use crate::hazards::Hazard;
 use crate::interp::{Event, Interp, Leaf, Sink, SinkKind};
 use crate::ir::Span;
 use crate::lang::Lang;
 use crate::program::Program;
+use crate::state::State;
 use crate::term::{PartKind, SourceKind, Term, Vid};
 use crate::tests_index::{Test, TestIndex};
 
@@ -37,16 +39,17 @@ pub(crate) struct Flow {
     pub(crate) has_clock: bool,
     /// An absolute value in the place of a relative one replaces the root.
     pub(crate) discards: bool,
+    /// External text is the end of the path.
+    pub(crate) ends_with_text: bool,
+    /// Where the external text was met first.
+    pub(crate) source_at: Option<Span>,
     pub(crate) function: String,
 }
 
 impl Flow {
     /// What holds of all external text at once.
     pub(crate) fn all(&self, test: impl Fn(&Facts) -> bool) -> bool {
-        self.leaves
-            .iter()
-            .filter(|leaf| leaf.kind != SourceKind::Archive)
-            .all(|leaf| test(&leaf.facts))
+        self.leaves.iter().all(|leaf| test(&leaf.facts))
     }
 
     /// The root stays the first part of the path, whatever the text is.
@@ -126,22 +129,23 @@ impl Flow {
     }
 
     pub(crate) fn is_external(&self) -> bool {
-        self.leaves.iter().any(|leaf| {
-            matches!(
-                leaf.kind,
-                SourceKind::Request | SourceKind::Declared | SourceKind::Archive
-            )
-        })
+        self.leaves.iter().any(|leaf| leaf.kind.is_sure())
     }
 
     /// Some of the text comes from a request, the command line or a declared field.
     pub(crate) fn has_source(&self) -> bool {
-        self.leaves.iter().any(|leaf| {
-            matches!(
-                leaf.kind,
-                SourceKind::Request | SourceKind::Declared | SourceKind::Process
-            )
-        })
+        self.leaves
+            .iter()
+            .any(|leaf| leaf.kind.is_sure() || leaf.kind == SourceKind::Process)
+    }
+
+    /// All of the text is the name of an entry of an archive.
+    pub(crate) fn is_archive(&self) -> bool {
+        !self.leaves.is_empty()
+            && self
+                .leaves
+                .iter()
+                .all(|leaf| leaf.kind == SourceKind::Archive)
     }
 
     pub(crate) fn is_reachable(&self) -> bool {
@@ -167,10 +171,12 @@ impl Flow {
             .any(|leaf| leaf.kind != SourceKind::Process);
         is_boundary
             && !self.sink.is_guess
-            && !self
-                .leaves
-                .iter()
-                .any(|leaf| matches!(leaf.kind, SourceKind::Guessed | SourceKind::Undeclared))
+            && !self.leaves.iter().any(|leaf| {
+                matches!(
+                    leaf.kind,
+                    SourceKind::Guessed | SourceKind::Undeclared | SourceKind::Remote
+                )
+            })
     }
 }
 
@@ -196,9 +202,20 @@ pub(crate) struct Scope<'a> {
     pub(crate) fd_places: Vec<(Vid, u64, Span)>,
     /// Everything that is renamed away.
     pub(crate) all_moves: Vec<Vid>,
+    /// Mistakes that need no external text.
+    pub(crate) hazards: Vec<Hazard>,
 }
 
 impl<'a> Scope<'a> {
+    /// The flow with a root that stands worst.
+    pub(crate) fn flow_of_root(&self, label: &str) -> Option<usize> {
+        let flows = self.flows.iter().enumerate();
+        flows
+            .filter(|(_, flow)| flow.root.as_ref().is_some_and(|root| root.label == label))
+            .max_by_key(|(index, flow)| (flow.standing(), std::cmp::Reverse(*index)))
+            .map(|(index, _)| index)
+    }
+
     /// The tests of what this is about.
     pub(crate) fn tests(&self) -> &[&'a Test] {
         self.about.get_or_init(|| self.tests.about(self))
@@ -236,7 +253,8 @@ impl Interp<'_> {
         match self.terms.get(vid).clone() {
             Term::Join { parts, .. } => {
                 let first = *parts.first()?;
-                let mut root = self.root_of(first, depth + 1)?;
+                let known = self.root_of(first, depth + 1);
+                let mut root = known.or_else(|| self.first_part(&parts, true))?;
                 // Constant parts that follow belong to it.
                 for part in parts.iter().skip(1) {
                     match self.terms.string(*part) {
@@ -252,7 +270,10 @@ impl Interp<'_> {
                 }
                 Some(root)
             }
-            Term::Concat(parts) => self.root_of(*parts.first()?, depth + 1),
+            Term::Concat(parts) => {
+                let known = self.root_of(*parts.first()?, depth + 1);
+                known.or_else(|| self.first_part(&parts, false))
+            }
             Term::Norm { of, .. } => {
                 let inner = self.root_of(of, depth + 1)?;
                 Some(Root {
@@ -295,7 +316,7 @@ impl Interp<'_> {
                     Term::Undefined(_) | Term::Source { .. } => return None,
                     // A path that is put together at module level has the root of its first part.
                     Term::Join { .. } | Term::Concat(_)
-                        if !self.leaves(of, &crate::state::State::default()).is_empty() =>
+                        if !self.leaves(of, &State::default()).is_empty() =>
                     {
                         return self.root_of(of, depth + 1);
                     }
@@ -398,6 +419,57 @@ impl Interp<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The first part of a path is its root, whatever it is made of, as long as text that surely
+    /// comes from outside is only in the parts after it.
+    fn first_part(&mut self, parts: &[Vid], is_join: bool) -> Option<Root> {
+        let (first, rest) = parts.split_first()?;
+        let empty = State::default();
+        let is_nothing = match self.terms.get(*first) {
+            Term::Str(text) => text.trim_matches(['/', '\\']).is_empty(),
+            Term::Null | Term::Num(_) => true,
+            _ => false,
+        };
+        let behind: Vec<Leaf> = rest
+            .iter()
+            .flat_map(|part| self.leaves(*part, &empty))
+            .collect();
+        if is_nothing || behind.is_empty() {
+            return None;
+        }
+        let inside = self.leaves(*first, &empty);
+        let is_call = matches!(self.terms.get(*first), Term::Call { .. });
+        if inside.iter().any(|leaf| leaf.kind.is_sure()) && !is_call {
+            return None;
+        }
+        // Names that are glued together are one name, unless something separates them.
+        let is_separated = is_join
+            || rest.first().is_some_and(|next| {
+                self.is_separator(*next)
+                    || self
+                        .terms
+                        .string(*next)
+                        .is_some_and(|text| text.starts_with(['/', '\\']))
+            });
+        if !is_separated && !behind.iter().any(|leaf| leaf.kind.is_sure()) {
+            return None;
+        }
+        // A name of which nothing is known declares nothing.
+        if inside
+            .iter()
+            .any(|leaf| leaf.kind == SourceKind::Undeclared)
+            && behind
+                .iter()
+                .all(|leaf| leaf.kind == SourceKind::Undeclared)
+        {
+            return None;
+        }
+        Some(Root {
+            vid: *first,
+            label: self.label(*first),
+            at: None,
+        })
     }
 
     fn is_plain(&self, vid: Vid) -> bool {

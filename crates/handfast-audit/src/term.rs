@@ -23,12 +23,24 @@ pub(crate) enum SourceKind {
     Process,
     /// A name inside an archive: outside the checklist's A1 and A4.
     Archive,
+    /// What another machine answered, or what was read from a document: decided elsewhere.
+    Remote,
     /// A parameter that the user named, or that a route fills.
     Declared,
     /// A parameter of a public function: a guess.
     Guessed,
     /// A name or parameter of which nothing is known.
     Undeclared,
+}
+
+impl SourceKind {
+    /// It surely comes from outside; what is guessed, or the operator's, does not.
+    pub(crate) fn is_sure(self) -> bool {
+        matches!(
+            self,
+            Self::Request | Self::Archive | Self::Remote | Self::Declared
+        )
+    }
 }
 
 /// A part or another spelling of a string.

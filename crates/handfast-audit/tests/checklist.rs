@@ -175,7 +175,7 @@ fn threads_do_not_change_the_output() {
         let outcome = run(&all, threads);
         [
             handfast_audit::render::text(&outcome),
-            handfast_audit::render::json(&outcome),
+            handfast_audit::render::json(&outcome, handfast_audit::FailOn::Block),
             handfast_audit::render::sarif(&outcome),
             handfast_audit::render::markdown(&outcome),
         ]

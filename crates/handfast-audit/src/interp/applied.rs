@@ -40,6 +40,20 @@ impl Interp<'_> {
                 Some(self.invoke(id, None, args, None, at, state))
             }
             Term::Global { of, .. } => self.apply_value(of, args, at, state),
+            // One of several functions of a table.
+            Term::Phi(parts) if parts.iter().all(|part| self.is_function(*part)) => {
+                let mut result = None;
+                for part in parts {
+                    let mut inner = state.clone();
+                    let one = self.apply_value(part, args, at, &mut inner);
+                    result = match (result, one) {
+                        (Some(all), Some(one)) => Some(self.terms.phi(all, one)),
+                        (all, one) => all.or(one),
+                    };
+                }
+                state.age();
+                result
+            }
             Term::Object {
                 class: Some(class), ..
             } => {
@@ -175,8 +189,26 @@ impl Interp<'_> {
             parts.push(kept);
             self.terms.make(Term::List(parts))
         };
-        self.replace_everywhere(list, new, state);
         Some(new)
+    }
+
+    /// `list.pop(0)`, `list.remove(0)`, `list.shift()`: what is left, and what was taken.
+    pub(super) fn taken(&mut self, what: &str, args: &Args) -> Option<(Vid, Vid)> {
+        let list = args.receiver?;
+        let Term::List(mut parts) = self.terms.get(list).clone() else {
+            return None;
+        };
+        let given = args.at(0).map(|vid| self.terms.number(vid));
+        let index = match (what, given) {
+            ("shift", None) => 0,
+            (_, None) => parts.len().checked_sub(1)?,
+            (_, Some(index)) => usize::try_from(index?).ok()?,
+        };
+        if index >= parts.len() {
+            return None;
+        }
+        let taken = parts.remove(index);
+        Some((self.terms.make(Term::List(parts)), taken))
     }
 
     /// The same value at this place, with what is known of it here, whatever becomes of it later.
@@ -227,6 +259,19 @@ impl Interp<'_> {
         let kept = self.keep(element, at, &mut inner);
         if let Some(facts) = inner.own(kept).cloned() {
             *state.edit(kept) = facts;
+        }
+        // What was asked of a field of each element holds of that field of what is left.
+        let fields: Vec<(Sym, crate::facts::Facts)> = inner
+            .facts
+            .iter()
+            .filter_map(|(vid, facts)| match self.terms.get(*vid) {
+                Term::Field(of, name) if *of == element => Some((name.clone(), (**facts).clone())),
+                _ => None,
+            })
+            .collect();
+        for (name, facts) in fields {
+            let field = self.terms.make(Term::Field(kept, name));
+            state.edit(field).and(&facts);
         }
         self.terms.make(Term::Mapped {
             element: kept,

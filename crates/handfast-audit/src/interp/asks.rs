@@ -126,12 +126,12 @@ impl Interp<'_> {
                         self.walk_step(subject, 0, state, at);
                         state.add(subject, bit::LSTAT, at);
                     }
-                    self.asked(subject, kind != ObjectKind::Link, at);
+                    self.asked(subject, kind != ObjectKind::Link, false, at);
                     Pred::PathIs(subject, kind)
                 }
             }
             ("exists", _) => {
-                self.asked(subject, true, at);
+                self.asked(subject, true, true, at);
                 Pred::PathIs(subject, ObjectKind::Exists)
             }
             ("alnum", _) => letters(char::is_alphanumeric),
@@ -179,7 +179,7 @@ impl Interp<'_> {
         Pred::Not(not)
     }
 
-    pub(super) fn asked(&mut self, path: Vid, follow: bool, at: Span) {
+    pub(super) fn asked(&mut self, path: Vid, follow: bool, is_access: bool, at: Span) {
         if self.muted == 0 {
             let function = self.here();
             self.events.push(Event::Asked {
@@ -187,6 +187,7 @@ impl Interp<'_> {
                 path,
                 follow,
                 function,
+                is_access,
             });
         }
     }
@@ -379,7 +380,7 @@ impl Interp<'_> {
                     of: joined,
                     at: Span::default(),
                 });
-                state.add(vid, bit::IN_CANONICAL, at);
+                state.add(vid, bit::IN_CANONICAL | bit::RESOLVED_NAME, at);
                 vid
             }
             "local" => {

@@ -51,10 +51,17 @@ impl Interp<'_> {
                 let is_content = matches!(self.lang(), Lang::C | Lang::Cpp);
                 if let (true, ExprKind::Opaque(_)) = (is_content, &index.kind) {
                     self.assign(base, vid, state, at);
-                } else if !is_content {
-                    let base = self.eval(base, state);
+                } else {
+                    let held = self.eval(base, state);
                     let index = self.eval(index, state);
-                    self.note_key(base, index, at, state);
+                    if !is_content {
+                        self.note_key(held, index, at, state);
+                    }
+                    let real = self.deref(held, state);
+                    let is_place = matches!(base.kind, ExprKind::Name(_) | ExprKind::Field(..));
+                    if is_place && let Some(new) = self.with_entry(real, index, vid) {
+                        self.assign(base, new, state, at);
+                    }
                 }
             }
             ExprKind::Ref(inner) => self.assign(inner, vid, state, at),

@@ -122,10 +122,20 @@ impl Interp<'_> {
                 self.first_char(base, vid, truth, state, at)
             }
             _ => {
+                let real = self.deref(vid, state);
                 if truth {
-                    let real = self.deref(vid, state);
                     state.add(real, bit::NONEMPTY, at);
                     self.answered(real, state, at);
+                } else if matches!(
+                    self.terms.get(real),
+                    Term::Source { .. } | Term::Field(..) | Term::Index(..) | Term::Param { .. }
+                ) {
+                    // Nothing, or empty text.
+                    state.add(
+                        real,
+                        bit::NO_DOTDOT | bit::SEGS_CLEAN | bit::NOT_ABSOLUTE,
+                        at,
+                    );
                 }
             }
         }
@@ -152,6 +162,28 @@ impl Interp<'_> {
                 }
                 _ => return,
             }
+        }
+    }
+
+    /// What holds of a field of every element: `all(|n| ok(n.label))`.
+    fn lift_fields(&self, elem: Vid, inner: &State, state: &mut State) {
+        let of_element = |mut vid: Vid| {
+            for _ in 0..4 {
+                match self.terms.get(vid) {
+                    Term::Field(of, _) | Term::Index(of, _) => vid = *of,
+                    _ => return vid == elem,
+                }
+            }
+            false
+        };
+        let new: Vec<(Vid, Arc<crate::facts::Facts>)> = inner
+            .facts
+            .iter()
+            .filter(|(vid, _)| **vid != elem && of_element(**vid))
+            .map(|(vid, facts)| (*vid, facts.clone()))
+            .collect();
+        for (vid, facts) in new {
+            state.edit(vid).and(&facts);
         }
     }
 
@@ -285,6 +317,7 @@ impl Interp<'_> {
                         bit::SEGS_CLEAN | bit::NOT_ABSOLUTE | bit::NONEMPTY | bit::REL_NOT_UP,
                         at,
                     );
+                    self.add_down(subject, bit::IN_LEXICAL, state, at);
                     self.settle_relative(subject, state, at);
                 }
             }
@@ -326,6 +359,7 @@ impl Interp<'_> {
                     {
                         self.lift_facts(kind, of, &facts, at, state);
                     }
+                    self.lift_fields(elem, &inner, state);
                     // A list of bad things, none of which occurs.
                     self.none_of(cond, coll, any, state, at);
                 }

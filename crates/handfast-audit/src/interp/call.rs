@@ -1,6 +1,5 @@
 //! Calls: to functions of the program, to known ones, to unknown ones.
 
-use crate::facts::bit;
 use crate::interp::Interp;
 use crate::ir::{Arg, Expr, ExprKind, Span, Sym};
 use crate::lang::Lang;
@@ -57,6 +56,16 @@ impl Interp<'_> {
                 if let Some(frame) = self.frames.last_mut() {
                     frame.yields.push(kept);
                 }
+            }
+            return self.terms.make(Term::Null);
+        }
+        if let (Some("%assert"), [holds, ..]) = (dotted.as_deref(), args) {
+            let vid = self.eval(&holds.value, state);
+            let mut failed = state.clone();
+            self.assume(vid, true, state, at);
+            self.assume(vid, false, &mut failed, at);
+            if !failed.dead {
+                self.throw(&mut failed);
             }
             return self.terms.make(Term::Null);
         }
@@ -150,39 +159,6 @@ impl Interp<'_> {
         self.unknown_call(&name, &args, at, state)
     }
 
-    /// Names that mean the same: `fs.promises.x`, `fs.xSync`.
-    pub(super) fn canonical_name(&self, name: &str) -> String {
-        if self.lang().family() == "c" {
-            // The C library under its C++ name.
-            let bare = name.trim_start_matches("std.").trim_start_matches('.');
-            let known = |name: &str| !self.family().call(name).is_empty();
-            return if !known(name) && known(bare) {
-                bare
-            } else {
-                name
-            }
-            .to_owned();
-        }
-        if self.lang().family() != "javascript" {
-            return name.trim_start_matches("builtins.").to_owned();
-        }
-        let mut name = name.strip_suffix("Sync").unwrap_or(name).to_owned();
-        for (from, to) in [
-            (".promises.", "."),
-            (".constants.", "."),
-            (".default.", "."),
-            (".realpath.native", ".realpath"),
-            (".realpathSync.native", ".realpath"),
-            ("path.posix.", "path."),
-            ("path.win32.", "path."),
-        ] {
-            if name.contains(from) {
-                name = name.replace(from, to);
-            }
-        }
-        name
-    }
-
     pub(super) fn first_row(&self, name: &str, _args: &[Arg]) -> Option<usize> {
         let family = self.family();
         if let Some(row) = family.call(name).first() {
@@ -269,6 +245,10 @@ impl Interp<'_> {
         state: &mut State,
     ) -> Vid {
         let file = self.here().0;
+        if let Some((id, object)) = self.inherited(base, method, state) {
+            let args = self.eval_args(args, Some(object), state);
+            return self.invoke(id, Some(object), &args, None, at, state);
+        }
         let receiver = self.eval(base, state);
         if state.dead {
             return receiver;
@@ -282,6 +262,23 @@ impl Interp<'_> {
         {
             let args = self.eval_args(args, Some(real), state);
             return self.invoke(of, Some(real), &args, Some(env), at, state);
+        }
+        // A field of an entry of a table: `route.handler(request)`.
+        if matches!(
+            self.terms.get(real),
+            Term::Elem(_) | Term::List(_) | Term::Dict(_)
+        ) {
+            let held = self.field(real, method, at, state);
+            let is_known = match self.terms.get(held) {
+                Term::Phi(parts) => parts.iter().all(|part| self.is_function(*part)),
+                _ => self.is_function(held),
+            };
+            if is_known {
+                let args = self.eval_args(args, None, state);
+                if let Some(result) = self.apply_value(held, &args, at, state) {
+                    return result;
+                }
+            }
         }
         // A function as an object: `next.ServeHTTP(w, r)`, `f.call(this, x)`.
         if let (Term::Closure { .. } | Term::Config { .. }, "ServeHTTP" | "call" | "__call__") =
@@ -322,6 +319,13 @@ impl Interp<'_> {
             let args = self.eval_args(args, Some(real), state);
             if let Some(key) = args.at(0) {
                 return self.index(real, key, at, state);
+            }
+        }
+        if matches!(&*name, "pop" | "remove" | "shift") && place_of(base).is_some() {
+            let given = self.eval_args(args, Some(real), state);
+            if let Some((left, taken)) = self.taken(&name, &given) {
+                self.assign(base, left, state, at);
+                return taken;
             }
         }
         let mut names = Vec::new();
@@ -374,16 +378,18 @@ impl Interp<'_> {
             if let Some(row) = self.fitting_row(&loose, &args) {
                 let shown = callee.dotted().unwrap_or_else(|| format!("(…).{method}"));
                 let result = self.apply(row, &args, &shown, at, true, state);
-                // Text that grew has its name's new value.
-                if self.family().rows[row].what == "grow" && matches!(base.kind, ExprKind::Name(_))
-                {
+                // Text and lists that grew have their name's new value.
+                let grew = matches!(&*self.family().rows[row].what, "grow" | "append")
+                    && !matches!(self.terms.get(result), Term::Call { .. });
+                if grew && place_of(base).is_some() {
                     self.assign(base, result, state, at);
                 }
                 return result;
             }
             return self.unknown_call(method, &args, at, state);
         }
-        if class.is_none()
+        let is_open = class.as_deref().is_none_or(|class| !class.contains('.'));
+        if is_open
             && !matches!(self.terms.get(real), Term::Config { .. } | Term::Str(_))
             && let Some(id) = self.program.unique_method(file, method)
             && !self.program.function(id).body.is_empty()
@@ -401,74 +407,6 @@ impl Interp<'_> {
             at,
             state,
         )
-    }
-
-    /// A function nobody can see.
-    pub(super) fn unknown_call(
-        &mut self,
-        name: &str,
-        args: &Args,
-        at: Span,
-        state: &mut State,
-    ) -> Vid {
-        if state.dead {
-            return self.terms.unknown();
-        }
-        self.may_throw(state);
-        state.age();
-        let last = name.rsplit('.').next().unwrap_or(name).to_ascii_lowercase();
-        let like_check = [
-            "valid", "check", "sanit", "safe", "secure", "assert", "ensure", "verify", "clean",
-            "contain", "guard",
-        ]
-        .iter()
-        .any(|word| last.contains(word));
-        let list = args.all();
-        if like_check {
-            for vid in &list {
-                let real = self.deref(*vid, state);
-                state.add(real, bit::UNSEEN_CHECK, at);
-            }
-        }
-        // A lookup with a default: the value itself.
-        if matches!(
-            last.as_str(),
-            "get" | "getlist" | "getone" | "pop" | "getall"
-        ) && let (Some(receiver), Some(key)) = (args.receiver, args.at(0))
-            && self.external_base(receiver, 0).is_some()
-        {
-            // What is taken away is another one each time.
-            let key = match last.as_str() {
-                "pop" => self.terms.make(Term::Num(i64::from(at.start))),
-                _ => key,
-            };
-            return self.terms.make(Term::Index(receiver, key));
-        }
-        for vid in &list {
-            if let Term::Closure { of, env } = *self.terms.get(*vid)
-                && self.muted == 0
-            {
-                self.pending.push((of, env));
-            }
-        }
-        // A package that a function is called of is no value.
-        let list = match (args.receiver, list.split_first()) {
-            (Some(receiver), Some((_, rest)))
-                if matches!(self.terms.get(receiver), Term::Undefined(_)) =>
-            {
-                rest.to_vec()
-            }
-            _ => list,
-        };
-        let vid = self.terms.make(Term::Call {
-            name: Sym::from(name),
-            args: list,
-            at,
-        });
-        if like_check {
-            state.add(vid, bit::UNSEEN_CHECK, at);
-        }
-        vid
     }
 }
 

@@ -4,7 +4,7 @@ use crate::facts::bit;
 use crate::interp::Interp;
 use crate::ir::{Op, Span};
 use crate::state::State;
-use crate::term::{ObjectKind, PartKind, Pred, Term, Vid};
+use crate::term::{ObjectKind, Pred, Term, Vid};
 
 impl Interp<'_> {
     /// Compares two values.
@@ -107,82 +107,6 @@ impl Interp<'_> {
         }
     }
 
-    pub(super) fn not_equal_text(&mut self, a: Vid, b: Vid, state: &mut State, at: Span) {
-        if self.lang() == crate::lang::Lang::Rust
-            && matches!(self.terms.get(a), Term::Elem(_))
-            && self.name_of(b).is_some_and(|name| name == "ParentDir")
-        {
-            state.add(a, bit::NOT_DOTDOT, at);
-            return;
-        }
-        if self.terms.string(b).is_some() {
-            let member = self.terms.make(Term::List(vec![b]));
-            let pred = self.terms.make(Term::Pred(Pred::Member(a, member)));
-            self.assume(pred, false, state, at);
-        }
-    }
-
-    /// `p == root`, `commonpath([root, p]) == root`.
-    pub(super) fn equal_paths(&mut self, a: Vid, b: Vid, state: &mut State, at: Span) {
-        for (one, two) in [(a, b), (b, a)] {
-            let one = self.deref(one, state);
-            let two = self.deref(two, state);
-            match self.terms.get(one).clone() {
-                // `dirname(p) == root`: right below it.
-                Term::Part {
-                    kind: PartKind::Parent,
-                    of,
-                    ..
-                } if !self.leaves(of, state).is_empty() => {
-                    self.contained(of, two, true, state, at);
-                    return;
-                }
-                // `basename(x) == x`: one segment.
-                Term::Part {
-                    kind: PartKind::Base,
-                    of,
-                    ..
-                } if of == two => {
-                    state.add(two, bit::SEGMENT, at);
-                    state.edit(two).narrow_chars(!crate::facts::chars("/"), at);
-                    if self.lang() == crate::lang::Lang::Rust {
-                        state.add(two, bit::NOT_DOTDOT | bit::NONEMPTY, at);
-                    }
-                    return;
-                }
-                Term::CommonPath(parts) => {
-                    for part in parts {
-                        if part != two && !self.leaves(part, state).is_empty() {
-                            self.contained(part, two, true, state, at);
-                        }
-                    }
-                    return;
-                }
-                Term::CommonPrefix(parts) => {
-                    for part in parts {
-                        if part != two && !self.leaves(part, state).is_empty() {
-                            self.contained(part, two, false, state, at);
-                        }
-                    }
-                    return;
-                }
-                _ => {}
-            }
-        }
-        let (a, b) = (self.deref(a, state), self.deref(b, state));
-        for (one, two) in [(a, b), (b, a)] {
-            if !self.leaves(one, state).is_empty()
-                && self
-                    .leaves(two, state)
-                    .iter()
-                    .all(|leaf| leaf.kind == crate::term::SourceKind::Guessed)
-            {
-                self.contained(one, two, true, state, at);
-                return;
-            }
-        }
-    }
-
     /// Comparisons with special meaning. True: it was one.
     pub(super) fn compare_one(
         &mut self,
@@ -216,6 +140,15 @@ impl Interp<'_> {
             return true;
         }
         match self.terms.get(one).clone() {
+            Term::Call { name, args, .. } if &*name == "%prefix" => {
+                if let [text, root] = args.as_slice() {
+                    let same = self.deref(two, state) == self.deref(*root, state);
+                    if same {
+                        self.assume_prefix(*text, *root, truth, state, at);
+                    }
+                }
+                true
+            }
             Term::Call { name, args, .. }
                 if matches!(&*name, "strcmp" | "strncmp") && self.terms.number(two) == Some(0) =>
             {
@@ -451,6 +384,18 @@ impl Interp<'_> {
                 _ => return,
             };
             self.stat_status(a, failed, state, at);
+            return;
+        }
+        // `s.indexOf(x) >= 0`, `s.find(x) < 0`: it is there, or it is not.
+        if let (Term::Pred(Pred::Contains(text, needle)), Some(n)) =
+            (self.terms.get(a).clone(), self.terms.number(b))
+        {
+            let there = match (op, n) {
+                (Op::Ge, 0) | (Op::Gt, -1) => truth,
+                (Op::Lt, 0) | (Op::Le, -1) => !truth,
+                _ => return,
+            };
+            self.assume_contains(text, needle, there, state, at);
             return;
         }
         if let Some(n) = self.terms.number(b) {

@@ -55,6 +55,15 @@ impl Interp<'_> {
                 self.type_request(id, function);
                 Vec::new()
             }
+            // `const httplib::Request &req`, `HttpRequestPtr req`.
+            "c" => (0..names.len())
+                .filter(|index| {
+                    let ty = types(*index).trim_end_matches(['&', '*', ' ']);
+                    ty.ends_with("Request")
+                        || ty.ends_with("RequestPtr")
+                        || ty.ends_with("::request")
+                })
+                .collect(),
             "rust" => {
                 let is_route = self.is_route(function, id);
                 (0..names.len())
@@ -65,17 +74,18 @@ impl Interp<'_> {
         }
     }
 
-    /// A handler's first parameter is a request, whatever its name.
+    /// A handler's first parameter is a request, whatever its name; elsewhere the shape decides.
     fn type_request(&mut self, id: FnId, function: &Function) {
-        if !self.handlers.contains(&id) {
-            return;
-        }
-        let Some(first) = function.params.first() else {
+        let at = self.request_at(function);
+        let at = at.or_else(|| self.handlers.contains(&id).then_some(0));
+        let Some((index, param)) =
+            at.and_then(|at| function.params.get(at).map(|param| (at, param)))
+        else {
             return;
         };
         let term = crate::term::Term::Param {
-            name: first.name.clone(),
-            index: 0,
+            name: param.name.clone(),
+            index: u32::try_from(index).unwrap_or(0),
             of: id,
             is_ctor: false,
         };

@@ -7,7 +7,7 @@ use crate::interp::Interp;
 use crate::ir::{Expr, ExprKind, Op, Span, Sym};
 use crate::lang::Lang;
 use crate::state::State;
-use crate::term::{ObjectKind, Pred, SourceKind, Term, Vid};
+use crate::term::{Pred, SourceKind, Term, Vid};
 
 impl Interp<'_> {
     pub(super) fn eval(&mut self, expr: &Expr, state: &mut State) -> Vid {
@@ -20,6 +20,9 @@ impl Interp<'_> {
             return self.terms.unknown();
         }
         let at = expr.span;
+        if let Some(vid) = self.declared_expr(expr, state) {
+            return vid;
+        }
         match &expr.kind {
             ExprKind::Name(name) => self.lookup(name, at, state),
             ExprKind::Str(text) => self.terms.make(Term::Str(text.clone())),
@@ -91,8 +94,12 @@ impl Interp<'_> {
                 filters,
             } => {
                 let coll = self.eval(iter, state);
+                let entry = self.iterated(coll, iter.span, state);
                 let coll = self.as_collection(coll);
-                let elem = self.terms.make(Term::Elem(coll));
+                let elem = match entry {
+                    Some(entry) => entry,
+                    None => self.terms.make(Term::Elem(coll)),
+                };
                 let mut inner = state.clone();
                 self.assign(target, elem, &mut inner, at);
                 for filter in filters {
@@ -306,7 +313,8 @@ impl Interp<'_> {
             // The right side runs only on one outcome of the left.
             let mark = self.terms.len();
             let mut skipped = state.clone();
-            self.assume(a, op == Op::And, state, left.span);
+            let left_span = left.span;
+            self.assume(a, op == Op::And, state, left_span);
             let b = self.eval(right, state);
             if state.dead {
                 // `ok || panic()`
@@ -317,6 +325,13 @@ impl Interp<'_> {
             let env = state.env.clone();
             let heap = state.heap.clone();
             let ways = state.ways.clone();
+            let mut left = skipped.clone();
+            self.assume(a, op != Op::And, &mut left, left_span);
+            if !left.dead {
+                left.env = skipped.env;
+                left.heap = skipped.heap;
+                skipped = left;
+            }
             state.join(skipped, &mut self.terms, mark);
             // Names bound on the right keep their value: it is asked under the same condition.
             state.env = env;
@@ -342,6 +357,9 @@ impl Interp<'_> {
             return self.terms.make(Term::Pred(pred));
         }
         let b = self.eval(right, state);
+        if let Some(known) = self.fold(op, a, b) {
+            return known;
+        }
         match op {
             // C: further on in the same text.
             Op::Add if self.lang().family() == "c" && self.terms.number(b).is_some() => {
@@ -391,35 +409,14 @@ impl Interp<'_> {
                 let inner = self.terms.make(Term::Pred(Pred::Member(a, b)));
                 self.terms.make(Term::Pred(Pred::Not(inner)))
             }
-            Op::And | Op::Or | Op::Other => self.terms.make(Term::Call {
-                name: Sym::from("?"),
-                args: vec![a, b],
-                at,
-            }),
-        }
-    }
-
-    pub(super) fn mode_test(&mut self, a: Vid, b: Vid) -> Vid {
-        for (mode, which) in [(a, b), (b, a)] {
-            let stat = match *self.terms.get(mode) {
-                Term::StatField(stat, _) => stat,
-                Term::Stat { .. } => mode,
-                _ => continue,
-            };
-            let name = self.name_of(which).unwrap_or_default().to_owned();
-            if name.contains("IFMT") || name.contains("ModeType") {
-                return self.terms.make(Term::StatField(stat, Sym::from("type")));
+            Op::And | Op::Or | Op::Other | Op::Sub | Op::Mul | Op::Quot | Op::Rem => {
+                self.terms.make(Term::Call {
+                    name: Sym::from("?"),
+                    args: vec![a, b],
+                    at,
+                })
             }
-            let kind = if name.contains("ymlink") || name.contains("IFLNK") {
-                ObjectKind::Link
-            } else if name.contains("Dir") || name.contains("IFDIR") {
-                ObjectKind::Dir
-            } else {
-                continue;
-            };
-            return self.terms.make(Term::Pred(Pred::StatIs(stat, kind)));
         }
-        self.terms.unknown()
     }
 
     pub(super) fn cast(&mut self, vid: Vid, ty: &str, at: Span, state: &mut State) -> Vid {
@@ -444,6 +441,12 @@ impl Interp<'_> {
         let id = (file, u32::try_from(index).unwrap_or(0));
         let env = u32::try_from(self.envs.len()).unwrap_or(u32::MAX);
         self.envs.push(state.env.clone());
+        self.taken.push(State {
+            facts: state.facts.clone(),
+            heap: state.heap.clone(),
+            ways: state.ways.clone(),
+            ..State::default()
+        });
         let function = self.program.function(id);
         let top = self.program.file(file).module.top;
         let is_named_top = function.parent == Some(top) && !function.name.starts_with('<');
@@ -457,7 +460,8 @@ impl Interp<'_> {
 pub(super) fn source_kind(what: &str) -> SourceKind {
     match what {
         "process" => SourceKind::Process,
-        "archive" => SourceKind::Archive,
+        "archive" | "archive_clean" => SourceKind::Archive,
+        "remote" | "document" => SourceKind::Remote,
         _ => SourceKind::Request,
     }
 }

@@ -8,7 +8,7 @@ use crate::ir::{Expr, Span, Sym};
 use crate::kb::Role;
 use crate::lang::Lang;
 use crate::state::State;
-use crate::term::{CollKind, PartKind, SourceKind, Term, Vid};
+use crate::term::{SourceKind, Term, Vid};
 
 impl Interp<'_> {
     pub(super) fn eval_field(
@@ -128,6 +128,7 @@ impl Interp<'_> {
         let returns = entry.returns.clone();
         let vid = self.terms.make(term);
         let _ = state;
+        self.met.entry(vid).or_insert(at);
         self.terms.typed(vid, &returns)
     }
 
@@ -151,7 +152,17 @@ impl Interp<'_> {
                     let what = entry.what.clone();
                     return self.part(&what, base, at, state);
                 }
-                return self.field_row(row, &qualified, at, state);
+                let shown = match self.terms.get(base) {
+                    Term::Param { .. } => format!("{}.{name}", self.label(base)),
+                    _ => qualified,
+                };
+                return self.field_row(row, &shown, at, state);
+            }
+            // The parser of addresses folds `..` away.
+            if ty == "URL" && matches!(&**name, "pathname" | "href") {
+                let part = self.part("text", base, at, state);
+                state.add(part, bit::ROOTED, at);
+                return part;
             }
         }
         match self.terms.get(base).clone() {
@@ -179,12 +190,50 @@ impl Interp<'_> {
             Term::Phi(parts) => {
                 let values: Vec<Vid> = parts
                     .iter()
-                    .filter_map(|part| state.get_field(*part, name))
+                    .filter_map(|part| {
+                        state
+                            .get_field(*part, name)
+                            .or_else(|| match self.terms.get(*part) {
+                                Term::Dict(pairs) => pairs
+                                    .iter()
+                                    .find(|(key, _)| key == name)
+                                    .map(|(_, value)| *value),
+                                _ => None,
+                            })
+                    })
                     .collect();
                 if let Some((first, rest)) = values.split_first() {
                     return rest
                         .iter()
                         .fold(*first, |all, one| self.terms.phi(all, *one));
+                }
+            }
+            // A field of one of several things that are listed.
+            Term::Elem(of) => {
+                let of = match self.terms.get(of) {
+                    Term::Global { of, .. } => *of,
+                    _ => of,
+                };
+                if let Term::List(parts) = self.terms.get(of).clone()
+                    && parts.len() <= 32
+                    && parts.iter().any(|part| self.is_record(*part))
+                {
+                    let mut values: Vec<Vid> = Vec::new();
+                    for part in parts {
+                        values.push(self.field(part, name, at, state));
+                    }
+                    return self.any_of(values, base);
+                }
+            }
+            // A record without names for its fields: a function in it is what is called.
+            Term::List(parts) => {
+                let functions: Vec<Vid> = parts
+                    .iter()
+                    .copied()
+                    .filter(|part| self.is_function(*part))
+                    .collect();
+                if let [only] = functions.as_slice() {
+                    return *only;
                 }
             }
             Term::Fd(_) if matches!(&**name, "name") => return base,
@@ -200,11 +249,36 @@ impl Interp<'_> {
                 return self.part(&what, base, at, state);
             }
         }
+        // A request that a framework's context carries.
+        if matches!(&**name, "URL" | "Header" | "Form" | "RequestURI")
+            && matches!(self.terms.get(base), Term::Field(_, of) if matches!(&**of, "Req" | "Request" | "req" | "request"))
+        {
+            let label = format!("{}.{name}", self.label(base));
+            let vid = self.terms.make(Term::Source {
+                label: Sym::from(label.as_str()),
+                kind: SourceKind::Request,
+                at: Span::default(),
+            });
+            self.met.entry(vid).or_insert(at);
+            return vid;
+        }
+        // A name that only one kind of thing has.
+        if let Some(row) = self.family().field(&format!("any:{name}")) {
+            let shown = format!("{}.{name}", self.label(base));
+            return self.field_row(row, &shown, at, state);
+        }
         // Where a server put an upload is its own choice.
         if matches!(
             &**name,
             "filepath" | "tempFilePath" | "temporary_file_path" | "tmp_name"
         ) && self.external_base(base, 0).is_some()
+        {
+            return self.terms.make(Term::Random(at));
+        }
+        if matches!(&**name, "path" | "destination" | "tmpPath")
+            && self.external_base(base, 0).is_some()
+            && self.label(base).starts_with("req")
+            && self.label(base).contains(".file")
         {
             return self.terms.make(Term::Random(at));
         }
@@ -232,6 +306,25 @@ impl Interp<'_> {
             self.type_field(vid, &class, name);
         }
         vid
+    }
+
+    fn is_record(&self, vid: Vid) -> bool {
+        match self.terms.get(vid) {
+            Term::Object { .. } | Term::Dict(_) => true,
+            Term::List(parts) => parts.iter().any(|part| self.is_function(*part)),
+            _ => false,
+        }
+    }
+
+    /// A function as a value: a closure, or one that has a name.
+    pub(super) fn is_function(&self, vid: Vid) -> bool {
+        match self.terms.get(vid) {
+            Term::Closure { .. } => true,
+            Term::Undefined(name) | Term::Config { label: name, .. } => {
+                self.program.free_function(self.here().0, name).is_some()
+            }
+            _ => false,
+        }
     }
 
     /// Python: what the class itself sets is what its objects have.
@@ -288,96 +381,5 @@ impl Interp<'_> {
             let ty = self.type_name(of, ty.trim_start_matches([':', ' ']));
             self.terms.typed(vid, &ty);
         }
-    }
-
-    pub(super) fn index(&mut self, base: Vid, index: Vid, at: Span, state: &mut State) -> Vid {
-        let mut base = self.deref(base, state);
-        if let Term::Global { of, .. } = self.terms.get(base)
-            && matches!(self.terms.get(*of), Term::Dict(_) | Term::List(_))
-        {
-            base = *of;
-        }
-        if let Some(piece) = self.captured(base, Some(index), at, state) {
-            return piece;
-        }
-        match self.terms.get(base).clone() {
-            Term::List(parts) => {
-                if let Some(n) = self.terms.number(index)
-                    && let Some(vid) = usize::try_from(n).ok().and_then(|n| parts.get(n))
-                {
-                    return *vid;
-                }
-            }
-            Term::Dict(pairs) => {
-                if let Some(key) = self.terms.string(index)
-                    && let Some((_, vid)) = pairs.iter().find(|(known, _)| **known == *key)
-                {
-                    return *vid;
-                }
-                // A value of a fixed table: the attacker chooses which, not what.
-                let vid = self.terms.make(Term::Index(base, index));
-                state.add(vid, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
-                return vid;
-            }
-            // One of several, each with its own facts; which one is not known for a variable.
-            Term::Coll { .. } | Term::Mapped { .. } => {
-                return match self.terms.number(index) {
-                    Some(_) => self.terms.make(Term::Index(base, index)),
-                    None => self.terms.make(Term::Elem(base)),
-                };
-            }
-            Term::Stat { .. } => return self.terms.make(Term::StatField(base, Sym::from("mode"))),
-            _ => {}
-        }
-        let is_text = matches!(self.lang(), Lang::C | Lang::Cpp | Lang::Go)
-            && self.terms.number(index).is_none()
-            && self.terms.string(index).is_none();
-        if matches!(self.terms.get(index), Term::Length(of, _) if *of != base) {
-            return self.terms.make(Term::Index(base, index));
-        }
-        // C++: what an optional or a pointer to a path holds.
-        if is_text && self.lang() == Lang::Cpp && self.is_pathish(base) {
-            return base;
-        }
-        if is_text {
-            // `name[strspn(name, OK)]`: the first character that is not in the list.
-            if let Term::Call { name, args, .. } = self.terms.get(index).clone()
-                && &*name == "strspn"
-                && args.first() == Some(&base)
-            {
-                return self.terms.make(Term::Index(base, index));
-            }
-            if !matches!(
-                self.terms.get(base),
-                Term::Object { .. } | Term::Undefined(_)
-            ) {
-                let coll = Term::Coll {
-                    kind: CollKind::Chars,
-                    of: base,
-                    seps: 0,
-                };
-                let coll = self.terms.make(coll);
-                return self.terms.make(Term::Elem(coll));
-            }
-        }
-        self.note_key(base, index, at, state);
-        self.terms.make(Term::Index(base, index))
-    }
-
-    pub(super) fn slice(&mut self, base: Vid, from: Option<Vid>, to: Option<Vid>, at: Span) -> Vid {
-        if let Term::Coll { .. } = self.terms.get(base) {
-            return base;
-        }
-        let first = from.and_then(|vid| self.terms.number(vid)).unwrap_or(0);
-        let bounded = to
-            .and_then(|vid| self.terms.number(vid))
-            .filter(|n| *n >= 0);
-        let vid = self.terms.make(Term::Part {
-            kind: PartKind::Slice,
-            of: base,
-            at,
-        });
-        let _ = (first, bounded);
-        vid
     }
 }

@@ -36,6 +36,8 @@ impl Interp<'_> {
         let is_blank = |vid: Vid| matches!(self.terms.get(vid), Term::Unknown(_));
         if !args.list.iter().any(|(_, vid)| is_blank(*vid)) {
             self.fed.insert(id);
+            let entry = self.entry();
+            self.reached_from.entry(id).or_insert(entry);
         }
         let function = program.function(id);
         let caller_env = std::mem::take(&mut state.env);

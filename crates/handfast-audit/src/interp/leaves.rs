@@ -103,6 +103,8 @@ impl Interp<'_> {
                     return Step::End;
                 }
                 let guessed = function.is_public
+                    || self.orphans.contains(of)
+                    || is_named_text(function, name)
                     || *is_ctor
                     || self.declared.inputs.iter().any(|i| **i == **name);
                 let ty = function.params.iter().find(|param| param.name == *name);
@@ -135,15 +137,23 @@ impl Interp<'_> {
                 None if self.is_guessed_field(*base, name, 0) => Step::Leaf(SourceKind::Guessed),
                 None => Step::End,
             },
-            Term::Index(base, _) => match self.external_base(*base, 0) {
+            Term::Index(base, key) => match self.external_base(*base, 0) {
                 Some(kind) => Step::Leaf(kind),
-                None => Step::End,
+                None => {
+                    let key = self.terms.string(*key).unwrap_or_default();
+                    if !key.is_empty() && self.is_guessed_field(*base, key, 0) {
+                        Step::Leaf(SourceKind::Guessed)
+                    } else {
+                        Step::End
+                    }
+                }
             },
             Term::Join { parts, .. }
             | Term::Concat(parts)
             | Term::Phi(parts)
             | Term::List(parts)
             | Term::Call { args: parts, .. } => Step::Parts(parts.clone()),
+            Term::Dict(pairs) => Step::Parts(pairs.iter().map(|(_, value)| *value).collect()),
             Term::Elem(of) if matches!(self.terms.get(*of), Term::List(_)) => {
                 let Term::List(parts) = self.terms.get(*of) else {
                     return Step::End;
@@ -178,22 +188,33 @@ impl Interp<'_> {
         match self.terms.get(base) {
             Term::Param {
                 of, name, is_ctor, ..
-            } if !is_place && !is_ctor => {
+            } if !is_place && !is_ctor && !self.is_callback(*of) => {
                 let function = self.program.function(*of);
                 let param = function.params.iter().find(|param| param.name == *name);
                 let ty = param.and_then(|param| param.ty.as_deref()).unwrap_or("");
                 let ty = ty.to_ascii_lowercase();
                 let word = name.to_ascii_lowercase();
-                function.is_public
+                (function.is_public || self.orphans.contains(of))
                     && !HOLDERS
                         .iter()
                         .any(|no| ty.contains(no) || word.contains(no))
+            }
+            // `entries.forEach(e => … e.name …)`: what a callback is given, by the name of its field.
+            Term::Param { of, .. } if !is_place && self.is_callback(*of) => {
+                NAMES.iter().any(|word| name.ends_with(word))
             }
             Term::Field(base, of) if depth < 3 => {
                 !is_place && self.is_guessed_field(*base, of, depth + 1)
             }
             _ => false,
         }
+    }
+
+    /// A function inside another one, that nobody can be seen to call.
+    fn is_callback(&self, of: crate::term::FnId) -> bool {
+        let function = self.program.function(of);
+        let top = self.program.file(of.0).module.top;
+        function.name.starts_with('<') || function.parent.is_some_and(|parent| parent != top)
     }
 
     /// A field of something external is external.
@@ -203,6 +224,12 @@ impl Interp<'_> {
         }
         match self.terms.get(vid) {
             Term::Source { kind, .. } => Some(*kind),
+            Term::Param { .. } => {
+                let ty = self.terms.ty(vid)?;
+                let last = ty.rsplit(['.', ':']).next().unwrap_or(ty);
+                let is_request = last.ends_with("Request") || last.ends_with("RequestPtr");
+                is_request.then_some(SourceKind::Request)
+            }
             Term::Field(base, _)
             | Term::Index(base, _)
             | Term::Payload(base)
@@ -249,6 +276,9 @@ impl Interp<'_> {
                         | bit::NO_DOTDOT
                         | bit::SEGS_CLEAN
                         | bit::BLOCKLIST
+                        | bit::NO_UP
+                        | bit::RESOLVED_NAME
+                        | bit::OTHER_DRIVE
                         | bit::NLINK_ONE;
                     own.bits &= keep;
                     own.chars = crate::facts::ANY;
@@ -315,7 +345,11 @@ impl Interp<'_> {
         match self.terms.get(vid) {
             Term::Source { label, .. } => label.to_string(),
             Term::Param { name, .. } => name.to_string(),
-            Term::Field(base, name) => format!("{}.{name}", self.label(*base)),
+            Term::Field(base, name) => match self.label(*base) {
+                // A parameter that is taken apart has no name of its own.
+                of if of.starts_with('%') => name.to_string(),
+                of => format!("{of}.{name}"),
+            },
             Term::Index(base, index) => match self.terms.string(*index) {
                 Some(key) => format!("{}.{key}", self.label(*base)),
                 None => self.label(*base),
@@ -337,10 +371,54 @@ impl Interp<'_> {
             Term::Phi(parts) => parts
                 .first()
                 .map_or_else(String::new, |part| self.label(*part)),
-            _ => "value".to_owned(),
+            Term::Norm { of, .. } | Term::Part { of, .. } | Term::Mapped { element: of, .. } => {
+                self.label(*of)
+            }
+            Term::Join { parts, .. } | Term::Concat(parts) | Term::List(parts) => parts
+                .iter()
+                .rev()
+                .find(|part| !matches!(self.terms.get(**part), Term::Str(_)))
+                .map_or_else(|| "text".to_owned(), |part| self.label(*part)),
+            Term::Str(text) => text.to_string(),
+            Term::Closure { of, .. } => self.program.function(*of).name.to_string(),
+            Term::Outcome(call) => self.ways[*call as usize]
+                .iter()
+                .map(|way| way.value)
+                .find(|value| !matches!(self.terms.get(*value), Term::Null | Term::Outcome(_)))
+                .map_or_else(|| "answer".to_owned(), |value| self.label(value)),
+            Term::Temp { .. } => "temporary directory".to_owned(),
+            _ => "text".to_owned(),
         }
     }
 }
+
+/// A parameter of a callback that is text by its type, or by its name.
+fn is_named_text(function: &crate::ir::Function, name: &str) -> bool {
+    if !function.name.starts_with('<') {
+        return false;
+    }
+    let param = function.params.iter().find(|param| *param.name == *name);
+    match param.and_then(|param| param.ty.as_deref()) {
+        Some(ty) => {
+            let bare = ty
+                .trim_start_matches([':', ' '])
+                .trim_start_matches("const ");
+            let bare = bare.trim_end_matches([' ', '&']);
+            matches!(
+                bare,
+                "string" | "str" | "&str" | "String" | "std::string" | "std::string_view"
+            )
+        }
+        None => NAMES
+            .iter()
+            .any(|word| name.to_ascii_lowercase().ends_with(word)),
+    }
+}
+
+/// What the name of a file, or what it is taken from, is usually called.
+const NAMES: [&str; 7] = [
+    "name", "path", "filename", "entry", "key", "pathname", "relpath",
+];
 
 /// Fields that say where something is kept.
 const PLACES: [&str; 13] = [

@@ -146,8 +146,10 @@ impl Interp<'_> {
         if state.dead {
             return;
         }
+        let entry = self.iterated(coll, iter.span, state);
         let coll = self.as_collection(coll);
         let elem = match *self.terms.get(coll) {
+            _ if entry.is_some() => entry.unwrap_or(coll),
             Term::Mapped { element, .. } => element,
             _ => self.terms.make(Term::Elem(coll)),
         };

@@ -54,60 +54,21 @@ impl Interp<'_> {
             other => other,
         };
         let vid = match entry.role {
-            Role::Source if entry.what == "filled" && !self.is_filled_from_outside(shown, args) => {
-                let name = shown.to_owned();
-                return self.unknown_call(&name, args, at, state);
-            }
-            Role::Source => {
-                let label = if entry.label.is_empty() {
-                    shown
-                } else {
-                    &entry.label
-                };
-                let kind = super::expr::source_kind(&entry.what);
-                let key = subject.and_then(|vid| self.terms.string(vid));
-                // The environment is the operator's, but for what a web server puts there.
-                if entry.label == "getenv" && key.is_some_and(|key| !is_cgi_variable(key)) {
-                    let label = Sym::from(key.unwrap_or_default());
-                    let at = Span::default();
-                    return self.terms.make(Term::Config { label, at });
-                }
-                let label = match key {
-                    Some(key) if kind != crate::term::SourceKind::Archive => {
-                        format!("{label}.{key}")
-                    }
-                    _ => label.to_owned(),
-                };
-                // What is read is another text each time; what is asked for by a key is the same.
-                let is_read =
-                    entry.what == "read" || self.lang().family() == "c" && entry.other.is_some();
-                let vid = self.terms.make(Term::Source {
-                    label: Sym::from(label.as_str()),
-                    kind,
-                    at: if is_read { at } else { Span::default() },
-                });
-                if self.lang().has_static_strings() {
-                    state.add(vid, bit::TYPED, at);
-                }
-                // C: a buffer that is filled.
-                if let Some(Some(place)) = entry.other.as_ref().and_then(|slot| match slot {
-                    Slot::At(index) => args.places.get(*index),
-                    _ => None,
-                }) {
-                    let place = place.clone();
-                    self.assign(&place, vid, state, at);
-                }
-                vid
-            }
+            Role::Source => match self.source(entry, args, subject, shown, at, state) {
+                Some(vid) => vid,
+                None => return self.unknown_call(shown, args, at, state),
+            },
             Role::Config => {
                 let key = subject
                     .and_then(|vid| self.terms.string(vid))
                     .unwrap_or(shown);
                 let label = Sym::from(key);
-                self.terms.make(Term::Config {
+                let vid = self.terms.make(Term::Config {
                     label,
                     at: Span::default(),
-                })
+                });
+                self.met.entry(vid).or_insert(at);
+                vid
             }
             Role::Sink => self.apply_sink(entry, args, subject, shown, at, is_guess, state),
             Role::Join => {
@@ -155,7 +116,8 @@ impl Interp<'_> {
                 Some(subject) => {
                     let what = entry.what.clone();
                     if what == "replace" {
-                        return self.replaced(subject, args, at, state);
+                        let is_all = shown.ends_with("replaceAll");
+                        return self.replaced(subject, args, is_all, at, state);
                     }
                     if what == "split" {
                         return self.split(subject, args);
@@ -173,6 +135,9 @@ impl Interp<'_> {
                     }
                     if what == "list_join" {
                         return self.list_join(subject, args, state);
+                    }
+                    if what == "slice" && !args.list.is_empty() {
+                        return self.slice(subject, args.at(0), args.at(1), at);
                     }
                     if what == "token" {
                         return self.token(subject, at, state);
@@ -212,7 +177,24 @@ impl Interp<'_> {
                             None => self.terms.unknown(),
                         };
                     }
-                    self.part(&what, subject, at, state)
+                    let vid = self.part(&what, subject, at, state);
+                    let last = shown.rsplit('.').next().unwrap_or(shown);
+                    let from_start = matches!(
+                        last,
+                        "lstrip"
+                            | "strip"
+                            | "trim_start_matches"
+                            | "trim_matches"
+                            | "TrimLeft"
+                            | "Trim"
+                    );
+                    let given = args.all().into_iter().filter(|vid| *vid != subject);
+                    let slash = given.filter_map(|vid| self.terms.string(vid));
+                    if from_start && slash.into_iter().any(|text| text.contains('/')) {
+                        state.add(vid, bit::NOT_ABSOLUTE, at);
+                        state.edit(vid).narrow_first(!crate::facts::chars("/"), at);
+                    }
+                    vid
                 }
                 None => self.terms.unknown(),
             },
@@ -292,6 +274,21 @@ impl Interp<'_> {
                 if entry.what == "digest" {
                     let inner = self.terms.make(Term::Random(at));
                     return self.terms.typed(inner, "digest");
+                }
+                vid
+            }
+            // A name without a file behind it.
+            Role::Temp if entry.what == "name" => {
+                let vid = self.terms.make(Term::Call {
+                    name: Sym::from("%temp_name"),
+                    args: Vec::new(),
+                    at,
+                });
+                if self.lang().family() == "c"
+                    && let Some(place) = args.places.iter().rev().flatten().next()
+                {
+                    let place = place.clone();
+                    self.assign(&place, vid, state, at);
                 }
                 vid
             }
@@ -392,17 +389,6 @@ impl Interp<'_> {
         vid
     }
 
-    /// Decoders fill what they are given with what they read; only some read a request.
-    pub(super) fn is_filled_from_outside(&self, shown: &str, args: &Args) -> bool {
-        let last = shown.rsplit('.').next().unwrap_or(shown);
-        if !matches!(last, "Decode" | "Unmarshal") {
-            return true;
-        }
-        args.all()
-            .iter()
-            .any(|vid| self.external_base(*vid, 0).is_some())
-    }
-
     /// A name that held a builder or a path holds the changed one.
     pub(super) fn replace_everywhere(&mut self, old: Vid, new: Vid, state: &mut State) {
         for value in state.env.values_mut() {
@@ -411,21 +397,4 @@ impl Interp<'_> {
             }
         }
     }
-}
-
-/// Variables that a web server fills from the request.
-pub(super) fn is_cgi_variable(name: &str) -> bool {
-    name.starts_with("HTTP_")
-        || matches!(
-            name,
-            "QUERY_STRING"
-                | "PATH_INFO"
-                | "PATH_TRANSLATED"
-                | "REQUEST_URI"
-                | "SCRIPT_NAME"
-                | "DOCUMENT_URI"
-                | "REMOTE_USER"
-                | "REMOTE_HOST"
-                | "CONTENT_TYPE"
-        )
 }

@@ -14,13 +14,17 @@ mod captures;
 mod compare;
 mod construct;
 mod entry;
+mod equal;
 mod expr;
 mod fields;
 mod flags;
+mod folding;
 mod forks;
 mod formats;
 mod globals;
 mod handlers;
+mod index;
+mod inside;
 mod invoke;
 mod leaves;
 mod loops;
@@ -32,10 +36,13 @@ mod paths;
 mod query;
 mod run;
 mod same;
+mod shapes;
 mod sinks;
+mod sources;
 mod stmt;
 mod text_tests;
 mod tries;
+mod unknown;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -129,6 +136,8 @@ pub(crate) enum Event {
         path: Vid,
         follow: bool,
         function: FnId,
+        /// Asked for rights or existence only.
+        is_access: bool,
     },
     /// A directory was opened or looked at as a root.
     RootSeen {
@@ -206,6 +215,8 @@ pub(crate) struct Interp<'p> {
     ways: Vec<Vec<Way>>,
     pub(crate) opens: Vec<Opened>,
     envs: Vec<Env>,
+    /// What was known where each of them was taken.
+    taken: Vec<State>,
     globals: BTreeMap<u32, BTreeMap<Sym, Vid>>,
     global_state: State,
     frames: Vec<Frame>,
@@ -219,9 +230,17 @@ pub(crate) struct Interp<'p> {
     pub(crate) fd_places: Vec<(Vid, u64, Span)>,
     /// Closures that were made and never called yet.
     pending: Vec<(FnId, u32)>,
+    /// What was taken out of a text, by the text without it.
+    removed: BTreeMap<Vid, Sym>,
     /// Values that are others in another type: the outer and the inner one.
     wraps: Vec<(Vid, Vid)>,
     called: BTreeSet<FnId>,
+    /// Functions that were called with values, and the entry from where.
+    pub(crate) reached_from: BTreeMap<FnId, FnId>,
+    /// Entries that nothing in the program calls.
+    pub(crate) orphans: BTreeSet<FnId>,
+    /// Where external text was met first.
+    pub(crate) met: BTreeMap<Vid, Span>,
     /// Those of them that were given values of which something is known.
     fed: BTreeSet<FnId>,
     /// Functions that were registered as handlers of requests.
@@ -270,6 +289,7 @@ impl<'p> Interp<'p> {
             ways: Vec::new(),
             opens: Vec::new(),
             envs: Vec::new(),
+            taken: Vec::new(),
             globals: BTreeMap::new(),
             global_state: State::default(),
             frames: Vec::new(),
@@ -280,8 +300,12 @@ impl<'p> Interp<'p> {
             hits: BTreeSet::new(),
             fd_places: Vec::new(),
             pending: Vec::new(),
+            removed: BTreeMap::new(),
             wraps: Vec::new(),
             called: BTreeSet::new(),
+            reached_from: BTreeMap::new(),
+            orphans: BTreeSet::new(),
+            met: BTreeMap::new(),
             fed: BTreeSet::new(),
             handlers: BTreeSet::new(),
             listeners: BTreeSet::new(),

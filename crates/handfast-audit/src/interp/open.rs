@@ -118,8 +118,11 @@ impl Interp<'_> {
                     path: of,
                     follow,
                     function,
+                    is_access: false,
                 });
             }
+            let sink = self.new_sink(SinkKind::Stat, "stat", of, at, true, state);
+            self.sink(sink);
             // A failure is the validator's matter only where external text is asked about.
             let external = !self.leaves(of, state).is_empty();
             let mut failed = state.clone();

@@ -40,6 +40,15 @@ impl Interp<'_> {
         self.bind_params(id, function, false, state);
         self.heard(id, function, state);
         let by_place = self.filled_by_framework(id, function);
+        match self.lang().family() {
+            "javascript" => {
+                if let Some(request) = self.request_at(function) {
+                    self.bind_captures(id, function, request, state);
+                }
+            }
+            "python" => self.bind_gateway(function, state),
+            _ => {}
+        }
         for (index, param) in function.params.iter().enumerate() {
             let is_named = self
                 .declared

@@ -57,11 +57,16 @@ impl Interp<'_> {
                 return subject;
             };
             let root = self.deref(root, state);
-            return self.terms.make(Term::Relative {
+            let vid = self.terms.make(Term::Relative {
                 root,
                 of: subject,
                 at: Span::default(),
             });
+            // `relpath(join("/", x), "/")`: what is left cannot lead up.
+            if self.is_separator(root) && self.is_rooted(subject) {
+                state.add(vid, bit::ROOTED | bit::NOT_ABSOLUTE, at);
+            }
+            return vid;
         }
         // C: realpath(p, out) fills a buffer.
         let at_key = Span {
@@ -92,7 +97,11 @@ impl Interp<'_> {
     pub(super) fn is_rooted(&self, vid: Vid) -> bool {
         match self.terms.get(vid) {
             Term::Concat(parts) | Term::Join { parts, .. } => {
-                parts.len() == 2 && parts.first().is_some_and(|first| self.is_separator(*first))
+                parts.len() >= 2
+                    && parts.first().is_some_and(|first| {
+                        let text = self.terms.string(*first);
+                        self.is_separator(*first) || text.is_some_and(|text| text == "/")
+                    })
             }
             _ => false,
         }
@@ -142,14 +151,20 @@ impl Interp<'_> {
             _ => PartKind::Text,
         };
         let ty = self.terms.ty(of).map(str::to_owned);
-        let vid = self.terms.make(Term::Part {
-            kind,
-            of,
-            at: Span {
+        // The same text decoded twice is the same text.
+        let place = if kind == PartKind::Decode {
+            Span::default()
+        } else {
+            Span {
                 file: at.file,
                 line: at.line,
                 ..Span::default()
-            },
+            }
+        };
+        let vid = self.terms.make(Term::Part {
+            kind,
+            of,
+            at: place,
         });
         let _ = state;
         if kind == PartKind::Parent || kind == PartKind::Strip || kind == PartKind::Text {
@@ -186,6 +201,7 @@ impl Interp<'_> {
         &mut self,
         subject: Vid,
         args: &Args,
+        is_all: bool,
         at: Span,
         state: &mut State,
     ) -> Vid {
@@ -200,11 +216,38 @@ impl Interp<'_> {
             line: at.line,
             ..Span::default()
         };
+        // Only the first hit is replaced: no guard at all, not even a weak one.
+        let is_first_only = self.lang().family() == "javascript"
+            && !is_all
+            && given
+                .first()
+                .is_some_and(|first| match self.terms.get(*first) {
+                    Term::Str(_) => true,
+                    Term::Regex(_, flags) => !flags.contains('g'),
+                    _ => false,
+                });
+        let is_anchored = given.first().is_some_and(|first| {
+            matches!(self.terms.get(*first), Term::Regex(pattern, _) if pattern.starts_with('^'))
+        });
         let vid = self.terms.make(Term::Part {
-            kind: PartKind::Replace,
+            kind: if is_first_only && !is_anchored {
+                PartKind::Decode
+            } else {
+                PartKind::Replace
+            },
             of: subject,
             at: place,
         });
+        let taken = given
+            .first()
+            .and_then(|first| match self.terms.get(*first) {
+                Term::Str(text) => Some(text.clone()),
+                Term::Regex(pattern, _) => Some(Sym::from(pattern.replace('\\', "").as_str())),
+                _ => None,
+            });
+        if let Some(taken) = taken {
+            self.removed.insert(vid, taken);
+        }
         // Everything outside a positive list is replaced: what is left is the list.
         let pattern = given.iter().find_map(|arg| match self.terms.get(*arg) {
             Term::Regex(pattern, flags) => Some((pattern.clone(), flags.clone())),
@@ -215,6 +258,22 @@ impl Interp<'_> {
             },
             _ => None,
         });
+        // `normalize(x).replace(/^(\.\.(\/|\\|$))+/, "")`: all ways up of a plain form stand first.
+        let is_plain = matches!(
+            self.terms.get(subject),
+            Term::Norm {
+                canonical: false,
+                ..
+            }
+        );
+        if is_plain
+            && let Some((pattern, _)) = &pattern
+            && pattern.starts_with('^')
+            && pattern.contains("\\.\\.")
+            && (pattern.ends_with('+') || pattern.ends_with('*'))
+        {
+            state.add(vid, bit::ROOTED, at);
+        }
         if let Some((pattern, flags)) = pattern
             && pattern.starts_with("[^")
             && (flags.contains('g') || self.lang().family() != "javascript")

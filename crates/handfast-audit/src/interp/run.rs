@@ -94,6 +94,15 @@ impl Interp<'_> {
             state.dead = false;
             state.held.clear();
             state.failing = None;
+            // What was known where the closure was made is known inside it.
+            if let Some(taken) = self.taken.get(env as usize)
+                && !taken.facts.is_empty()
+            {
+                state.facts = taken.facts.clone();
+                state.heap = taken.heap.clone();
+                state.ways = taken.ways.clone();
+                state.age();
+            }
             let given = self.run_before(id, &mut state);
             state.env = self.envs[env as usize].clone();
             let captured = state.env.clone();

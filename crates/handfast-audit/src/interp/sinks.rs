@@ -3,7 +3,7 @@
 use crate::interp::call::Args;
 use crate::interp::{Interp, OpenFlags, SinkKind};
 use crate::ir::{Span, Sym};
-use crate::kb::Row;
+use crate::kb::{Row, Slot};
 use crate::state::State;
 use crate::term::{Term, Vid};
 
@@ -106,6 +106,16 @@ impl Interp<'_> {
         if entry.what == "load" && !is_built {
             return self.terms.unknown();
         }
+        // A file sender that is given its root keeps the name below it.
+        if let ("read", Some(Slot::Named(_))) = (&*entry.what, &entry.other)
+            && entry
+                .other
+                .as_ref()
+                .and_then(|slot| self.slot(slot, args))
+                .is_some()
+        {
+            return self.terms.unknown();
+        }
         let mut flags = OpenFlags::default();
         for name in &entry.fixed {
             flags.set(name);
@@ -136,7 +146,34 @@ impl Interp<'_> {
             "mkdir" => vec![(SinkKind::Mkdir, path)],
             "mkdir_rec" => vec![(SinkKind::MkdirAll, path)],
             "stat" => vec![(SinkKind::Stat, path)],
-            "link" => vec![(SinkKind::Link, path)],
+            "link" => {
+                let mut out = vec![(SinkKind::Link, path)];
+                // Where a link leads to is a path as well.
+                if matches!(&entry.arg, Slot::At(1))
+                    && let Some(target) = args.at(0)
+                {
+                    out.push((SinkKind::Link, target));
+                }
+                out
+            }
+            // Everything in an archive, below a directory, by the names it brings.
+            "extract" => {
+                // A list of members is a guard if something was asked of them.
+                let members = args.named("members").is_some_and(|list| {
+                    let leaves = self.leaves(list, state);
+                    leaves.is_empty() || leaves.iter().any(|leaf| !leaf.facts.anchors.is_empty())
+                });
+                if members || args.named("filter").is_some() {
+                    return self.terms.unknown();
+                }
+                let names = self.terms.make(Term::Source {
+                    label: Sym::from("member"),
+                    kind: crate::term::SourceKind::Archive,
+                    at: Span::default(),
+                });
+                let below = self.join_paths(vec![path, names], true, state);
+                vec![(SinkKind::Create, below)]
+            }
             "move" | "copy" => {
                 let mut out = Vec::new();
                 out.push((
@@ -190,6 +227,9 @@ impl Interp<'_> {
                 at,
             })
         });
+        if entry.what == "read" && !entry.returns.is_empty() {
+            return self.terms.typed(vid, &entry.returns);
+        }
         if entry.returns == "handle" {
             // An anchored directory opened below an anchored one.
             let ty = entry.anchored.clone().unwrap_or_default();

@@ -260,7 +260,97 @@ impl Interp<'_> {
                 }
             }
         }
+        self.settle_branches(state, &mut other, cond.span);
         state.join(other, &mut self.terms, mark);
+    }
+
+    /// A name that has another value after each branch keeps what its branch proved of the value:
+    /// `if !ok(p) { t = root } else { t = p }`.
+    fn settle_branches(&mut self, one: &mut State, two: &mut State, at: Span) {
+        if one.dead || two.dead || std::sync::Arc::ptr_eq(&one.facts, &two.facts) {
+            return;
+        }
+        let names: Vec<(crate::ir::Sym, Vid, Vid)> = one
+            .env
+            .iter()
+            .filter_map(|(name, a)| {
+                let b = *two.env.get(name)?;
+                (*a != b).then(|| (name.clone(), *a, b))
+            })
+            .take(8)
+            .collect();
+        for (name, a, b) in names {
+            if let Some(kept) = self.keep_branch(a, one, two, at, 0) {
+                one.env.insert(name.clone(), kept);
+            }
+            if let Some(kept) = self.keep_branch(b, two, one, at, 1) {
+                two.env.insert(name.clone(), kept);
+            }
+        }
+    }
+
+    /// The value with what is proven of the text in it here and not on the other way.
+    fn keep_branch(
+        &mut self,
+        vid: Vid,
+        here: &mut State,
+        there: &State,
+        at: Span,
+        side: u32,
+    ) -> Option<Vid> {
+        use crate::facts::{Facts, bit};
+        if !matches!(
+            self.terms.get(vid),
+            Term::Join { .. }
+                | Term::Concat(_)
+                | Term::Norm { .. }
+                | Term::Source { .. }
+                | Term::Param { .. }
+                | Term::Field(..)
+                | Term::Index(..)
+                | Term::Part { .. }
+        ) {
+            return None;
+        }
+        let leaves = self.leaves(vid, here);
+        if leaves.is_empty() {
+            return None;
+        }
+        let is_clean = |facts: &Facts| facts.has_no_dots() || facts.any(bit::CONTAINMENT);
+        let holds = leaves.iter().all(|leaf| is_clean(&leaf.facts));
+        let weak = leaves
+            .iter()
+            .fold(0, |all, leaf| all | leaf.facts.bits & crate::standing::WEAK);
+        let beyond = self.leaves(vid, there);
+        let known = beyond.iter().all(|leaf| is_clean(&leaf.facts));
+        let mut bits = 0;
+        if holds && !known {
+            bits |= bit::SEGS_CLEAN | bit::NOT_ABSOLUTE;
+            if leaves.iter().all(|leaf| leaf.facts.any(bit::CONTAINMENT)) {
+                bits |= bit::IN_LEXICAL;
+            }
+        }
+        bits |= weak;
+        if bits == 0 {
+            return None;
+        }
+        let place = leaves
+            .iter()
+            .find_map(|leaf| leaf.facts.anchors.last().map(|(_, at)| *at))
+            .unwrap_or(at);
+        let kept = self.terms.make(Term::Part {
+            kind: crate::term::PartKind::Text,
+            of: vid,
+            at: Span {
+                file: at.file,
+                line: at.line,
+                start: at.start,
+                end: side,
+                ..Span::default()
+            },
+        });
+        here.add(kept, bits, place);
+        Some(kept)
     }
 }
 

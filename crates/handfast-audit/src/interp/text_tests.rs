@@ -7,7 +7,7 @@ use crate::ir::Span;
 use crate::lang::Lang;
 use crate::regex::{Accepted, Dialect, accepted, sought};
 use crate::state::State;
-use crate::term::{CollKind, MatchMode, PartKind, Term, Vid};
+use crate::term::{CollKind, MatchMode, Term, Vid};
 
 impl Interp<'_> {
     pub(super) fn assume_match(
@@ -86,6 +86,27 @@ impl Interp<'_> {
         }
     }
 
+    /// What was asked of one of several values was asked of the one that is used.
+    pub(super) fn spread(&self, vid: Vid, state: &mut State) {
+        if let Term::Phi(parts) = self.terms.get(vid)
+            && parts.len() <= 4
+            && let Some(facts) = state.own(vid).cloned()
+        {
+            for part in parts {
+                if matches!(
+                    self.terms.get(*part),
+                    Term::Part { .. }
+                        | Term::Source { .. }
+                        | Term::Field(..)
+                        | Term::Index(..)
+                        | Term::Norm { .. }
+                ) {
+                    state.edit(*part).and(&facts);
+                }
+            }
+        }
+    }
+
     /// A text is one that a pattern accepts.
     pub(super) fn learn(&self, text: Vid, found: &Accepted, at: Span, state: &mut State) {
         let facts = state.edit(text);
@@ -119,6 +140,13 @@ impl Interp<'_> {
             if truth {
                 return;
             }
+            let is_plain = matches!(
+                self.terms.get(subject),
+                Term::Norm {
+                    canonical: false,
+                    ..
+                }
+            );
             let facts = state.edit(subject);
             match text.as_str() {
                 "/" => {
@@ -129,6 +157,17 @@ impl Interp<'_> {
                 "+" => facts.narrow_first(!chars("+"), at),
                 "." => facts.narrow_first(!chars("."), at),
                 "\\" => facts.narrow_first(!chars("\\"), at),
+                "../" if is_plain => {
+                    // Only `..` itself is left of the ways up.
+                    facts.add(bit::REL_NOT_UP | bit::NO_UP, at);
+                    self.settle_relative(subject, state, at);
+                }
+                ".." if is_plain => {
+                    // A plain form that does not begin with a way up has none.
+                    facts.add(bit::REL_NOT_UP | bit::SEGS_CLEAN | bit::NOT_DOTDOT, at);
+                    self.add_down(subject, bit::SEGS_CLEAN, state, at);
+                    self.settle_relative(subject, state, at);
+                }
                 ".." | "../" => {
                     facts.add(bit::REL_NOT_UP, at);
                     facts.add(bit::WEAK_BEFORE_SPLIT, at);
@@ -185,7 +224,13 @@ impl Interp<'_> {
             }
             Term::Join { parts, .. } => match parts.as_slice() {
                 // `os.path.join(root, "")` ends with a separator.
-                [base, empty] if self.terms.string(*empty) == Some("") => (*base, true),
+                [base, empty] if matches!(self.terms.string(*empty), Some("" | "/")) => {
+                    (*base, true)
+                }
+                [.., last] => {
+                    let ends = self.terms.string(*last);
+                    (prefix, ends.is_some_and(|text| text.ends_with('/')))
+                }
                 _ => (prefix, false),
             },
             Term::Phi(parts) => {
@@ -207,84 +252,6 @@ impl Interp<'_> {
         }
     }
 
-    /// A containment test succeeded: how much is it worth?
-    pub(super) fn contained(
-        &mut self,
-        subject: Vid,
-        root: Vid,
-        has_sep: bool,
-        state: &mut State,
-        at: Span,
-    ) {
-        let subject = self.deref(subject, state);
-        let root = self.deref(root, state);
-        let (of, mut target) = (self.norm_of(subject), self.norm_of(root));
-        // What was put together from the root itself begins with the very same text.
-        if of < Norm::Canonical && self.begins_with(subject, root) {
-            target = target.min(Norm::Lexical);
-        }
-        let clean = self.facts_of(subject, state).has(bit::NO_DOTDOT);
-        let bits = proves(of, target, has_sep, clean);
-        self.add_down(subject, bits, state, at);
-    }
-
-    /// A path that was put together with this root as its first part.
-    pub(super) fn begins_with(&self, path: Vid, root: Vid) -> bool {
-        if path == root {
-            return true;
-        }
-        match self.terms.get(path) {
-            Term::Norm {
-                canonical: false,
-                of,
-                ..
-            }
-            | Term::Part {
-                kind: PartKind::Text,
-                of,
-                ..
-            } => self.begins_with(*of, root),
-            Term::Join { parts, .. } | Term::Concat(parts) => parts
-                .first()
-                .is_some_and(|first| *first == root || self.begins_with(*first, root)),
-            Term::Phi(parts) => parts.iter().all(|part| self.begins_with(*part, root)),
-            _ => false,
-        }
-    }
-
-    /// Facts of a normal form hold of what was normalised.
-    pub(super) fn add_down(&mut self, vid: Vid, bits: u64, state: &mut State, at: Span) {
-        let mut vid = vid;
-        for _ in 0..6 {
-            state.add(vid, bits, at);
-            match self.terms.get(vid) {
-                Term::Norm { of, .. } => vid = *of,
-                Term::Part {
-                    kind: PartKind::Text,
-                    of,
-                    ..
-                } => vid = *of,
-                _ => return,
-            }
-        }
-    }
-
-    /// `relative(root, p)` that does not lead up says that `p` is inside.
-    pub(super) fn settle_relative(&mut self, subject: Vid, state: &mut State, at: Span) {
-        let Term::Relative { root, of, .. } = *self.terms.get(subject) else {
-            return;
-        };
-        let facts = self.facts_of(subject, state);
-        let needs_absolute = self.lang().family() == "javascript";
-        let up = facts.has(bit::REL_NOT_UP);
-        if up && (!needs_absolute || facts.has(bit::NOT_ABSOLUTE)) {
-            self.contained(of, root, true, state, at);
-        } else if up {
-            // Without isAbsolute another drive slips by.
-            self.add_down(of, bit::WEAK_PREFIX, state, at);
-        }
-    }
-
     pub(super) fn assume_contains(
         &mut self,
         text: Vid,
@@ -294,6 +261,25 @@ impl Interp<'_> {
         at: Span,
     ) {
         let text = self.deref(text, state);
+        // One of a list that nobody outside makes: `known.includes(name)`.
+        if truth && self.terms.string(needle).is_none() {
+            let wanted = self.deref(needle, state);
+            let is_list = matches!(
+                self.terms.get(text),
+                Term::Call { .. }
+                    | Term::Mapped { .. }
+                    | Term::List(_)
+                    | Term::Coll { .. }
+                    | Term::Config { .. }
+            );
+            if is_list
+                && self.leaves(text, state).is_empty()
+                && !self.leaves(wanted, state).is_empty()
+            {
+                state.add(wanted, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
+            }
+            return;
+        }
         let needle = match self.terms.string(needle) {
             Some(needle) => needle.to_owned(),
             None if self.is_separator(needle) => "/".to_owned(),
@@ -302,10 +288,23 @@ impl Interp<'_> {
         if truth {
             return;
         }
+        // `relative(root, p)` without a way up.
+        if matches!(self.terms.get(text), Term::Relative { .. })
+            && (needle == ".." || needle == "../")
+        {
+            state.add(text, bit::REL_NOT_UP, at);
+            self.settle_relative(text, state, at);
+            return;
+        }
         // A collection of segments that holds no `..`.
         if let Term::Coll { kind, of, .. } = *self.terms.get(text) {
             if needle == ".." && kind != CollKind::Chars {
                 state.add(of, bit::SEGS_CLEAN, at);
+                self.spread(of, state);
+                if matches!(self.terms.get(of), Term::Relative { .. }) {
+                    state.add(of, bit::REL_NOT_UP, at);
+                    self.settle_relative(of, state, at);
+                }
             }
             return;
         }
@@ -319,8 +318,11 @@ impl Interp<'_> {
         } else if needle == ".." {
             facts.add(bit::NO_DOTDOT, at);
         } else if needle == "../" {
-            // `a/..` passes.
-            facts.add(bit::WEAK_BEFORE_SPLIT, at);
+            // `a/..` passes: a directory.
+            facts.add(bit::NO_UP, at);
+        } else if needle == "/../" {
+            // What begins with a slash and holds none of these may only end with `/..`.
+            facts.add(bit::NO_UP, at);
         }
     }
 }

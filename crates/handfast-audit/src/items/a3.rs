@@ -31,7 +31,7 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
             cause: "option",
             detail,
             at: Some(flow.sink.at),
-            milder: false,
+            milder: !flow.sink.is_shell,
         });
     }
     conclude(gaps, anchor)

@@ -14,7 +14,7 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
         match root.canonical {
             Some(at) if !root.per_call || has_reason(scope, at) => anchor = anchor.or(Some(at)),
             Some(at) => gaps.push(Gap {
-                flow: None,
+                flow: scope.flow_of_root(&root.root.label),
                 cause: "root",
                 detail: Some(
                     "the root is canonicalised again at every call, and no reason is given"
@@ -28,7 +28,7 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
                     .lexical
                     .map(|_| "the root is only made absolute lexically".to_owned());
                 gaps.push(Gap {
-                    flow: None,
+                    flow: scope.flow_of_root(&root.root.label),
                     cause: "root",
                     detail,
                     at: root.lexical.or(root.root.at),

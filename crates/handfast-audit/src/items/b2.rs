@@ -19,7 +19,7 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
             None => (None, root.root.at),
         };
         gaps.push(Gap {
-            flow: None,
+            flow: scope.flow_of_root(&root.root.label),
             cause: "root",
             detail,
             at,

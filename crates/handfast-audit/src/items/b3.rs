@@ -20,6 +20,15 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
                 facts.any(bit::IN_LEXICAL | bit::CHOSEN | bit::IN_CANONICAL | bit::ROOTED)
                     || facts.has_no_dots() && (facts.is_one_segment() || flow.keeps_root(facts))
             });
+            if let Some(at) = flow
+                .at(bit::OTHER_DRIVE)
+                .filter(|_| flow.any(bit::OTHER_DRIVE))
+            {
+                let words = "without isAbsolute a path on another drive passes, on Windows";
+                let mut gap = weak(index, "containment", words, Some(at));
+                gap.milder = true;
+                return Err(gap);
+            }
             if canonical {
                 return Ok(flow
                     .at(bit::IN_CANONICAL | bit::CHOSEN)

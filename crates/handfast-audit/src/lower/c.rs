@@ -11,6 +11,7 @@ use tree_sitter::Node;
 
 use self::declarations::{class, declaration, function_definition};
 use self::expression::{boxed, dots, expr};
+use super::cases::{Case, chain};
 use super::{Cx, children, field, number, unescape};
 use crate::ir::{Expr, ExprKind, Handler, Op, Stmt, StmtKind, Sym};
 
@@ -217,6 +218,11 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
     out.push(cx.stmt(kind, node));
 }
 
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
 fn define(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
     let (Some(name), Some(value)) = (field(node, "name"), field(node, "value")) else {
         return;
@@ -226,6 +232,10 @@ fn define(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
         ExprKind::Str(Arc::from(unescape(text.trim_matches('"')).as_str()))
     } else if text.starts_with(|c: char| c.is_ascii_digit()) {
         ExprKind::Num(number(text))
+    } else if is_word(text) && !text.starts_with("O_") {
+        // Another name of the same thing: `#define OPEN open`.
+        cx.module.imports.push((cx.sym(name), Arc::from(text)));
+        return;
     } else if text.contains("O_") && text.contains('|') {
         let mut result: Option<Expr> = None;
         for flag in text.trim_matches(['(', ')']).split('|') {
@@ -362,32 +372,28 @@ fn goto(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
 
 fn switch(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
     let subject = *boxed(cx, field(node, "condition"), node);
-    let mut chain: Vec<Stmt> = Vec::new();
-    let cases = field(node, "body").map(children).unwrap_or_default();
-    for case in cases.into_iter().rev() {
+    let mut cases = Vec::new();
+    for case in field(node, "body").map(children).unwrap_or_default() {
         if case.kind() != "case_statement" {
             continue;
         }
         let value = field(case, "value");
-        let mut inner = Vec::new();
+        let mut body = Vec::new();
+        let mut falls = true;
         for child in children(case) {
+            falls = !matches!(
+                child.kind(),
+                "break_statement" | "return_statement" | "goto_statement" | "continue_statement"
+            );
             if Some(child) != value && child.kind() != "break_statement" {
-                cx.deeper(|cx| statement(cx, child, &mut inner));
+                cx.deeper(|cx| statement(cx, child, &mut body));
             }
         }
-        let Some(value) = value else {
-            chain = inner;
-            continue;
-        };
-        let value = Box::new(expr(cx, value));
-        let cond = ExprKind::Binary(Op::Eq, Box::new(subject.clone()), value);
-        let cond = cx.expr(cond, case);
-        let kind = StmtKind::If {
-            cond,
-            then: inner,
-            otherwise: std::mem::take(&mut chain),
-        };
-        chain = vec![cx.stmt(kind, case)];
+        cases.push(Case {
+            values: value.map(|value| expr(cx, value)).into_iter().collect(),
+            body,
+            falls,
+        });
     }
-    StmtKind::Block(chain)
+    chain(cx, &subject, cases, node)
 }

@@ -14,8 +14,9 @@ use tree_sitter::Node;
 use self::classes::class;
 use self::expression::{boxed, expr, pattern};
 use self::imports::{bind_named, clean_source, import, require, required};
+use super::cases::{Case, chain};
 use super::{Cx, children, field};
-use crate::ir::{Expr, ExprKind, Handler, Op, Param, Stmt, StmtKind, Sym};
+use crate::ir::{Expr, ExprKind, Handler, Param, Stmt, StmtKind, Sym};
 
 pub(super) fn module(cx: &mut Cx<'_>, root: Node<'_>) {
     let top = cx.begin(Arc::from("<module>"), root);
@@ -179,6 +180,15 @@ fn expression_statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
                 return;
             };
             let target = pattern(cx, left);
+            if cx.s(left) == "module.exports" && right.kind() == "identifier" {
+                let name = cx.s(right);
+                let found = cx
+                    .module
+                    .functions
+                    .iter()
+                    .position(|function| *function.name == *name && function.class.is_none());
+                cx.module.default = found.or(cx.module.default);
+            }
             let value = named_function(cx, right, cx.s(left));
             let value = value.unwrap_or_else(|| expr(cx, right));
             out.push(cx.stmt(StmtKind::Assign { target, value }, node));
@@ -239,16 +249,25 @@ fn named_function(cx: &mut Cx<'_>, node: Node<'_>, name: &str) -> Option<Expr> {
     }
     let is_exports = name.starts_with("exports.") || name.starts_with("module.exports");
     let name = name.rsplit('.').next().unwrap_or(name);
+    let is_whole = cx.open.len() == 1 && matches!(name, "exports" | "default");
     let index = function(cx, node, Arc::from(name));
     if is_exports {
         cx.module.functions[index].is_public = true;
+    }
+    if is_whole && (is_exports || name == "default") {
+        cx.module.default = Some(index);
     }
     Some(cx.expr(ExprKind::Lambda(index), node))
 }
 
 fn export(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
     if let Some(inner) = field(node, "declaration") {
+        let next = cx.module.functions.len();
         statement(cx, inner, out);
+        let is_default = cx.s(node).starts_with("export default");
+        if is_default && inner.kind().contains("function") && cx.module.functions.len() > next {
+            cx.module.default = Some(next);
+        }
     } else if let Some(value) = field(node, "value") {
         let lowered = named_function(cx, value, "default");
         let value = lowered.unwrap_or_else(|| expr(cx, value));
@@ -356,29 +375,25 @@ fn parameters(cx: &mut Cx<'_>, node: Node<'_>) -> Vec<Param> {
 
 fn switch(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
     let subject = *boxed(cx, field(node, "value"), node);
-    let mut chain: Vec<Stmt> = Vec::new();
-    let cases = field(node, "body").map(children).unwrap_or_default();
-    for case in cases.into_iter().rev() {
-        let mut inner = Vec::new();
+    let mut cases = Vec::new();
+    for case in field(node, "body").map(children).unwrap_or_default() {
         let value = field(case, "value");
+        let mut body = Vec::new();
+        let mut falls = true;
         for child in children(case) {
+            falls = !matches!(
+                child.kind(),
+                "break_statement" | "return_statement" | "throw_statement" | "continue_statement"
+            );
             if Some(child) != value && child.kind() != "break_statement" {
-                cx.deeper(|cx| statement(cx, child, &mut inner));
+                cx.deeper(|cx| statement(cx, child, &mut body));
             }
         }
-        let Some(value) = value else {
-            chain = inner;
-            continue;
-        };
-        let value = Box::new(expr(cx, value));
-        let cond = ExprKind::Binary(Op::Eq, Box::new(subject.clone()), value);
-        let cond = cx.expr(cond, case);
-        let kind = StmtKind::If {
-            cond,
-            then: inner,
-            otherwise: std::mem::take(&mut chain),
-        };
-        chain = vec![cx.stmt(kind, case)];
+        cases.push(Case {
+            values: value.map(|value| expr(cx, value)).into_iter().collect(),
+            body,
+            falls,
+        });
     }
-    StmtKind::Block(chain)
+    chain(cx, &subject, cases, node)
 }

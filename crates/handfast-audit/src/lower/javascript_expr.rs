@@ -70,6 +70,11 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             match (op, &value.kind) {
                 ("!", _) => ExprKind::Not(value),
                 ("-", ExprKind::Num(n)) => ExprKind::Num(n.wrapping_neg()),
+                // `~i` is zero, and false, for -1 only.
+                ("~", _) => {
+                    let none = cx.expr(ExprKind::Num(-1), node);
+                    ExprKind::Binary(crate::ir::Op::Ne, value, Box::new(none))
+                }
                 ("typeof", _) => cx.call_of("typeof", vec![*value], node),
                 _ => ExprKind::Opaque(vec![*value]),
             }

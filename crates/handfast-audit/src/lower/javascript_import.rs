@@ -64,6 +64,12 @@ pub(super) fn clean_source(text: &str) -> String {
     match text {
         "fs/promises" | "graceful-fs" | "mz/fs" => "fs".to_owned(),
         "path/posix" | "path/win32" => "path".to_owned(),
+        // `./store.js` is the module `./store`, whatever it was written in.
+        other if other.starts_with('.') => {
+            let known = [".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx"];
+            let bare = known.iter().find_map(|end| other.strip_suffix(end));
+            bare.unwrap_or(other).to_owned()
+        }
         other => other.to_owned(),
     }
 }

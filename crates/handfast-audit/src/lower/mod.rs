@@ -4,6 +4,7 @@
 //! [`MAX_DEPTH`], below which everything is opaque. A syntax error marks the functions it lies in.
 
 mod c;
+mod cases;
 mod go;
 mod javascript;
 mod python;
@@ -229,6 +230,10 @@ fn operator(op: &str) -> Op {
         "??" => Op::Coalesce,
         "==" | "===" => Op::Eq,
         "!=" | "!==" => Op::Ne,
+        "-" => Op::Sub,
+        "*" => Op::Mul,
+        "/" => Op::Quot,
+        "%" => Op::Rem,
         "<" => Op::Lt,
         "<=" => Op::Le,
         ">" => Op::Gt,

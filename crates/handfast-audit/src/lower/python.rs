@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use tree_sitter::Node;
 
+use super::cases::{Case, chain};
 use super::{Cx, children, field};
-use crate::ir::{Class, Expr, ExprKind, Handler, Param, Stmt, StmtKind, Sym};
+use crate::ir::{Arg, Class, Expr, ExprKind, Handler, Param, Stmt, StmtKind, Sym};
 
 use self::expression::{binary, expr};
 
@@ -43,10 +44,20 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
         "raise_statement" => StmtKind::Throw(children(node).first().map(|n| expr(cx, *n))),
         "break_statement" => StmtKind::Break,
         "continue_statement" => StmtKind::Continue,
-        // An assert is no guard: it vanishes under -O. Its operands are still evaluated.
+        // An assert vanishes under -O; people rely on it nevertheless.
         "assert_statement" => {
-            let parts = children(node).iter().map(|n| expr(cx, *n)).collect();
-            StmtKind::Expr(cx.expr(ExprKind::Opaque(parts), node))
+            let parts: Vec<Expr> = children(node).iter().map(|n| expr(cx, *n)).collect();
+            let given = parts.into_iter().map(|value| Arg { name: None, value });
+            let callee = Box::new(cx.name("%assert", node));
+            let args = given.collect();
+            StmtKind::Expr(cx.expr(
+                ExprKind::Call {
+                    callee,
+                    args,
+                    is_new: false,
+                },
+                node,
+            ))
         }
         "if_statement" => {
             let alternatives: Vec<_> = children(node)
@@ -108,27 +119,41 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
         }
         "match_statement" => {
             let subject = field(node, "subject").map(|n| expr(cx, n));
-            if let Some(subject) = subject {
-                out.push(cx.stmt(StmtKind::Expr(subject), node));
+            let subject = subject.unwrap_or_else(|| cx.opaque(node));
+            let mut cases = Vec::new();
+            for case in body_children(node) {
+                let patterns = children(case);
+                let patterns = patterns.iter().filter(|n| n.kind() == "case_pattern");
+                let is_rest = patterns.clone().any(|n| cx.s(*n).trim() == "_");
+                let values = patterns.map(|n| pattern_values(cx, *n)).collect::<Vec<_>>();
+                let values = values.into_iter().flatten().collect();
+                cases.push(Case {
+                    values: if is_rest { Vec::new() } else { values },
+                    body: body(cx, field(case, "consequence")),
+                    falls: false,
+                });
             }
-            let mut chain = Vec::new();
-            for case in body_children(node).into_iter().rev() {
-                let then = body(cx, field(case, "consequence"));
-                let cond = cx.opaque(case);
-                let kind = StmtKind::If {
-                    cond,
-                    then,
-                    otherwise: std::mem::take(&mut chain),
-                };
-                chain = vec![cx.stmt(kind, case)];
-            }
-            StmtKind::Block(chain)
+            chain(cx, &subject, cases, node)
         }
         "delete_statement" | "pass_statement" | "global_statement" | "nonlocal_statement" => return,
         "ERROR" | "block" => StmtKind::Block(block(cx, node)),
         _ => StmtKind::Expr(expr(cx, node)),
     };
     out.push(cx.stmt(kind, node));
+}
+
+/// The values of a pattern; what is more than a value is opaque.
+fn pattern_values(cx: &mut Cx<'_>, node: Node<'_>) -> Vec<Expr> {
+    let Some(inner) = children(node).first().copied() else {
+        return vec![cx.opaque(node)];
+    };
+    match inner.kind() {
+        "union_pattern" => children(inner).iter().map(|n| expr(cx, *n)).collect(),
+        "string" | "integer" | "dotted_name" | "concatenated_string" | "true" | "false" => {
+            vec![expr(cx, inner)]
+        }
+        _ => vec![cx.opaque(node)],
+    }
 }
 
 fn body_children(node: Node<'_>) -> Vec<Node<'_>> {

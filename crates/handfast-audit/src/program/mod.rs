@@ -264,6 +264,14 @@ impl Program {
                 return Some(id);
             }
             let target = self.qualify(file, &dotted);
+            // What a module gives as a whole: `module.exports = function …`.
+            if is_plain
+                && self.import(file, &last).is_some()
+                && let Some(next) = self.module_file(file, &target)
+                && let Some(index) = self.file(next).module.default
+            {
+                return Some((next, u32::try_from(index).unwrap_or(u32::MAX)));
+            }
             let (module, name) = target.rsplit_once('.').unwrap_or(("", target.as_str()));
             if let Some(next) = self.module_file(file, module) {
                 if let Some(id) = self.local(next, name) {

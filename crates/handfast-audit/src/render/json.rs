@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::gate::FailOn;
 use crate::report::{Finding, Outcome, Report};
 
 /// One object, on one line, with its end.
 #[must_use]
-pub fn json(outcome: &Outcome) -> String {
+pub fn json(outcome: &Outcome, fail_on: FailOn) -> String {
     let reports: Vec<Value> = outcome.reports.iter().map(report).collect();
     let insufficient: Vec<Value> = outcome
         .insufficient
@@ -21,10 +22,13 @@ pub fn json(outcome: &Outcome) -> String {
     let value = json!({
         "version": 1,
         "verdict": outcome.verdict.name(),
+        "gate": if outcome.passes(fail_on) { "pass" } else { "fail" },
+        "fail_on": fail_on.name(),
         "reports": reports,
         "tool": {"version": env!("CARGO_PKG_VERSION"), "knowledge": outcome.knowledge},
         "insufficient": insufficient,
         "skipped": skipped,
+        "covered": outcome.covered.iter().map(|one| json!({"function": one.function, "caller": one.caller})).collect::<Vec<_>>(),
     });
     format!("{value}\n")
 }
@@ -52,6 +56,7 @@ fn report(report: &Report) -> Value {
         .collect();
     json!({
         "target": report.target,
+        "archive": report.is_archive,
         "trusted_root": report.trusted_root,
         "input_surface": report.input_surface,
         "operation": report.operation,
@@ -69,7 +74,7 @@ fn finding(finding: &Finding) -> Value {
     let trace: Vec<Value> = finding
         .trace
         .iter()
-        .map(|step| json!({"file": step.file, "line": step.line, "note": step.note}))
+        .map(|step| json!({"file": step.file, "line": step.line, "note": step.note, "guard": step.guard}))
         .collect();
     json!({
         "id": finding.id,
@@ -78,6 +83,7 @@ fn finding(finding: &Finding) -> Value {
         "category": finding.category,
         "severity": finding.severity.name(),
         "classification": finding.classification.name(),
+        "advice": finding.is_advice(),
         "file": finding.file,
         "line": finding.line,
         "end_line": finding.end_line,

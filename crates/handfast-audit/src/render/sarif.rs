@@ -74,7 +74,7 @@ fn result(finding: &Finding, target: &str) -> Value {
     let mut value = json!({
         "ruleId": format!("HF-{rule}"),
         "ruleIndex": index,
-        "level": level(finding.severity),
+        "level": level_of(finding),
         "message": {"text": text},
         "locations": [{"physicalLocation": place(file, finding.line.max(1), finding.end_line.max(1))}],
         "partialFingerprints": {"primaryLocationLineHash": format!("{}:1", finding.id), "handfast/v1": finding.id},
@@ -82,6 +82,7 @@ fn result(finding: &Finding, target: &str) -> Value {
             "items": finding.items,
             "classification": finding.classification.name(),
             "severity": finding.severity.name(),
+            "advice": finding.is_advice(),
         },
     });
     if !steps.is_empty() {
@@ -113,6 +114,16 @@ fn uri(path: &str) -> String {
         }
     }
     out
+}
+
+/// What is no hole is a note; what is not sure is a warning.
+fn level_of(finding: &Finding) -> &'static str {
+    match finding.classification {
+        Classification::Confirmed if !finding.is_advice() => "error",
+        Classification::Likely if !finding.is_advice() => "warning",
+        Classification::Open => "warning",
+        _ => "note",
+    }
 }
 
 fn level(severity: Severity) -> &'static str {

@@ -25,7 +25,12 @@ fn one(report: &Report) -> String {
     let mut out = String::new();
     let w = &mut out;
     writeln!(w, "Verdict: {}", report.verdict.name()).ok();
-    writeln!(w, "Target: {}", report.target).ok();
+    let heading = if report.is_archive {
+        " (archive entry names)"
+    } else {
+        ""
+    };
+    writeln!(w, "Target: {}{heading}", report.target).ok();
     if !report.is_insufficient {
         writeln!(w, "Trusted root: {}", report.trusted_root).ok();
         let surface = if report.input_surface.is_empty() {
@@ -62,7 +67,8 @@ fn one(report: &Report) -> String {
             .map_or_else(String::new, |text| format!(" (accepted by {text})"));
         writeln!(w, "  Risk: {}{accepted}", finding.risk).ok();
         writeln!(w, "  Required guard: {}", finding.required_guard).ok();
-        writeln!(w, "  Suggested anchor: {}", finding.suggested_anchor).ok();
+        let anchor = finding.suggested_anchor.replace('\n', "; ");
+        writeln!(w, "  Suggested anchor: {anchor}").ok();
     }
     if report.is_insufficient {
         return out;

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use handfast::{ErrorKind, Mounts, RelPath, Root, RootOptions};
-use handfast_audit::{Input, Lang, MAX_FILE, Skipped};
+use handfast_audit::{Input, Lang, MAX_FILE, Skipped, choice};
 use ignore::WalkBuilder;
 
 /// Tests of a named file are looked for in at most this many neighbours.
@@ -15,6 +15,8 @@ const MAX_NEIGHBOURS: usize = 200;
 pub(super) struct Found {
     pub(super) inputs: Vec<Input>,
     pub(super) skipped: Vec<Skipped>,
+    /// A whole directory was asked for.
+    pub(super) has_directory: bool,
 }
 
 /// Collects a file with the tests around it, or all files of a directory.
@@ -26,6 +28,7 @@ pub(super) fn collect(path: &Path, found: &mut Found) -> Result<(), String> {
     };
     match Root::open_ambient_with(path, options()) {
         Ok(root) => {
+            found.has_directory = true;
             directory(&root, path, found);
             Ok(())
         }
@@ -89,7 +92,7 @@ fn directory(root: &Root, base: &Path, found: &mut Found) {
         let Ok(entry) = entry else { continue };
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
         let shown = shown(entry.path());
-        if is_file && Lang::of_path(&shown).is_some() {
+        if is_file && choice::may_be_source(&shown) {
             names.push((entry.path().to_owned(), shown));
         }
     }
@@ -101,6 +104,7 @@ fn directory(root: &Root, base: &Path, found: &mut Found) {
             continue;
         };
         match root.read(&rel) {
+            Ok(bytes) if !choice::is_source(&shown, &bytes) => {}
             Ok(bytes) => found.inputs.push(Input {
                 path: shown,
                 bytes,
@@ -135,7 +139,7 @@ fn neighbours(root: &Root, parent: &Path, named: &Path, inputs: &mut Vec<Input>)
             break;
         }
         let path = entry.path();
-        let same = Lang::of_path(&shown(path)).is_some_and(|other| other.family() == lang.family());
+        let same = choice::is_neighbour(lang, &shown(path));
         if entry.file_type().is_some_and(|kind| kind.is_file())
             && same
             && path.file_name() != named.file_name()

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use handfast::{Effect, ErrorKind};
-use handfast_audit::{Depth, Input, Knowledge, Options, Outcome, Verdict, audit, render};
+use handfast_audit::{Depth, FailOn, Input, Knowledge, Options, Outcome, audit, render};
 
 use self::explain::ExplainArgs;
 use crate::exit::Exit;
@@ -25,8 +25,8 @@ Examples:
   handfast audit explain D2 --lang go
 
 Exit codes:
-  0  clean, not applicable, or concerns below --fail-on
-  1  the verdict is BLOCK, or CONCERNS with --fail-on concerns
+  0  the gate passes
+  1  the gate fails: see --fail-on
   2  wrong usage
   3  nothing could be read";
 
@@ -68,13 +68,17 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "FILE")]
     output_file: Option<PathBuf>,
 
-    /// Name of the trusted root in the code: a constant, a field, a parameter
-    #[arg(long, value_name = "NAME")]
+    /// Trusted root as the code has it: a constant, a field, a parameter, a call
+    #[arg(long, value_name = "EXPR")]
     root: Vec<String>,
 
-    /// Name of a field or parameter that comes from outside
-    #[arg(long, value_name = "FIELD", num_args = 1..)]
+    /// Field, parameter or expression that comes from outside; several with commas
+    #[arg(long, value_name = "EXPR", value_delimiter = ',')]
     input: Vec<String>,
+
+    /// Leave out what is found about the names of archive entries
+    #[arg(long)]
+    no_archive_names: bool,
 
     /// What the code does to files, if it cannot be seen
     #[arg(long, value_name = "KIND")]
@@ -84,13 +88,13 @@ pub(crate) struct AuditArgs {
     #[arg(long, default_value = "standard")]
     depth: DepthArg,
 
-    /// Form of the report
-    #[arg(long, default_value = "text")]
+    /// Form of the report: `text` is the checklist's template
+    #[arg(long, default_value = "short")]
     format: Format,
 
-    /// What makes the exit code 1
-    #[arg(long, default_value = "block")]
-    fail_on: FailOn,
+    /// What makes the exit code 1; block for files and diffs, confirmed for directories
+    #[arg(long, value_name = "WHAT")]
+    fail_on: Option<FailOnArg>,
 
     /// Name under which standard input is looked at
     #[arg(long, value_name = "NAME")]
@@ -115,6 +119,7 @@ enum Command {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Format {
+    Short,
     Text,
     Json,
     Sarif,
@@ -129,8 +134,9 @@ enum DepthArg {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-enum FailOn {
+enum FailOnArg {
     Block,
+    Confirmed,
     Concerns,
 }
 
@@ -163,7 +169,11 @@ impl AuditArgs {
             Some(rev) => Some(change::read(rev, &self.paths)?),
             None => None,
         };
-        let files::Found { inputs, skipped } = match &changes {
+        let files::Found {
+            inputs,
+            skipped,
+            has_directory,
+        } = match &changes {
             Some(changes) => change::inputs(changes)?,
             None => self.inputs()?,
         };
@@ -179,6 +189,10 @@ impl AuditArgs {
         };
         outcome.skipped.extend(skipped);
         outcome.skipped.sort_by(|a, b| a.file.cmp(&b.file));
+        if outcome.files == 0 && changes.is_none() {
+            return Err(self.unreadable(&outcome));
+        }
+        let fail_on = self.fail_on(has_directory && changes.is_none());
         if let Some(path) = &self.write_baseline {
             let text = handfast_audit::baseline::write(&outcome);
             files::write(path, text.as_bytes()).map_err(|detail| unwritten(path, &detail))?;
@@ -187,18 +201,37 @@ impl AuditArgs {
         if let Some(path) = &self.baseline {
             let bytes = files::read(path).map_err(|detail| unread(path, &detail))?;
             let text = String::from_utf8_lossy(&bytes);
-            handfast_audit::baseline::apply(&mut outcome, &text)
+            let known = handfast_audit::baseline::apply(&mut outcome, &text)
                 .map_err(|detail| unread(path, &detail))?;
+            let is_new = outcome
+                .reports
+                .iter()
+                .any(|report| !report.findings.is_empty());
+            if !is_new && self.format == Format::Short && !out.is_json() {
+                let s = if known == 1 { "" } else { "s" };
+                out.line(&format!(
+                    "nothing new; {known} known finding{s} in the baseline"
+                ));
+                return Ok(Exit::Yes);
+            }
         }
-        let exit = self.exit_of(&outcome);
+        let exit = if outcome.passes(fail_on) {
+            Exit::Yes
+        } else {
+            Exit::No
+        };
         let format = if out.is_json() {
             Format::Json
         } else {
             self.format
         };
         let text = match format {
+            Format::Short => {
+                let is_coloured = self.output_file.is_none() && Output::is_coloured();
+                render::short(&outcome, fail_on, is_coloured)
+            }
             Format::Text => render::text(&outcome),
-            Format::Json => render::json(&outcome),
+            Format::Json => render::json(&outcome, fail_on),
             Format::Sarif => render::sarif(&outcome),
             Format::Markdown => render::markdown(&outcome),
         };
@@ -208,21 +241,33 @@ impl AuditArgs {
             }
             None => out.data(text.as_bytes()),
         }
-        if format == Format::Text {
+        if matches!(format, Format::Text | Format::Short) {
             for one in &outcome.skipped {
                 out.note(&format!("skipped: {}: {}", one.file, one.reason));
             }
             if outcome.reports.is_empty() && outcome.insufficient.is_empty() {
+                let s = if outcome.files == 1 { "" } else { "s" };
                 out.note(&format!(
-                    "no externally influenced path operation in {} files",
+                    "no externally influenced path operation in {} file{s}",
                     outcome.files
                 ));
+            }
+            if format == Format::Text
+                && let Some(line) = outcome.difference(fail_on)
+            {
+                out.note(&line);
             }
         }
         Ok(exit)
     }
 
     fn options(&self) -> Result<Options, Box<Failure>> {
+        if let Some(today) = &self.today
+            && !handfast_audit::is_date(today)
+        {
+            let detail = format!("`{today}` is no date; write YYYY-MM-DD");
+            return Err(Box::new(failure("--today", &detail, Exit::Usage)));
+        }
         let mut options = Options {
             roots: self.root.clone(),
             inputs: self.input.clone(),
@@ -237,6 +282,7 @@ impl AuditArgs {
                 DepthArg::Exhaustive => Depth::Exhaustive,
             },
             threads: self.threads,
+            no_archive_names: self.no_archive_names,
             today: self.today.clone().unwrap_or_else(today),
             ..Options::default()
         };
@@ -311,15 +357,31 @@ impl AuditArgs {
         Ok(found)
     }
 
-    fn exit_of(&self, outcome: &Outcome) -> Exit {
-        if outcome.files == 0 && !outcome.skipped.is_empty() {
-            return Exit::CannotTell;
+    /// The checklist's own use for what is named; for whole trees, holes and no wishes.
+    fn fail_on(&self, has_directory: bool) -> FailOn {
+        match self.fail_on {
+            Some(FailOnArg::Block) => FailOn::Block,
+            Some(FailOnArg::Confirmed) => FailOn::Confirmed,
+            Some(FailOnArg::Concerns) => FailOn::Concerns,
+            None if has_directory => FailOn::Confirmed,
+            None => FailOn::Block,
         }
-        match outcome.verdict {
-            Verdict::Block => Exit::No,
-            Verdict::Concerns if self.fail_on == FailOn::Concerns => Exit::No,
-            _ => Exit::Yes,
-        }
+    }
+
+    /// Nothing that was given could be read as source text.
+    fn unreadable(&self, outcome: &Outcome) -> Box<Failure> {
+        let what: Vec<String> = self.paths.iter().map(|path| shown(path)).collect();
+        let detail = match outcome.skipped.first() {
+            Some(first) if outcome.skipped.len() == 1 => first.reason.clone(),
+            Some(first) => format!(
+                "{} files are not read; the first is {}: {}",
+                outcome.skipped.len(),
+                first.file,
+                first.reason
+            ),
+            None => "there is no source text of a language that is read".to_owned(),
+        };
+        Box::new(failure(&what.join(" "), &detail, Exit::CannotTell))
     }
 }
 

@@ -1,0 +1,297 @@
+//! Mistakes with files that need no external text: names of temporary files that others can take
+//! first, and a look at a name before the name is used.
+
+use crate::facts::bit;
+use crate::interp::{Event, Interp, Sink, SinkKind};
+use crate::ir::Span;
+use crate::term::{FnId, Term, Vid};
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum HazardKind {
+    /// A name was made up and is created later without refusing what is there.
+    TempName,
+    /// A fixed name in the directory that all users share.
+    FixedTemp,
+    /// A question about a name, then the name again.
+    CheckThenUse,
+    /// Created with the usual mode, and narrowed by name later.
+    LateMode,
+    /// Written under a name that can be guessed, and renamed.
+    FixedDraft,
+}
+
+/// One such mistake.
+#[derive(Clone, Debug)]
+pub(crate) struct Hazard {
+    pub(crate) kind: HazardKind,
+    pub(crate) at: Span,
+    /// The question, or where the name was made.
+    pub(crate) before: Option<Span>,
+    pub(crate) function: FnId,
+    pub(crate) sink: String,
+    pub(crate) item: &'static str,
+}
+
+impl HazardKind {
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::TempName => "the name of a temporary file is made up before the file is created",
+            Self::FixedTemp => "a fixed name in the shared directory for temporary files",
+            Self::CheckThenUse => "the name is looked at, and then used by name",
+            Self::LateMode => "the file is created first, and its mode is changed by name later",
+            Self::FixedDraft => "the temporary name can be guessed",
+        }
+    }
+}
+
+impl Interp<'_> {
+    /// All of a file's own.
+    pub(crate) fn hazards(&mut self, file: u32, sinks: &[Sink]) -> Vec<Hazard> {
+        let mut out: Vec<Hazard> = Vec::new();
+        for sink in sinks.iter().filter(|sink| sink.function.0 == file) {
+            let Some(found) = self
+                .temp_name(sink)
+                .or_else(|| self.check_then_use(sink))
+                .or_else(|| self.after_create(sink, sinks))
+            else {
+                continue;
+            };
+            if !out.iter().any(|known| known.at == found.at) {
+                out.push(found);
+            }
+        }
+        out
+    }
+
+    fn creates(sink: &Sink) -> bool {
+        match sink.kind {
+            SinkKind::Create => true,
+            SinkKind::Open => sink.flags.create || sink.flags.truncate,
+            _ => false,
+        }
+    }
+
+    fn temp_name(&self, sink: &Sink) -> Option<Hazard> {
+        let makes_dir = sink.kind == SinkKind::MkdirAll
+            || sink.kind == SinkKind::Mkdir
+                && self.program.file(sink.function.0).lang.family() == "c";
+        if !(Self::creates(sink) || makes_dir) || sink.flags.exclusive || sink.dirfd.is_some() {
+            return None;
+        }
+        let hazard = |kind, before| Hazard {
+            kind,
+            at: sink.at,
+            before,
+            function: sink.function,
+            sink: sink.name.to_string(),
+            item: "D3",
+        };
+        if let Some(at) = self.made_up(sink.path, 0) {
+            return Some(hazard(HazardKind::TempName, Some(at)));
+        }
+        self.is_fixed_temp(sink.path, 0)
+            .then(|| hazard(HazardKind::FixedTemp, None))
+    }
+
+    /// A name that a call like `mktemp` gave, with nothing behind it.
+    fn made_up(&self, vid: Vid, depth: usize) -> Option<Span> {
+        if depth > 8 {
+            return None;
+        }
+        match self.terms.get(vid) {
+            Term::Call { name, at, .. } if &**name == "%temp_name" => Some(*at),
+            Term::Norm { of, .. }
+            | Term::Part { of, .. }
+            | Term::Payload(of)
+            | Term::Proj(of, 0)
+            | Term::Global { of, .. } => self.made_up(*of, depth + 1),
+            Term::Join { parts, .. } | Term::Concat(parts) | Term::Phi(parts) => {
+                parts.iter().find_map(|part| self.made_up(*part, depth + 1))
+            }
+            _ => None,
+        }
+    }
+
+    fn is_fixed_temp(&self, vid: Vid, depth: usize) -> bool {
+        if depth > 8 {
+            return false;
+        }
+        let is_fixed = |vid: &Vid| !self.is_unguessable(*vid, 0) && !self.holds_text(*vid, 0);
+        match self.terms.get(vid) {
+            Term::Str(text) => {
+                let name = text
+                    .strip_prefix("/tmp/")
+                    .or_else(|| text.strip_prefix("/var/tmp/"));
+                name.is_some_and(|name| !name.is_empty())
+            }
+            Term::Norm { of, .. } | Term::Global { of, .. } | Term::Part { of, .. } => {
+                self.is_fixed_temp(*of, depth + 1)
+            }
+            Term::Join { parts, .. } | Term::Concat(parts) => match parts.split_first() {
+                Some((first, rest)) => {
+                    let shared = match self.terms.get(*first) {
+                        Term::Config { label, .. } => is_shared_temp(label),
+                        Term::Str(text) => {
+                            text.starts_with("/tmp/")
+                                || matches!(&**text, "/tmp" | "/var/tmp" | "/var/tmp/")
+                        }
+                        _ => self.is_fixed_temp(*first, depth + 1),
+                    };
+                    shared && !rest.is_empty() && rest.iter().all(is_fixed)
+                }
+                None => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Something of it is not the program's own choice; then it is a flow and no fixed name.
+    fn holds_text(&self, vid: Vid, depth: usize) -> bool {
+        if depth > 6 {
+            return true;
+        }
+        match self.terms.get(vid) {
+            // A number is no text.
+            Term::Param { of, name, .. } => {
+                let function = self.program.function(*of);
+                let param = function.params.iter().find(|param| param.name == *name);
+                let ty = param
+                    .and_then(|param| param.ty.as_deref())
+                    .unwrap_or_default();
+                !matches!(
+                    ty.trim(),
+                    "int"
+                        | "long"
+                        | "unsigned"
+                        | "pid_t"
+                        | "uid_t"
+                        | "size_t"
+                        | "uint32_t"
+                        | "int64_t"
+                        | "u32"
+                        | "u64"
+                        | "number"
+                )
+            }
+            Term::Source { .. } | Term::Field(..) | Term::Index(..) => true,
+            Term::Concat(parts) | Term::Join { parts, .. } | Term::Phi(parts) => {
+                parts.iter().any(|part| self.holds_text(*part, depth + 1))
+            }
+            Term::Call { args, .. } => args.iter().any(|arg| self.holds_text(*arg, depth + 1)),
+            Term::Norm { of, .. } | Term::Part { of, .. } | Term::Global { of, .. } => {
+                self.holds_text(*of, depth + 1)
+            }
+            Term::Unknown(_) | Term::Undefined(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Created, and its mode narrowed afterwards by name; or filled and renamed under a name that
+    /// anybody can guess.
+    fn after_create(&self, sink: &Sink, sinks: &[Sink]) -> Option<Hazard> {
+        let last = sink
+            .name
+            .rsplit('.')
+            .next()
+            .unwrap_or(&sink.name)
+            .to_ascii_lowercase();
+        let is_mode = sink.kind == SinkKind::Mutate
+            && (last.contains("chmod") || last.contains("permissions"));
+        let is_move = sink.kind == SinkKind::MoveFrom;
+        if !(is_mode || is_move)
+            || sink.dirfd.is_some()
+            || is_move && self.is_unguessable(sink.path, 0)
+        {
+            return None;
+        }
+        let made = sinks.iter().find(|other| {
+            Self::creates(other)
+                && other.path == sink.path
+                && other.entry == sink.entry
+                && !(other.flags.exclusive && is_move)
+        })?;
+        Some(Hazard {
+            kind: if is_mode {
+                HazardKind::LateMode
+            } else {
+                HazardKind::FixedDraft
+            },
+            at: if is_mode { sink.at } else { made.at },
+            before: Some(made.at),
+            function: if is_mode {
+                sink.function
+            } else {
+                made.function
+            },
+            sink: if is_mode {
+                sink.name.to_string()
+            } else {
+                made.name.to_string()
+            },
+            item: if is_mode { "D4" } else { "D3" },
+        })
+    }
+
+    /// C and C++: `access` and its kin about a path that is then opened, changed or deleted by name.
+    fn check_then_use(&self, sink: &Sink) -> Option<Hazard> {
+        if self.program.file(sink.function.0).lang.family() != "c" || sink.dirfd.is_some() {
+            return None;
+        }
+        let item = match sink.kind {
+            SinkKind::Open | SinkKind::Create => "D5",
+            SinkKind::Mutate | SinkKind::Delete | SinkKind::MoveFrom => "D4",
+            _ => return None,
+        };
+        // What is asked of the descriptor afterwards settles it.
+        let settled = sink.flags.exclusive
+            || sink.flags.no_follow
+            || sink.fd.is_some_and(|fd| {
+                let bits = bit::IS_REG | bit::IS_DIR | bit::NLINK_ONE;
+                self.fd_places
+                    .iter()
+                    .any(|(of, key, _)| *of == fd && key & bits != 0)
+                    || self.asked_of_descriptor(fd)
+            });
+        if settled {
+            return None;
+        }
+        let writes = sink.flags.write || sink.flags.create || sink.kind != SinkKind::Open;
+        let asked = self.events.iter().find_map(|event| match event {
+            Event::Asked {
+                at,
+                path,
+                function,
+                is_access,
+                ..
+            } if *path == sink.path
+                && *function == sink.function
+                && at.start < sink.at.start
+                && (*is_access || writes) =>
+            {
+                Some(*at)
+            }
+            _ => None,
+        });
+        asked.map(|before| Hazard {
+            kind: HazardKind::CheckThenUse,
+            at: sink.at,
+            before: Some(before),
+            function: sink.function,
+            sink: sink.name.to_string(),
+            item,
+        })
+    }
+
+    fn asked_of_descriptor(&self, fd: Vid) -> bool {
+        (0..self.terms.len())
+            .any(|vid| matches!(self.terms.get(vid), Term::Stat { of, .. } if *of == fd))
+    }
+}
+
+fn is_shared_temp(label: &str) -> bool {
+    let label = label.to_ascii_lowercase();
+    ["gettempdir", "tmpdir", "temp_dir", "tempdir"]
+        .iter()
+        .any(|word| label.contains(word))
+}

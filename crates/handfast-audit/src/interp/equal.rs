@@ -1,0 +1,132 @@
+//! What it means that two texts or paths are the same.
+
+use crate::facts::bit;
+use crate::interp::Interp;
+use crate::ir::Span;
+use crate::state::State;
+use crate::term::{PartKind, Pred, Term, Vid};
+
+impl Interp<'_> {
+    pub(super) fn not_equal_text(&mut self, a: Vid, b: Vid, state: &mut State, at: Span) {
+        if self.lang() == crate::lang::Lang::Rust
+            && matches!(self.terms.get(a), Term::Elem(_))
+            && self.name_of(b).is_some_and(|name| name == "ParentDir")
+        {
+            state.add(a, bit::NOT_DOTDOT, at);
+            return;
+        }
+        if self.terms.string(b).is_some() {
+            let member = self.terms.make(Term::List(vec![b]));
+            let pred = self.terms.make(Term::Pred(Pred::Member(a, member)));
+            self.assume(pred, false, state, at);
+        }
+    }
+
+    /// `p == root`, `commonpath([root, p]) == root`.
+    pub(super) fn equal_paths(&mut self, a: Vid, b: Vid, state: &mut State, at: Span) {
+        for (one, two) in [(a, b), (b, a)] {
+            let one = self.deref(one, state);
+            let two = self.deref(two, state);
+            match self.terms.get(one).clone() {
+                // `dirname(p) == root`: right below it.
+                Term::Part {
+                    kind: PartKind::Parent,
+                    of,
+                    ..
+                } if !self.leaves(of, state).is_empty() => {
+                    self.contained(of, two, true, state, at);
+                    return;
+                }
+                // `basename(x) == x`: one segment.
+                Term::Part {
+                    kind: PartKind::Base,
+                    of,
+                    ..
+                } if of == two => {
+                    state.add(two, bit::SEGMENT, at);
+                    state.edit(two).narrow_chars(!crate::facts::chars("/"), at);
+                    if self.lang() == crate::lang::Lang::Rust {
+                        state.add(two, bit::NOT_DOTDOT | bit::NONEMPTY, at);
+                    }
+                    return;
+                }
+                Term::CommonPath(parts) => {
+                    for part in parts {
+                        if part != two && !self.leaves(part, state).is_empty() {
+                            self.contained(part, two, true, state, at);
+                        }
+                    }
+                    return;
+                }
+                Term::CommonPrefix(parts) => {
+                    for part in parts {
+                        if part != two && !self.leaves(part, state).is_empty() {
+                            self.contained(part, two, false, state, at);
+                        }
+                    }
+                    return;
+                }
+                _ => {}
+            }
+        }
+        let (a, b) = (self.deref(a, state), self.deref(b, state));
+        // `x.replace("..", "") == x`: there was nothing to take out.
+        for (one, two) in [(a, b), (b, a)] {
+            if let Term::Part { of, .. } = *self.terms.get(one)
+                && of == two
+                && let Some(taken) = self.removed.get(&one).cloned()
+            {
+                let needle = self.terms.make(Term::Str(taken));
+                self.assume_contains(two, needle, false, state, at);
+                self.assume_contains(one, needle, false, state, at);
+                return;
+            }
+        }
+        // `x == "/" + clean("/" + x)`: it is in its plain form already.
+        for (one, two) in [(a, b), (b, a)] {
+            if self.is_plain_form(one, two, state, 0) {
+                state.add(two, bit::ROOTED | bit::SEGS_CLEAN, at);
+                return;
+            }
+        }
+        for (one, two) in [(a, b), (b, a)] {
+            if !self.leaves(one, state).is_empty()
+                && self
+                    .leaves(two, state)
+                    .iter()
+                    .all(|leaf| leaf.kind == crate::term::SourceKind::Guessed)
+            {
+                self.contained(one, two, true, state, at);
+                return;
+            }
+        }
+    }
+
+    /// Whether a value is another one with `..` folded away below a slash.
+    pub(super) fn is_plain_form(&self, form: Vid, of: Vid, state: &State, depth: usize) -> bool {
+        if depth > 6 {
+            return false;
+        }
+        match self.terms.get(form) {
+            Term::Norm {
+                canonical: false,
+                of: inner,
+                ..
+            } => {
+                let holds = match self.terms.get(*inner) {
+                    Term::Concat(parts) | Term::Join { parts, .. } => parts.contains(&of),
+                    _ => false,
+                };
+                holds && self.facts_of(form, state).has(bit::ROOTED)
+            }
+            Term::Concat(parts) => match parts.as_slice() {
+                [slash, rest] => {
+                    self.is_separator(*slash) && self.is_plain_form(*rest, of, state, depth + 1)
+                }
+                _ => false,
+            },
+            Term::Part { of: inner, .. } => self.is_plain_form(*inner, of, state, depth + 1),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Pairs of a mistake and its repair that were written without a look at the rules: the mistake is
+//! found at its place, and after the repair the flow is gone or is advice; where the repair is weak
+//! itself, what is left is lower.
+//!
+//! Not all of them are understood. The floors below are what holds now; a change may raise them.
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+#![allow(missing_docs, reason = "tests are named after what they show")]
+
+use std::sync::OnceLock;
+
+use handfast_audit::{Classification, Finding, Input, Knowledge, Options, Severity, audit};
+
+struct Sheet {
+    name: &'static str,
+    text: &'static str,
+    /// How many pairs of it are understood at least.
+    floor: usize,
+}
+
+macro_rules! sheets {
+    ($dir:literal: $($name:literal $floor:literal)*) => {
+        [$(Sheet {
+            name: $name,
+            text: include_str!(concat!("pairs/", $dir, "/", $name, ".txt")),
+            floor: $floor,
+        }),*]
+    };
+}
+
+const MECHANISMS: [Sheet; 8] = sheets! { "mechanisms":
+    "c" 19 "cpp" 15 "go" 26 "java" 0 "javascript" 28 "python" 27 "rust" 22 "typescript" 24
+};
+
+const CASES: [Sheet; 6] = sheets! { "cases":
+    "archive" 12 "guard" 11 "race" 6 "root" 11 "source" 12 "validator" 6
+};
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Part {
+    Both,
+    Mistaken,
+    Repaired,
+}
+
+struct Pair<'s> {
+    name: &'s str,
+    about: &'s str,
+    /// File, mistaken text, repaired text.
+    files: Vec<(&'s str, String, String)>,
+}
+
+fn pairs(sheet: &str) -> Vec<Pair<'_>> {
+    let mut out: Vec<Pair<'_>> = Vec::new();
+    let mut part = Part::Both;
+    for line in sheet.lines() {
+        if let Some(rest) = line.strip_prefix("@@ ") {
+            let words: Vec<&str> = rest.split(' ').collect();
+            out.push(Pair {
+                name: words[0],
+                about: "",
+                files: vec![(words[2], String::new(), String::new())],
+            });
+            part = Part::Both;
+            continue;
+        }
+        let Some(pair) = out.last_mut() else {
+            continue;
+        };
+        if let Some(about) = line.strip_prefix("@! ") {
+            pair.about = about;
+            continue;
+        }
+        if let Some(file) = line.strip_prefix("@@+ ") {
+            let file = file.split(' ').next().unwrap();
+            pair.files.push((file, String::new(), String::new()));
+            part = Part::Both;
+            continue;
+        }
+        part = match line.trim_end() {
+            "<<V" => Part::Mistaken,
+            "==F" => Part::Repaired,
+            ">>" => Part::Both,
+            _ => {
+                let (_, mistaken, repaired) = pair.files.last_mut().unwrap();
+                if part != Part::Repaired {
+                    mistaken.push_str(line);
+                    mistaken.push('\n');
+                }
+                if part != Part::Mistaken {
+                    repaired.push_str(line);
+                    repaired.push('\n');
+                }
+                continue;
+            }
+        };
+    }
+    out
+}
+
+fn findings(pair: &Pair<'_>, is_repaired: bool) -> Vec<Finding> {
+    static KNOWLEDGE: OnceLock<Knowledge> = OnceLock::new();
+    let knowledge = KNOWLEDGE.get_or_init(|| Knowledge::new(&[]).unwrap());
+    let inputs = pair.files.iter().map(|(path, a, b)| Input {
+        path: (*path).to_owned(),
+        bytes: if is_repaired { b } else { a }.clone().into_bytes(),
+        is_named: pair.files.len() == 1,
+        is_context: false,
+    });
+    let outcome = audit(inputs.collect(), knowledge, &Options::default());
+    let all = outcome
+        .reports
+        .into_iter()
+        .flat_map(|report| report.findings);
+    all.filter(|finding| {
+        matches!(
+            finding.classification,
+            Classification::Confirmed | Classification::Likely
+        )
+    })
+    .collect()
+}
+
+fn rank(finding: &Finding) -> (bool, Severity) {
+    (
+        finding.classification == Classification::Confirmed,
+        finding.severity,
+    )
+}
+
+/// Whether a finding names a line that is marked `sink:1` or `guard:1`.
+fn is_at_mark(pair: &Pair<'_>, finding: &Finding) -> bool {
+    let marks = |path: &str, line: u32| {
+        let text = pair.files.iter().find(|(known, ..)| *known == path);
+        text.and_then(|(_, text, _)| text.lines().nth(line.saturating_sub(1) as usize))
+            .is_some_and(|line| line.contains("sink:1") || line.contains("guard:1"))
+    };
+    (finding.line..=finding.end_line).any(|line| marks(&finding.file, line))
+        || finding.trace.iter().any(|step| {
+            (step.guard.is_some() || step.note.starts_with("reaches"))
+                && marks(&step.file, step.line)
+        })
+}
+
+fn is_same_flow(one: &Finding, two: &Finding) -> bool {
+    one.sink == two.sink
+        && (one.file == two.file && one.function == two.function || one.source == two.source)
+}
+
+/// What is wrong with the answers to a pair.
+fn judge(pair: &Pair<'_>) -> Option<&'static str> {
+    let (before, after) = (findings(pair, false), findings(pair, true));
+    if pair.about.contains("repair=none") {
+        let is_loud = before.iter().chain(&after).any(|one| !one.is_advice());
+        return is_loud.then_some("found where nothing is");
+    }
+    let hits: Vec<&Finding> = before.iter().filter(|one| is_at_mark(pair, one)).collect();
+    let Some(worst) = hits.iter().map(|one| rank(one)).max() else {
+        return Some("not found at its place");
+    };
+    let mut left = after
+        .iter()
+        .filter(|one| hits.iter().any(|hit| is_same_flow(one, hit)));
+    if pair.about.contains("repair=weak") {
+        return left.any(|one| rank(one) >= worst).then_some("not lower");
+    }
+    left.any(|one| !one.is_advice())
+        .then_some("still found when repaired")
+}
+
+fn check(sheets: &[Sheet]) {
+    let mut wrong = Vec::new();
+    for sheet in sheets {
+        let all = pairs(sheet.text);
+        let failed: Vec<String> = all
+            .iter()
+            .filter_map(|pair| judge(pair).map(|why| format!("{}: {why}", pair.name)))
+            .collect();
+        let understood = all.len() - failed.len();
+        if understood < sheet.floor {
+            wrong.push(format!(
+                "{}: {understood}\n{}",
+                sheet.name,
+                failed.join("\n")
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn mechanisms_are_told_from_their_repairs() {
+    check(&MECHANISMS);
+}
+
+#[test]
+fn cases_are_told_from_their_repairs() {
+    check(&CASES);
+}
