@@ -22,14 +22,14 @@ pub(super) fn show(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surpris
     report(
         stage,
         teller,
-        "audit code/naive.rs",
+        "audit --format text code/naive.rs",
         Exit::No,
         "Verdict: BLOCK",
     )?;
     report(
         stage,
         teller,
-        "audit code/repaired.rs",
+        "audit --format text code/repaired.rs",
         Exit::Yes,
         "Verdict: CLEAN",
     )?;

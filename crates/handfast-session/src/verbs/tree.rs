@@ -1,13 +1,16 @@
 //! Whole trees, entry by entry: every entry is judged by its own path.
 
-use handfast::files::{Files, LastLink, TreeWalk};
-use handfast::{ErrorKind, FileKind, TreeLimits, Verb};
+use handfast::files::{Files, LastLink, Put, TreeWalk};
+use handfast::{ErrorKind, FileKind, TreeLimits, Verb, Version};
 
 use crate::error::Error;
 use crate::place::Guard;
 use crate::rules::{Access, Shape};
 use crate::session::Session;
 use crate::vpath::{AsVirtualPath, VirtualPath};
+
+/// What a copy made under a path: its kind, and the version of a file.
+type Made = (VirtualPath, FileKind, Option<Version>);
 
 /// One entry of a tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -131,12 +134,84 @@ impl Session {
             self.judge(&entry.path, Access::Read)?;
             self.judge(&target.join(rest), Access::Change)?;
         }
-        let (from, to) = (source.as_rel(), target.as_rel());
-        handfast::files::copy_tree(self, from, to, limits).map_err(|error| {
+        self.copy_judged(&source, &target, limits).map_err(|error| {
             error
                 .on(Verb::CopyTree, source.to_string())
                 .with_destination(Some(target.to_string()))
         })
+    }
+
+    /// Others may work in the new tree at once: after an error only what this call made goes again.
+    fn copy_judged(
+        &self,
+        from: &VirtualPath,
+        to: &VirtualPath,
+        limits: TreeLimits,
+    ) -> Result<(), Error> {
+        if to.starts_with(from) {
+            return Err(Error::refused(
+                ErrorKind::Invalid,
+                "a directory cannot be copied into itself",
+            ));
+        }
+        let top = self.node(from.as_rel(), LastLink::Follow)?;
+        let files: &dyn Files = self;
+        let mut walk = files.walk(from.as_rel(), limits)?;
+        // Private until the whole tree is there; then it gets the source's own bits.
+        self.create_dir_with(to, 0o700)?;
+        let mut made = vec![(to.clone(), FileKind::Dir, None)];
+        let copied = self
+            .copy_entries(&mut walk, from, to, &mut made)
+            .and_then(|()| self.chmod(to, top.metadata().mode & 0o777));
+        if copied.is_err() {
+            for (path, kind, version) in made.into_iter().rev() {
+                // What others changed or put there meanwhile is theirs.
+                drop(match (&version, kind) {
+                    (Some(version), _) => self.remove_if(&path, version),
+                    (None, FileKind::Dir) => self.remove_dir(&path),
+                    (None, _) => self.remove_file(&path),
+                });
+            }
+        }
+        copied
+    }
+
+    fn copy_entries(
+        &self,
+        walk: &mut TreeWalk<'_>,
+        from: &VirtualPath,
+        to: &VirtualPath,
+        made: &mut Vec<Made>,
+    ) -> Result<(), Error> {
+        while let Some(entry) = walk.next_entry()? {
+            let source = VirtualPath::from(entry.path);
+            let Some(rest) = source.strip_prefix(from) else {
+                continue;
+            };
+            let target = to.join(rest);
+            let node = entry.node.ok_or_else(|| {
+                Error::refused(ErrorKind::Denied, "something in the tree may not be read")
+            })?;
+            let version = match entry.kind {
+                FileKind::Dir => {
+                    self.create_dir_with(&target, node.metadata().mode & 0o777 | 0o700)?;
+                    None
+                }
+                FileKind::Symlink => {
+                    self.symlink(self.link_of(&node)?.as_bytes(), &target)?;
+                    None
+                }
+                _ => self.copy_with(&source, &target, Put::New)?.version().ok(),
+            };
+            made.push((target, entry.kind, version));
+        }
+        match walk.skipped() {
+            0 => Ok(()),
+            _ => Err(Error::refused(
+                ErrorKind::Denied,
+                "a directory in the tree may not be read, or vanished",
+            )),
+        }
     }
 
     /// May this be done to this path, going by its text alone?
