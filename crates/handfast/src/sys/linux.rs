@@ -432,9 +432,12 @@ mod tests {
     /// word that it did not say.
     #[test]
     fn l14_what_the_filesystem_did_not_say_is_not_believed() {
-        let flags = AtFlags::empty();
-        let mut told =
-            rustix::fs::statx(rustix::fs::CWD, c"Cargo.toml", flags, status_mask()).unwrap();
+        let name = format!("handfast-statx-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let file = std::fs::File::create_new(&path).unwrap();
+        let told = rustix::fs::statx(&file, c"", AtFlags::EMPTY_PATH, status_mask());
+        rustix::fs::unlink(&path).unwrap();
+        let mut told = told.unwrap();
         let before = metadata(&told);
         assert!(before.is_file() && !before.has_other_names());
         told.stx_mask &= !StatxFlags::NLINK.bits();
