@@ -4,7 +4,8 @@
 //! the base, when the first such file is met and again when a file got a name after the walk. So
 //! hard-linked package stores stay readable. A walk that did not see everything refuses files with
 //! several names: one of them may be protected. Names that an outsider adds within a second after a
-//! walk may be missed; `hard_links = "refuse"` is certain.
+//! walk, or within five times as long as the walk took, may be missed; `hard_links = "refuse"` is
+//! certain.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -96,7 +97,7 @@ impl OtherNames {
             }
             _ => {
                 "files with several names are judged by all names that a walk found; an outsider's \
-                 new name may be missed for a second, and `hard_links = \"refuse\"` is certain"
+                 new name may be missed for a moment, and `hard_links = \"refuse\"` is certain"
             }
         }
     }
