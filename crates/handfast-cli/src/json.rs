@@ -8,9 +8,11 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::{Serialize, Serializer};
 
 /// A JSON value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
 pub(crate) enum Json {
     Null,
     Bool(bool),
@@ -108,40 +110,24 @@ impl<T: Into<Self>> FromIterator<T> for Json {
 
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Null => f.write_str("null"),
-            Self::Bool(value) => write!(f, "{value}"),
-            Self::Integer(value) => write!(f, "{value}"),
-            Self::Text(text) => write_text(f, text),
-            Self::List(values) => {
-                f.write_str("[")?;
-                for (index, value) in values.iter().enumerate() {
-                    let comma = if index > 0 { "," } else { "" };
-                    write!(f, "{comma}{value}")?;
-                }
-                f.write_str("]")
-            }
-            Self::Object(object) => write!(f, "{object}"),
-        }
+        write_json(self, f)
     }
 }
 
 impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("{")?;
-        for (index, (key, value)) in self.0.iter().enumerate() {
-            let comma = if index > 0 { "," } else { "" };
-            f.write_str(comma)?;
-            write_text(f, key)?;
-            write!(f, ":{value}")?;
-        }
-        f.write_str("}")
+        write_json(self, f)
     }
 }
 
-fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-    let quoted = serde_json::to_string(text).map_err(|_| fmt::Error)?;
-    f.write_str(&quoted)
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+fn write_json(value: &impl Serialize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(&serde_json::to_string(value).map_err(|_| fmt::Error)?)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Lines that are longer than a terminal is wide, and quantities as people say them.
 
+use unicode_width::UnicodeWidthStr;
+
 /// How wide the terminal is that standard output goes to; nothing if it goes elsewhere, where a
 /// line stays a line.
 pub(crate) fn of_terminal() -> Option<usize> {
@@ -11,32 +13,15 @@ pub(crate) fn of_terminal() -> Option<usize> {
 }
 
 /// Breaks a line between words where it would pass `columns`; what follows stands below `indent`,
-/// or nearer to the margin where that would leave no room.
+/// or nearer to the margin where that would leave no room. A word is not cut: somebody may copy it.
 pub(crate) fn fold(line: &str, indent: usize, columns: usize) -> String {
     let indent = if indent + 24 > columns { 4 } else { indent };
-    let mut folded = String::new();
-    let mut rest = line;
-    let mut room = columns;
-    while rest.chars().count() > room {
-        let end = rest.char_indices().nth(room).map_or(rest.len(), |it| it.0);
-        // The last space that fits, or the first at all: a word is not cut, somebody may copy it.
-        let at = match rest[end..].starts_with(' ') {
-            true => Some(end),
-            false => rest[..end].rfind(' '),
-        };
-        let at = at.filter(|at| !rest[..*at].trim().is_empty());
-        let Some(at) = at.or_else(|| rest[end..].find(' ').map(|more| end + more)) else {
-            break;
-        };
-        let (before, after) = (rest[..at].trim_end(), rest[at..].trim_start());
-        folded.push_str(before);
-        folded.push('\n');
-        folded.push_str(&" ".repeat(indent));
-        rest = after;
-        room = columns.saturating_sub(indent).max(1);
-    }
-    folded.push_str(rest);
-    folded
+    let margin = " ".repeat(indent);
+    let options = textwrap::Options::new(columns)
+        .subsequent_indent(&margin)
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(line, options).join("\n")
 }
 
 /// A time in seconds in the two largest units that it needs: `45s`, `9m 58s`, `2h`, `1d 3h`; one
@@ -60,7 +45,7 @@ pub(crate) fn duration(seconds: u64) -> String {
 /// The rows of a table, with columns as wide as their widest cell; the last is not filled up.
 pub(crate) fn aligned<const N: usize>(table: &[[String; N]]) -> Vec<String> {
     let width = |column: usize| {
-        let cells = table.iter().map(|row| row[column].chars().count());
+        let cells = table.iter().map(|row| row[column].width());
         cells.max().unwrap_or(0)
     };
     let widths: [usize; N] = std::array::from_fn(width);
@@ -69,7 +54,8 @@ pub(crate) fn aligned<const N: usize>(table: &[[String; N]]) -> Vec<String> {
         .map(|row| {
             let mut line = String::new();
             for (cell, width) in row.iter().zip(&widths) {
-                line.push_str(&format!("{cell:<width$}  "));
+                line.push_str(cell);
+                line.push_str(&" ".repeat(width - cell.width() + 2));
             }
             line.trim_end().to_owned()
         })
@@ -105,7 +91,13 @@ pub(crate) fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, fold, size};
+    use super::{aligned, duration, fold, size};
+
+    #[test]
+    fn columns_are_as_wide_as_a_terminal_shows_them() {
+        let table = [["漢字", "a"], ["abcde", "b"]].map(|row| row.map(str::to_owned));
+        assert_eq!(aligned(&table), ["漢字   a", "abcde  b"]);
+    }
 
     #[test]
     fn long_lines_are_broken_between_words() {
@@ -124,6 +116,8 @@ mod tests {
         assert_eq!(fold("abcdefghij klm", 4, 6), "abcdefghij\n    klm");
         assert_eq!(fold("abcdefghij", 4, 6), "abcdefghij");
         assert_eq!(fold("ä ö ü", 0, 30), "ä ö ü");
+        // Two columns each: three of them fill six.
+        assert_eq!(fold("漢字漢 字", 0, 7), "漢字漢\n    字");
     }
 
     #[test]

@@ -153,7 +153,7 @@ const CONDITIONAL: &[Call] = &[
 ];
 
 fn scene() -> Scratch {
-    let scratch = Scratch::new();
+    let scratch = Scratch::in_memory();
     scratch
         .file("f", "f")
         .dir("d")

@@ -204,7 +204,7 @@ fn old_or_new(scratch: &Scratch, outcome: &Outcome, what: &str) {
 }
 
 fn scene() -> Scratch {
-    let scratch = Scratch::new();
+    let scratch = Scratch::in_memory();
     scratch.file("d/f", "old").file("d/other", "other");
     scratch
 }
@@ -252,7 +252,7 @@ fn tree_copy() {
         return;
     }
     let scene = || {
-        let scratch = Scratch::new();
+        let scratch = Scratch::in_memory();
         scratch.file("t/a/f", "f").file("t/g", "g");
         scratch
     };

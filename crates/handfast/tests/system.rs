@@ -40,7 +40,7 @@ fn plant_deep(scratch: &Scratch, top: &str, depth: usize) {
 #[test]
 fn a_hundred_thousand_levels_with_64_descriptors_and_a_small_stack() {
     each_backend(|backend| {
-        let scratch = Scratch::new();
+        let scratch = Scratch::in_memory();
         plant_deep(&scratch, "deep", 100_000);
         let root = scratch.root_path();
         let output = run(&[

@@ -197,22 +197,8 @@ pub(super) fn last_words(out: &mut Output) {
 
 /// Breaks text into lines.
 fn wrap(text: &str) -> String {
-    let mut lines = String::new();
-    let mut width = 0;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if width > 0 && width + 1 + length > WIDTH {
-            lines.push('\n');
-            width = 0;
-        }
-        if width > 0 {
-            lines.push(' ');
-            width += 1;
-        }
-        lines.push_str(word);
-        width += length;
-    }
-    lines
+    let words: Vec<_> = text.split_whitespace().collect();
+    textwrap::fill(&words.join(" "), WIDTH)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub(crate) static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 pub(crate) fn rounds() -> (u64, Duration) {
     match std::env::var("HANDFAST_RACE_ROUNDS") {
         Ok(rounds) => (rounds.parse().expect("a number"), Duration::from_secs(600)),
-        Err(_) => (1000, Duration::from_millis(500)),
+        Err(_) => (300, Duration::from_millis(150)),
     }
 }
 

@@ -5,7 +5,7 @@
 //! control in the same scene must escape, or the scene proves nothing. Successes are counted: a
 //! library that refuses everything escapes never.
 //!
-//! A cell makes 1,000 attempts or takes half a second; `HANDFAST_RACE_ROUNDS=20000` makes it that
+//! A cell makes 300 attempts or takes 150 milliseconds; `HANDFAST_RACE_ROUNDS=20000` makes it that
 //! many.
 #![allow(
     clippy::disallowed_methods,

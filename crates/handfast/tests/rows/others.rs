@@ -11,7 +11,7 @@ use seccompiler::{
     SeccompRule,
 };
 
-use crate::support::{am_root, skip};
+use crate::support::{am_root, races_are_long, skip};
 
 /// An outsider, and another one.
 pub(crate) const MALLORY: u32 = 1000;
@@ -46,7 +46,7 @@ pub(crate) fn under_attack(
     mut victim: impl FnMut() -> bool,
 ) -> (u32, u32) {
     let done = AtomicBool::new(false);
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + patience();
     let (mut tried, mut harmed) = (0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -65,6 +65,11 @@ pub(crate) fn under_attack(
         drop(end);
     });
     (tried, harmed)
+}
+
+/// How long an attack lasts at most.
+fn patience() -> Duration {
+    Duration::from_secs(if races_are_long() { 20 } else { 2 })
 }
 
 /// Ends the attack when the victim does, by a failed assertion too.
@@ -152,7 +157,7 @@ pub(crate) fn under_plain_attack(
     mut victim: impl FnMut() -> bool,
 ) -> (u32, u32) {
     let done = AtomicBool::new(false);
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + patience();
     let (mut tried, mut harmed) = (0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| {

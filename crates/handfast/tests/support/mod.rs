@@ -27,9 +27,24 @@ pub struct Scratch {
 
 impl Scratch {
     pub fn new() -> Self {
+        Self::below(std::env::temp_dir())
+    }
+
+    /// A directory in memory where the machine has one: for tests that sync or make names by the ten
+    /// thousand, and ask nothing of the disk.
+    pub fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() {
+            Self::below(memory.to_owned())
+        } else {
+            Self::new()
+        }
+    }
+
+    /// `HANDFAST_TEST_DIR` says where every test works.
+    fn below(base: PathBuf) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let base =
-            std::env::var_os("HANDFAST_TEST_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
+        let base = std::env::var_os("HANDFAST_TEST_DIR").map_or(base, PathBuf::from);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let top = base.join(format!("handfast-test-{}-{number}", std::process::id()));
         // create_dir fails if somebody was there before us.
@@ -256,6 +271,14 @@ pub fn beneath(backend: BackendChoice) -> RootOptions {
 
 pub fn skip(what: &str) {
     println!("skipped: {what}");
+}
+
+/// Whether races were asked to be long, as before a release: the short ones guard a change.
+pub fn races_are_long() -> bool {
+    let rounds = std::env::var("HANDFAST_RACE_ROUNDS").ok();
+    rounds
+        .and_then(|rounds| rounds.parse().ok())
+        .is_some_and(|rounds: u64| rounds >= 1000)
 }
 
 pub fn am_root() -> bool {
