@@ -1,26 +1,17 @@
 //! `handfast doctor`: what this kernel and filesystem enforce, and what is missing.
-//!
-//! Everything is tried, nothing is guessed from a version. What has to be made for that is made in
-//! a private directory that is gone afterwards.
 
-mod check;
-mod findings;
-mod probe;
 mod report;
-mod scratch;
-mod trials;
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
-use handfast::Root;
+use handfast::{Root, escape};
+use handfast_doctor::Diagnosis;
 
 use crate::exit::Exit;
 use crate::fs::open_failure;
 use crate::output::Output;
-
-use report::Report;
-use scratch::Scratch;
 
 /// Say what this kernel and filesystem enforce, and what is missing
 ///
@@ -45,10 +36,8 @@ impl DoctorArgs {
                 return failure.exit;
             }
         };
-        let scratch = Scratch::near(&root);
-        let report = Report::new(&self.root, &root, scratch.as_ref());
-        drop(scratch);
-        report.print(out);
-        report.verdict()
+        let diagnosis = Diagnosis::of(&root);
+        report::print(&diagnosis, &escape(self.root.as_bytes()), out);
+        report::exit(diagnosis.verdict())
     }
 }

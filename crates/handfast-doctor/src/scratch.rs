@@ -4,7 +4,7 @@ use handfast::{RelPath, Root, RootOptions, TempDir};
 
 /// Where the private directory lies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Place {
+pub enum TrialPlace {
     /// In the system's temporary directory, on the root's own filesystem.
     System,
     /// In the root itself.
@@ -13,8 +13,10 @@ pub(super) enum Place {
     Elsewhere,
 }
 
-impl Place {
-    pub(super) const fn name(self) -> &'static str {
+impl TrialPlace {
+    /// For programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Self::System => "temporary-directory",
             Self::InRoot => "root",
@@ -22,7 +24,9 @@ impl Place {
         }
     }
 
-    pub(super) const fn sentence(self) -> &'static str {
+    /// For people.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
         match self {
             Self::System => "a private directory on the same filesystem, gone by now",
             Self::InRoot => "a private directory in the root, gone by now",
@@ -34,14 +38,14 @@ impl Place {
 }
 
 /// A private directory, gone with everything in it when this is dropped.
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     dir: TempDir,
-    pub(super) place: Place,
+    pub(crate) place: TrialPlace,
 }
 
 impl Scratch {
     /// Made on the root's filesystem if that is possible, and outside the root if that is.
-    pub(super) fn near(root: &Root) -> Option<Self> {
+    pub(crate) fn near(root: &Root) -> Option<Self> {
         // The operator may have made the temporary directory a link: what it leads to is meant.
         let system = std::fs::File::open(std::env::temp_dir())
             .ok()
@@ -54,29 +58,29 @@ impl Scratch {
         {
             return Some(Self {
                 dir,
-                place: Place::System,
+                place: TrialPlace::System,
             });
         }
         if let Ok(dir) = root.temp_dir(&here) {
             return Some(Self {
                 dir,
-                place: Place::InRoot,
+                place: TrialPlace::InRoot,
             });
         }
         system?.temp_dir(&here).ok().map(|dir| Self {
             dir,
-            place: Place::Elsewhere,
+            place: TrialPlace::Elsewhere,
         })
     }
 
     /// The directory, under strict options.
-    pub(super) fn root(&self) -> &Root {
+    pub(crate) fn root(&self) -> &Root {
         self.dir.root()
     }
 
     /// A new directory in it, as a root of its own with these options; nothing where even that
     /// fails.
-    pub(super) fn sub_root(&self, name: &str, options: RootOptions) -> Option<Root> {
+    pub(crate) fn sub_root(&self, name: &str, options: RootOptions) -> Option<Root> {
         let path = RelPath::parse(name).ok()?;
         let dir = self.root().create_dir_all(&path).ok()?;
         reopen(&dir, options)
@@ -84,7 +88,7 @@ impl Scratch {
 }
 
 /// The same directory under other options.
-pub(super) fn reopen(dir: &impl std::os::fd::AsFd, options: RootOptions) -> Option<Root> {
+pub(crate) fn reopen(dir: &impl std::os::fd::AsFd, options: RootOptions) -> Option<Root> {
     let fd = dir.as_fd().try_clone_to_owned().ok()?;
     Root::from_fd(fd, options).ok()
 }

@@ -3,18 +3,18 @@
 use handfast::harden::{self, Wall};
 use handfast::{Backend, BackendReason, Enforcement, FilesystemKind, MountIdentity};
 
-use super::check::{Check, State};
-use super::probe::Attempt;
+use crate::check::{Check, State};
+use crate::probe::Attempt;
 
 /// Whether anything gets out.
-pub(super) fn confinement(attempts: &[Attempt]) -> Check {
+pub(crate) fn confinement(attempts: &[Attempt]) -> Check {
     let (id, title) = ("confinement", "nothing leaves the root");
     let ways = |attempt: &&Attempt| attempt.way != "fifo";
     verdict(id, title, attempts.iter().filter(ways))
 }
 
 /// Whether anything hangs.
-pub(super) fn specials(attempts: &[Attempt]) -> Check {
+pub(crate) fn specials(attempts: &[Attempt]) -> Check {
     let (id, title) = ("specials", "a FIFO is never waited for");
     let fifo = |attempt: &&Attempt| attempt.way == "fifo";
     verdict(id, title, attempts.iter().filter(fifo))
@@ -44,7 +44,7 @@ fn verdict<'a>(
 }
 
 /// Whether other mounts are noticed.
-pub(super) fn mounts(enforcement: &Enforcement) -> Check {
+pub(crate) fn mounts(enforcement: &Enforcement) -> Check {
     let (state, detail) = match (enforcement.mount_identity, enforcement.backend) {
         (MountIdentity::MountId, _) => (State::Yes, "told apart by mount id, bind mounts included"),
         (MountIdentity::Device, Backend::Kernel) => (
@@ -60,7 +60,7 @@ pub(super) fn mounts(enforcement: &Enforcement) -> Check {
 }
 
 /// Whether the filesystem's word can be taken.
-pub(super) fn filesystem(enforcement: &Enforcement) -> Check {
+pub(crate) fn filesystem(enforcement: &Enforcement) -> Check {
     let kind = enforcement.filesystem;
     let weaknesses = kind.weaknesses();
     let (state, detail) = match weaknesses {
@@ -81,7 +81,7 @@ pub(super) fn filesystem(enforcement: &Enforcement) -> Check {
 }
 
 /// Whether the directory is still anywhere.
-pub(super) fn attached(enforcement: &Enforcement) -> Check {
+pub(crate) fn attached(enforcement: &Enforcement) -> Check {
     let (state, detail) = if enforcement.attached {
         (State::Yes, "the directory has a name")
     } else {
@@ -94,7 +94,7 @@ pub(super) fn attached(enforcement: &Enforcement) -> Check {
 }
 
 /// The one call that takes a whole path.
-pub(super) fn openat2(enforcement: &Enforcement) -> Check {
+pub(crate) fn openat2(enforcement: &Enforcement) -> Check {
     let (state, detail) = match enforcement.reason {
         BackendReason::Absent | BackendReason::Lost => (
             State::No,
@@ -112,7 +112,7 @@ pub(super) fn openat2(enforcement: &Enforcement) -> Check {
     Check::new("openat2", "openat2", state, detail)
 }
 
-pub(super) fn mount_ids(enforcement: &Enforcement) -> Check {
+pub(crate) fn mount_ids(enforcement: &Enforcement) -> Check {
     let (state, detail) = match enforcement.mount_identity {
         MountIdentity::MountId => (State::Yes, "the kernel tells which mount an object is on"),
         MountIdentity::Device => (State::No, "mounts are told apart by device number"),
@@ -120,7 +120,7 @@ pub(super) fn mount_ids(enforcement: &Enforcement) -> Check {
     Check::new("mount-ids", "mount ids", state, detail)
 }
 
-pub(super) fn birth_times(enforcement: &Enforcement) -> Check {
+pub(crate) fn birth_times(enforcement: &Enforcement) -> Check {
     let (state, detail) = if enforcement.birth_times {
         (State::Yes, "an inode number that is used again is noticed")
     } else {
@@ -133,7 +133,7 @@ pub(super) fn birth_times(enforcement: &Enforcement) -> Check {
 }
 
 /// The second wall.
-pub(super) fn landlock() -> Check {
+pub(crate) fn landlock() -> Check {
     let (state, detail) = match harden::offered() {
         Wall::Full => (State::Yes, "a program can lock itself into its roots"),
         Wall::Partial => (State::Weaker, "a part of the rights can be locked"),

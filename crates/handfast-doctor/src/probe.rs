@@ -11,8 +11,7 @@ use handfast::{
 };
 use rustix::fs::Mode;
 
-use super::scratch::Scratch;
-use crate::json::Object;
+use crate::scratch::Scratch;
 
 /// A call that takes longer than this hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -72,8 +71,8 @@ const WAYS: [Way; 6] = [
     },
 ];
 
-/// The name and the title of each way out.
-pub(super) fn ways() -> impl Iterator<Item = (&'static str, &'static str)> {
+/// The name and the title of each way out that is tried.
+pub fn ways() -> impl Iterator<Item = (&'static str, &'static str)> {
     WAYS.iter().map(|way| (way.id, way.title))
 }
 
@@ -87,7 +86,8 @@ fn list(root: &Root, path: &RelPath) -> Result<(), Error> {
 
 /// What came of an attempt.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Found {
+pub enum AttemptResult {
+    /// It was refused.
     Refused(ErrorKind),
     /// It went through.
     Passed,
@@ -99,59 +99,52 @@ pub(super) enum Found {
 
 /// One attempt: a way out, a backend and a policy.
 #[derive(Clone, Debug)]
-pub(super) struct Attempt {
-    pub(super) way: &'static str,
-    pub(super) backend: &'static str,
-    pub(super) links: Links,
-    pub(super) expected: ErrorKind,
-    pub(super) found: Found,
+pub struct Attempt {
+    /// The name of the way out.
+    pub way: &'static str,
+    /// `kernel` or `walk`.
+    pub backend: &'static str,
+    /// How the root treated links.
+    pub links: Links,
+    /// The documented refusal.
+    pub expected: ErrorKind,
+    /// What came of it.
+    pub found: AttemptResult,
 }
 
 impl Attempt {
     /// Whether it got out, or was stopped by nothing but our patience.
-    pub(super) fn escaped(&self) -> bool {
-        matches!(self.found, Found::Passed | Found::Hung)
+    #[must_use]
+    pub fn escaped(&self) -> bool {
+        matches!(self.found, AttemptResult::Passed | AttemptResult::Hung)
     }
 
     /// Whether it was refused, but not for the documented reason.
-    pub(super) fn is_odd(&self) -> bool {
-        matches!(self.found, Found::Refused(kind) if kind != self.expected)
+    #[must_use]
+    pub fn is_odd(&self) -> bool {
+        matches!(self.found, AttemptResult::Refused(kind) if kind != self.expected)
     }
 
-    pub(super) fn was_tried(&self) -> bool {
-        !matches!(self.found, Found::Skipped(_))
+    /// Whether it could be tried here.
+    #[must_use]
+    pub fn was_tried(&self) -> bool {
+        !matches!(self.found, AttemptResult::Skipped(_))
     }
 
-    pub(super) fn outcome(&self) -> &'static str {
+    /// What came of it in one word.
+    #[must_use]
+    pub fn outcome(&self) -> &'static str {
         match self.found {
-            Found::Refused(kind) => kind.name(),
-            Found::Passed => "PASSED",
-            Found::Hung => "HUNG",
-            Found::Skipped(_) => "skipped",
+            AttemptResult::Refused(kind) => kind.name(),
+            AttemptResult::Passed => "PASSED",
+            AttemptResult::Hung => "HUNG",
+            AttemptResult::Skipped(_) => "skipped",
         }
-    }
-
-    pub(super) fn to_json(&self) -> Object {
-        let links = match self.links {
-            Links::Refuse => "refuse",
-            Links::Beneath => "beneath",
-        };
-        let why = match self.found {
-            Found::Skipped(why) => Some(why),
-            _ => None,
-        };
-        Object::new()
-            .with("way", self.way)
-            .with("backend", self.backend)
-            .with("links", links)
-            .with("expected", self.expected.name())
-            .with("found", self.outcome())
-            .with("why", why)
     }
 }
 
 /// Tries every way out. Nothing is tried on a backend that is not there.
-pub(super) fn probe(scratch: &Scratch) -> Vec<Attempt> {
+pub(crate) fn probe(scratch: &Scratch) -> Vec<Attempt> {
     let obstacles = plant(scratch);
     let mut attempts = Vec::new();
     for (backend, choice) in [
@@ -165,8 +158,8 @@ pub(super) fn probe(scratch: &Scratch) -> Vec<Attempt> {
                     continue;
                 };
                 let found = match (obstacles.missing(way.id), root) {
-                    (true, _) => Found::Skipped("this filesystem cannot hold it"),
-                    (_, Err(why)) => Found::Skipped(why),
+                    (true, _) => AttemptResult::Skipped("this filesystem cannot hold it"),
+                    (_, Err(why)) => AttemptResult::Skipped(why),
                     (_, Ok(root)) => attempt(way, root),
                 };
                 attempts.push(Attempt {
@@ -249,9 +242,9 @@ fn root_for(
 }
 
 /// In a thread of its own: a call that hangs must not hang the doctor.
-fn attempt(way: &Way, root: Root) -> Found {
+fn attempt(way: &Way, root: Root) -> AttemptResult {
     let Ok(path) = RelPath::clean(way.path) else {
-        return Found::Skipped("the path is not one");
+        return AttemptResult::Skipped("the path is not one");
     };
     let attempt = way.attempt;
     let (sender, receiver) = mpsc::channel();
@@ -260,11 +253,11 @@ fn attempt(way: &Way, root: Root) -> Found {
         drop(sender.send(attempt(&root, &path)));
     });
     if started.is_err() {
-        return Found::Skipped("no thread could be started");
+        return AttemptResult::Skipped("no thread could be started");
     }
     match receiver.recv_timeout(PATIENCE) {
-        Ok(Ok(())) => Found::Passed,
-        Ok(Err(error)) => Found::Refused(error.kind()),
-        Err(_) => Found::Hung,
+        Ok(Ok(())) => AttemptResult::Passed,
+        Ok(Err(error)) => AttemptResult::Refused(error.kind()),
+        Err(_) => AttemptResult::Hung,
     }
 }

@@ -6,14 +6,14 @@ use handfast::{
     Durability, ErrorKind, LockKind, RelPath, RenameMode, Root, RootOptions, WriteOptions,
 };
 
-use super::check::{Check, State};
-use super::scratch::{Place, Scratch};
+use crate::check::{Check, State};
+use crate::scratch::{Scratch, TrialPlace};
 
 /// What a trial says: how far, and why.
 type Outcome = (State, String);
 
 /// What is promised whatever the system: each must be a yes.
-pub(super) fn guarantees(scratch: Option<&Scratch>) -> Vec<Check> {
+pub(crate) fn guarantees(scratch: Option<&Scratch>) -> Vec<Check> {
     [
         (
             "hard-links",
@@ -37,7 +37,7 @@ pub(super) fn guarantees(scratch: Option<&Scratch>) -> Vec<Check> {
 }
 
 /// What makes things better where it is there.
-pub(super) fn offers(scratch: Option<&Scratch>) -> Vec<Check> {
+pub(crate) fn offers(scratch: Option<&Scratch>) -> Vec<Check> {
     vec![
         run(scratch, "unnamed-files", "unnamed files", unnamed_files),
         run(
@@ -63,7 +63,7 @@ fn run(
     };
     match trial(&root) {
         // What another filesystem can do says nothing about the root's.
-        Ok(_) if scratch.is_some_and(|scratch| scratch.place == Place::Elsewhere) => {
+        Ok(_) if scratch.is_some_and(|scratch| scratch.place == TrialPlace::Elsewhere) => {
             let detail = "the root is not writable, so it cannot be tried there";
             Check::new(id, title, State::Unknown, detail)
         }
