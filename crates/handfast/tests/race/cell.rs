@@ -14,10 +14,35 @@ use std::time::{Duration, Instant};
 /// Attackers need a core of their own: one scene at a time.
 pub(crate) static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-pub(crate) fn rounds() -> (u64, Duration) {
-    match std::env::var("HANDFAST_RACE_ROUNDS") {
-        Ok(rounds) => (rounds.parse().expect("a number"), Duration::from_secs(600)),
-        Err(_) => (300, Duration::from_millis(150)),
+/// How long a cell goes on.
+pub(crate) struct Rounds {
+    limit: u64,
+    time: Duration,
+    begun: Instant,
+}
+
+impl Rounds {
+    pub(crate) fn start() -> Self {
+        let asked = std::env::var("HANDFAST_RACE_ROUNDS").ok();
+        let (limit, time) = match asked {
+            Some(rounds) => (rounds.parse().expect("a number"), Duration::from_secs(600)),
+            None => (300, Duration::from_millis(150)),
+        };
+        Self {
+            limit,
+            time,
+            begun: Instant::now(),
+        }
+    }
+
+    /// Whether there is another attempt after so many. On a busy machine a cell takes longer, so that
+    /// there is something to judge.
+    pub(crate) fn go_on(&self, attempts: u64) -> bool {
+        let time = match attempts {
+            ..50 => self.time * 10,
+            _ => self.time,
+        };
+        attempts < self.limit && self.begun.elapsed() < time
     }
 }
 
@@ -127,8 +152,7 @@ pub(crate) fn run_once(
     is_good: &dyn Fn() -> bool,
     canary: &Canary,
 ) -> Tally {
-    let (limit, time) = rounds();
-    let begun = Instant::now();
+    let rounds = Rounds::start();
     let mut tally = Tally {
         turns: Some(Turns::start()),
         ..Tally::default()
@@ -137,7 +161,7 @@ pub(crate) fn run_once(
     let path = |name: &str| rel(format!("{prefix}{name}"));
     // A cell that runs again makes other new names.
     let names = swaps << 20;
-    while tally.attempts < limit && begun.elapsed() < time {
+    while rounds.go_on(tally.attempts) {
         (victim.prepare)(inside);
         attacker.wait_for_swap();
         let good = is_good();

@@ -3,13 +3,13 @@
 use crate::attacker::*;
 use crate::cell::*;
 use crate::control::*;
+use crate::support::turns::Turns;
 use crate::support::*;
 use handfast::files::{At, Attributes, LastLink};
 use handfast::{Error, ErrorKind, Files, Name, Node, OpenOptions, Root, Timestamp};
 use rustix::fs::{Mode, OFlags};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Instant;
 
 /// One verb on a node. It gives back which object it used, if it can tell.
 type Use = fn(&Root, &Node, u64) -> Result<Option<u64>, Error>;
@@ -84,10 +84,9 @@ fn name_swapped_between_lookup_and_use() {
             let (one, two) = (scratch.path("root/d/data"), other.clone());
             let attacker = Attacker::start(move || assert!(exchange(&one, &two)));
             let tally = calmer(&attacker, || {
-                let (limit, time) = rounds();
-                let begun = Instant::now();
+                let rounds = Rounds::start();
                 let mut tally = Tally::default();
-                while tally.attempts < limit && begun.elapsed() < time {
+                while rounds.go_on(tally.attempts) {
                     attacker.wait_for_swap();
                     let Ok(node) = root.node(&rel("d/data"), LastLink::Itself) else {
                         continue;
@@ -127,12 +126,9 @@ fn name_swapped_between_lookup_and_use() {
                 "{what}: {:?}",
                 tally.refused
             );
-            assert!(
-                tally.attempts > 20,
-                "{what}: starved: {} attempts",
-                tally.attempts
-            );
-            assert!(tally.succeeded * 4 >= tally.attempts, "{what}: broken");
+            if tally.attempts <= 20 || tally.succeeded * 4 < tally.attempts {
+                tally.settle(&what);
+            }
         }
     }
     // Whoever looks first and opens the name afterwards gets the other file.
@@ -164,10 +160,9 @@ fn link_swapped_between_lookup_and_reading() {
         let root = scratch.open(beneath(backend));
         let (one, two) = (scratch.path("root/l"), scratch.path("root/evil"));
         let attacker = Attacker::start(move || assert!(exchange(&one, &two)));
-        let (limit, time) = rounds();
-        let begun = Instant::now();
+        let (turns, rounds) = (Turns::start(), Rounds::start());
         let (mut attempts, mut seen_mine) = (0, 0);
-        while attempts < limit && begun.elapsed() < time {
+        while rounds.go_on(attempts) {
             attacker.wait_for_swap();
             attempts += 1;
             let node = root.node(&rel("l"), LastLink::Itself).unwrap();
@@ -178,11 +173,10 @@ fn link_swapped_between_lookup_and_reading() {
             assert_eq!(text.as_bytes(), wanted);
         }
         println!("link {}: {seen_mine} of {attempts}", backend_name(backend));
-        assert!(attempts > 20, "starved: {attempts} attempts");
-        assert!(
-            (1..attempts).contains(&seen_mine),
-            "starved: the attacker left the tree as it was"
-        );
+        if attempts <= 20 || !(1..attempts).contains(&seen_mine) {
+            let why = format!("the attacker's link was met {seen_mine} times of {attempts}");
+            turns.settle("link", &why);
+        }
     });
     let scratch = Scratch::new();
     scratch.link("inside", "l").link("../outside", "evil");
@@ -230,10 +224,9 @@ fn directory_moved_out_while_handles_walk_dotdot() {
         let root = scratch.open(beneath(backend));
         let attacker = attack(&scratch);
         let tally = calmer(&attacker, || {
-            let (limit, time) = rounds();
-            let begun = Instant::now();
+            let rounds = Rounds::start();
             let mut tally = Tally::default();
-            while tally.attempts < limit && begun.elapsed() < time {
+            while rounds.go_on(tally.attempts) {
                 attacker.wait_for_swap();
                 tally.good += u64::from(scratch.path("root/x/y").is_dir());
                 tally.attempts += 1;

@@ -13,7 +13,7 @@ use handfast::{
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Refuses one inode.
 struct Refuses(u64);
@@ -194,10 +194,9 @@ fn a_refused_file_is_refused_under_a_name_that_is_swapped() {
                 move || assert!(exchange(&one, &two))
             });
             let tally = calmer(&attacker, || {
-                let (limit, time) = rounds();
-                let begun = Instant::now();
+                let rounds = Rounds::start();
                 let mut tally = Tally::default();
-                while tally.attempts < limit && begun.elapsed() < time / 2 {
+                while rounds.go_on(tally.attempts) {
                     attacker.wait_for_swap();
                     tally.attempts += 1;
                     match attempt(&root) {
@@ -235,11 +234,9 @@ fn a_refused_file_is_refused_under_a_name_that_is_swapped() {
                 "{what}: {:?}",
                 tally.refused
             );
-            assert!(tally.succeeded > 0, "{what}: nothing succeeded");
-            assert!(
-                tally.refused.contains_key("Denied"),
-                "{what}: starved: the refused file was never met"
-            );
+            if tally.succeeded == 0 || !tally.refused.contains_key("Denied") {
+                tally.settle(&what);
+            }
             let after = [facts(&one), facts(&two)];
             assert!(
                 after.contains(&before),

@@ -8,7 +8,6 @@ use crate::support::*;
 use crate::victims::*;
 use handfast::{Error, ErrorKind, OpenOptions, RelPath, Root, RootOptions};
 use rustix::fs::{Mode, OFlags};
-use std::time::Instant;
 
 /// Catalogue 3: a directory leaves the root while the `..` in a link's target are walked.
 #[test]
@@ -44,10 +43,9 @@ fn directory_moved_out_while_dotdot_is_walked() {
         let root = scratch.open(beneath(backend));
         let attacker = attack(&scratch);
         let tally = calmer(&attacker, || {
-            let (limit, time) = rounds();
-            let begun = Instant::now();
+            let rounds = Rounds::start();
             let mut tally = Tally::default();
-            while tally.attempts < limit && begun.elapsed() < time {
+            while rounds.go_on(tally.attempts) {
                 attacker.wait_for_swap();
                 tally.good += u64::from(scratch.path("root/x/y").is_dir());
                 tally.attempts += 1;
@@ -147,10 +145,9 @@ fn link_planted_at_the_target_after_validation() {
                 _ => (tally.good / 8).max(1),
             };
             let tally = calmer(&attacker, || {
-                let (limit, time) = rounds();
-                let begun = Instant::now();
+                let rounds = Rounds::start();
                 let mut tally = Tally::default();
-                while tally.attempts < limit && begun.elapsed() < time {
+                while rounds.go_on(tally.attempts) {
                     drop(root.remove_tree(&rel("results.json")));
                     attacker.wait_for_swap();
                     tally.attempts += 1;
@@ -228,10 +225,9 @@ fn tree_swapped_while_it_is_removed() {
             }
         });
         let tally = calmer(&attacker, || {
-            let (limit, time) = rounds();
-            let begun = Instant::now();
+            let rounds = Rounds::start();
             let mut tally = Tally::default();
-            while tally.attempts < limit / 4 && begun.elapsed() < time {
+            while rounds.go_on(tally.attempts * 4) {
                 drop(std::fs::create_dir_all(scratch.path("root/t/a/sub")));
                 drop(std::fs::write(scratch.path("root/t/a/sub/f"), ""));
                 drop(std::os::unix::fs::symlink(
