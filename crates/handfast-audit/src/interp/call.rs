@@ -4,7 +4,7 @@ use crate::interp::Interp;
 use crate::ir::{Arg, Expr, ExprKind, Span, Sym};
 use crate::lang::Lang;
 use crate::state::State;
-use crate::term::{Term, Vid};
+use crate::term::{FnId, Term, Vid};
 
 /// The arguments of a call, evaluated.
 #[derive(Clone, Debug, Default)]
@@ -133,13 +133,11 @@ impl Interp<'_> {
                 return self.invoke(id, None, &args, None, at, state);
             }
         }
-        if let (Lang::Cpp, ExprKind::Name(name), Some(object)) =
-            (self.lang(), &callee.kind, state.env.get("this").copied())
-            && let Some(class) = self.terms.ty(object).map(str::to_owned)
-            && let Some(id) = self.program.method(file, &class, name)
+        if let ExprKind::Name(name) = &callee.kind
+            && let Some((id, object)) = self.own_method(name, state)
         {
-            let args = self.eval_args(args, Some(object), state);
-            return self.invoke(id, Some(object), &args, None, at, state);
+            let args = self.eval_args(args, object, state);
+            return self.invoke(id, object, &args, None, at, state);
         }
         if let ExprKind::Field(base, method) = &callee.kind {
             return self.method_call(callee, base, method, args, at, state);
@@ -157,6 +155,23 @@ impl Interp<'_> {
         let name = dotted.unwrap_or_else(|| "?".to_owned());
         let name = self.program.qualify(file, &name);
         self.unknown_call(&name, &args, at, state)
+    }
+
+    /// C++ and Java: a bare name in a method that is a method of its class, of a base, or of the
+    /// class around it.
+    fn own_method(&self, name: &str, state: &State) -> Option<(FnId, Option<Vid>)> {
+        let file = self.here().0;
+        let object = state.env.get("this").copied();
+        let class = object.and_then(|object| self.terms.ty(object));
+        let found = class.and_then(|class| self.program.method(file, class, name));
+        match self.lang() {
+            Lang::Cpp => Some((found?, object)),
+            Lang::Java => {
+                let found = found.or_else(|| self.program.method_in_file(file, name))?;
+                Some((found, object))
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn first_row(&self, name: &str, _args: &[Arg]) -> Option<usize> {
@@ -278,6 +293,13 @@ impl Interp<'_> {
                 if let Some(result) = self.apply_value(held, &args, at, state) {
                     return result;
                 }
+            }
+        }
+        // Java: a function has one method, whatever it is called; one of several from a table.
+        if self.lang() == Lang::Java && self.is_any_function(real) && !is_combinator(method) {
+            let args = self.eval_args(args, None, state);
+            if let Some(result) = self.apply_value(real, &args, at, state) {
+                return result;
             }
         }
         // A function as an object: `next.ServeHTTP(w, r)`, `f.call(this, x)`.
@@ -416,4 +438,9 @@ pub(super) fn place_of(expr: &Expr) -> Option<Expr> {
         ExprKind::Ref(inner) | ExprKind::Cast(inner, _) => place_of(inner),
         _ => None,
     }
+}
+
+/// Methods of Java's function types that make another function.
+fn is_combinator(method: &str) -> bool {
+    matches!(method, "andThen" | "compose" | "negate" | "and" | "or")
 }

@@ -300,7 +300,7 @@ impl Interp<'_> {
             }
             self.type_field(vid, &class, name);
         } else if let Some(class) = self.terms.ty(base).map(str::to_owned)
-            && matches!(self.lang().family(), "rust" | "go")
+            && matches!(self.lang().family(), "rust" | "go" | "java")
         {
             // A parameter whose type is declared: an application's state.
             self.type_field(vid, &class, name);
@@ -323,6 +323,15 @@ impl Interp<'_> {
             Term::Undefined(name) | Term::Config { label: name, .. } => {
                 self.program.free_function(self.here().0, name).is_some()
             }
+            _ => false,
+        }
+    }
+
+    /// A function, or one of several.
+    pub(super) fn is_any_function(&self, vid: Vid) -> bool {
+        match self.terms.get(vid) {
+            Term::Phi(parts) => parts.iter().all(|part| self.is_function(*part)),
+            Term::Closure { .. } => true,
             _ => false,
         }
     }
@@ -373,11 +382,8 @@ impl Interp<'_> {
     /// Gives a field the type that its class declares for it.
     pub(super) fn type_field(&mut self, vid: Vid, class: &str, name: &str) {
         let file = self.here().0;
-        let ty = self.program.class(file, class).and_then(|(of, known)| {
-            let (_, ty) = known.fields.iter().find(|(field, _)| **field == *name)?;
-            Some((of, ty.clone()))
-        });
-        if let Some((of, ty)) = ty {
+        let ty = self.program.field_type(file, class, name);
+        if let Some((of, ty)) = ty.map(|(of, ty)| (of, ty.clone())) {
             let ty = self.type_name(of, ty.trim_start_matches([':', ' ']));
             self.terms.typed(vid, &ty);
         }

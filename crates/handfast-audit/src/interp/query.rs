@@ -259,6 +259,8 @@ impl Interp<'_> {
                         | "Separator"
                         | "PathSeparator"
                         | "MAIN_SEPARATOR"
+                        | "separator"
+                        | "separatorChar"
                         | "preferred_separator"
                 )
             }
