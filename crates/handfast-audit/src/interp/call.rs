@@ -312,6 +312,13 @@ impl Interp<'_> {
                 return result;
             }
         }
+        let objects = self.objects_in(real);
+        if objects.len() > 1 {
+            let args = self.eval_args(args, None, state);
+            if let Some(result) = self.call_each(&objects, method, &args, at, state) {
+                return result;
+            }
+        }
         let class = match self.terms.get(real) {
             Term::Object { class, .. } => class.clone(),
             _ => self.terms.ty(real).map(Sym::from),
@@ -340,7 +347,11 @@ impl Interp<'_> {
         if matches!(&*name, "get" | "at") && args.len() <= 2 && self.is_table(real) {
             let args = self.eval_args(args, Some(real), state);
             if let Some(key) = args.at(0) {
-                return self.index(real, key, at, state);
+                let held = self.index(real, key, at, state);
+                return match args.at(1) {
+                    Some(otherwise) => self.terms.phi(held, otherwise),
+                    None => held,
+                };
             }
         }
         if matches!(&*name, "pop" | "remove" | "shift") && place_of(base).is_some() {

@@ -133,6 +133,9 @@ impl Interp<'_> {
     }
 
     pub(super) fn field(&mut self, base: Vid, name: &Sym, at: Span, state: &mut State) -> Vid {
+        if self.is_verdict(base, name, state) {
+            return self.terms.make(Term::Field(base, name.clone()));
+        }
         let base = self.deref(base, state);
         if let Some(vid) = state.get_field(base, name) {
             return vid;
@@ -306,6 +309,28 @@ impl Interp<'_> {
             self.type_field(vid, &class, name);
         }
         vid
+    }
+
+    /// A field by which a function tells its ways out apart: `{ ok: true, value }`.
+    fn is_verdict(&self, vid: Vid, name: &str, state: &State) -> bool {
+        let Term::Outcome(call) = *self.terms.get(vid) else {
+            return false;
+        };
+        let mut said = self.way_values(call, state).into_iter().map(|value| {
+            let Term::Dict(pairs) = self.terms.get(value) else {
+                return None;
+            };
+            let (_, part) = pairs.iter().find(|(key, _)| **key == *name)?;
+            match self.terms.get(*part) {
+                Term::Bool(value) => Some(*value),
+                _ => None,
+            }
+        });
+        let Some(Some(first)) = said.next() else {
+            return false;
+        };
+        let rest: Vec<Option<bool>> = said.collect();
+        rest.iter().all(Option::is_some) && rest.contains(&Some(!first))
     }
 
     fn is_record(&self, vid: Vid) -> bool {
