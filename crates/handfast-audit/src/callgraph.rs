@@ -256,7 +256,7 @@ fn sees(program: &Program, from: u32, to: u32) -> bool {
         return true;
     }
     let near = match program.file(from).lang.family() {
-        "c" => true,
+        "c" | "java" => true,
         "go" | "rust" => {
             let (here, there) = (program.file(from).dir(), program.file(to).dir());
             here == there || here.starts_with(there) || there.starts_with(here)

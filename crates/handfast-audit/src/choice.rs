@@ -3,10 +3,9 @@
 use crate::lang::Lang;
 
 /// Languages that people expect and that are not read, by extension.
-const UNSUPPORTED: [(&str, &str); 16] = [
+const UNSUPPORTED: [(&str, &str); 15] = [
     ("php", "PHP"),
     ("rb", "Ruby"),
-    ("java", "Java"),
     ("kt", "Kotlin"),
     ("kts", "Kotlin"),
     ("cs", "C#"),

@@ -6,7 +6,7 @@ use crate::judge::{cause_of, suggestion};
 use crate::lang::Lang;
 use crate::tables::{item as find, items};
 
-const FAMILIES: [&str; 5] = ["python", "javascript", "go", "rust", "c"];
+const FAMILIES: [&str; 6] = ["python", "javascript", "go", "rust", "c", "java"];
 
 /// One item: what it asks, why, and a first line in each language or in one.
 #[must_use]

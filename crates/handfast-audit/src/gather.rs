@@ -171,6 +171,14 @@ impl Interp<'_> {
                 leaves = self.environment(sink.path, root.vid);
             }
         }
+        // What the object was made with was chosen by whoever made it, if other text is there.
+        let is_made_with = |leaf: &Leaf| {
+            leaf.kind == SourceKind::Guessed
+                && matches!(self.terms.get(leaf.vid), Term::Param { is_ctor: true, .. })
+        };
+        if leaves.iter().any(|leaf| !is_made_with(leaf)) {
+            leaves.retain(|leaf| !is_made_with(leaf));
+        }
         let labels = leaves.iter().map(|leaf| self.label(leaf.vid)).collect();
         let anchor = self.anchor_of(sink, &leaves);
         let is_temp = self.is_unguessable(sink.path, 0);

@@ -1,5 +1,6 @@
 //! From gaps to findings: one for each flow, graded by how the flow stands.
 
+use crate::facts::bit;
 use crate::hazards::Hazard;
 use crate::ir::Span;
 use crate::items::Gap;
@@ -45,6 +46,11 @@ impl Group {
             Standing::Weak | Standing::Contained => worst(|item| item.otherwise).milder(),
         };
         if self.standing == Standing::Contained && !external {
+            severity = severity.milder();
+        }
+        // A look at the name before it is used loses a race, and finds what was left there earlier.
+        let is_looked_at = flow.is_some_and(|flow| flow.any(bit::NOT_LINK));
+        if self.standing == Standing::Contained && is_looked_at {
             severity = severity.milder();
         }
         if self.gaps.iter().all(|gap| gap.milder) && self.standing != Standing::Contained {

@@ -215,12 +215,13 @@ pub struct Knowledge {
     hash: String,
 }
 
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 6] = [
     ("python", include_str!("../knowledge/python.toml")),
     ("javascript", include_str!("../knowledge/javascript.toml")),
     ("go", include_str!("../knowledge/go.toml")),
     ("rust", include_str!("../knowledge/rust.toml")),
     ("c", include_str!("../knowledge/c.toml")),
+    ("java", include_str!("../knowledge/java.toml")),
 ];
 
 /// A file of rows that cannot be used.
@@ -334,6 +335,9 @@ mod rows {
             Lang::Rust => format!(
                 "fn f(p: &str, root: &Path, h: &handfast::Root, d: &cap_std::fs::Dir) {{ {line}; }}\n"
             ),
+            Lang::Java => format!(
+                "{imports}class A {{ void f(String p, String root, HttpServletRequest r, Object x) {{ {line}; }} }}\n"
+            ),
             Lang::Cpp => format!("void f(char *p, char *root, int fd) {{ {line}; }}\n"),
             _ => format!("{imports}\nfunction f(p, root, fd) {{ return {line} }}\n"),
         }
@@ -371,6 +375,17 @@ mod rows {
                 let mut all = String::from("\"os\"\n\"regexp\"\n\"syscall\"\n");
                 if path.contains('/') {
                     all.push_str(&format!("\"{path}\"\n"));
+                }
+                all
+            }
+            Lang::Java => {
+                let mut all = String::from(
+                    "import java.nio.file.Path;\nimport java.io.File;\nimport jakarta.servlet.http.HttpServletRequest;\nimport java.util.List;\n",
+                );
+                let known = name.strip_prefix("java.").unwrap_or("");
+                let ty = known.split('.').next().unwrap_or("");
+                if !ty.is_empty() {
+                    all.push_str(&format!("import java.x.{ty};\n"));
                 }
                 all
             }
@@ -416,6 +431,9 @@ mod rows {
                         .replace("gin.Context.", "c.")
                         .replace("v5.URLParam", "chi.URLParam");
                 }
+                if lang == Lang::Java {
+                    shown = shown.replace("java.", "");
+                }
                 if matches!(lang, Lang::Rust | Lang::Cpp) && !shown.starts_with("x.") {
                     shown = shown.replace('.', "::");
                 }
@@ -459,6 +477,7 @@ mod rows {
             Lang::Go,
             Lang::Rust,
             Lang::Cpp,
+            Lang::Java,
         ] {
             out.extend(missed(lang, knowledge.family(lang), &knowledge));
         }

@@ -21,11 +21,13 @@ pub enum Lang {
     C,
     /// C++.
     Cpp,
+    /// Java.
+    Java,
 }
 
 impl Lang {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Python,
         Self::JavaScript,
         Self::TypeScript,
@@ -34,6 +36,7 @@ impl Lang {
         Self::Rust,
         Self::C,
         Self::Cpp,
+        Self::Java,
     ];
 
     /// The language of a file, by its name.
@@ -53,6 +56,7 @@ impl Lang {
             "rs" => Self::Rust,
             "c" | "h" => Self::C,
             "cc" | "cpp" | "cxx" | "hpp" | "hh" | "hxx" | "C" => Self::Cpp,
+            "java" => Self::Java,
             _ => return None,
         })
     }
@@ -93,6 +97,7 @@ impl Lang {
             "rust" | "rs" => Self::Rust,
             "c" => Self::C,
             "c++" | "cpp" | "cxx" => Self::Cpp,
+            "java" => Self::Java,
             _ => return None,
         })
     }
@@ -106,13 +111,17 @@ impl Lang {
             Self::Go => "go",
             Self::Rust => "rust",
             Self::C | Self::Cpp => "c",
+            Self::Java => "java",
         }
     }
 
     /// Whether a string parameter or field has a static type, so that only emptiness is open.
     #[must_use]
     pub fn has_static_strings(self) -> bool {
-        matches!(self, Self::Go | Self::Rust | Self::C | Self::Cpp)
+        matches!(
+            self,
+            Self::Go | Self::Rust | Self::C | Self::Cpp | Self::Java
+        )
     }
 
     /// Whether an absolute right operand of the usual join discards the root.
@@ -124,7 +133,10 @@ impl Lang {
     /// Whether the language has anchored operations (`openat`, `dir_fd`, `os.Root`, …).
     #[must_use]
     pub fn has_anchored_operations(self) -> bool {
-        !matches!(self, Self::JavaScript | Self::TypeScript | Self::Tsx)
+        !matches!(
+            self,
+            Self::JavaScript | Self::TypeScript | Self::Tsx | Self::Java
+        )
     }
 
     /// The grammar.
@@ -138,6 +150,7 @@ impl Lang {
             Self::Rust => tree_sitter_rust::LANGUAGE.into(),
             Self::C => tree_sitter_c::LANGUAGE.into(),
             Self::Cpp => tree_sitter_cpp::LANGUAGE.into(),
+            Self::Java => tree_sitter_java::LANGUAGE.into(),
         }
     }
 }
@@ -153,6 +166,7 @@ impl fmt::Display for Lang {
             Self::Rust => "rust",
             Self::C => "c",
             Self::Cpp => "c++",
+            Self::Java => "java",
         })
     }
 }

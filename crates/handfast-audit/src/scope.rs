@@ -302,7 +302,7 @@ impl Interp<'_> {
             }
             Term::Config { label, .. } => {
                 let last = label.rsplit('.').next().unwrap_or(&label);
-                if matches!(last, "sep" | "Separator") {
+                if matches!(last, "sep" | "Separator" | "separator" | "separatorChar") {
                     return None;
                 }
                 Some(Root {

@@ -125,6 +125,9 @@ pub(crate) const WEAK: u64 = bit::WEAK_PREFIX
     | bit::BLOCKLIST
     | bit::RESOLVED_NAME;
 
+/// Ways up are refused; where that is not enough, the text may be absolute.
+const PARTIAL: u64 = bit::NO_DOTDOT | bit::SEGS_CLEAN | bit::NO_UP;
+
 impl Flow {
     /// How the flow stands as a whole: as its worst text does.
     pub(crate) fn standing(&self) -> Standing {
@@ -146,7 +149,7 @@ impl Flow {
             .leaves
             .iter()
             .filter(|leaf| !self.holds(&leaf.facts))
-            .any(|leaf| !leaf.facts.any(WEAK));
+            .any(|leaf| !leaf.facts.any(WEAK | PARTIAL));
         if open { Standing::Open } else { Standing::Weak }
     }
 
@@ -205,7 +208,16 @@ impl Flow {
 
     /// The guard that does not hold, if there is one.
     pub(crate) fn weak_guard(&self) -> Option<(Span, &'static str)> {
-        let mut found = self.guards().into_iter();
-        found.find_map(|(at, worth, words)| (worth == Worth::Weak).then_some((at, words)))
+        let guards = self.guards();
+        let weak = guards.iter().find(|(_, worth, _)| *worth == Worth::Weak);
+        if let Some((at, _, words)) = weak {
+            return Some((*at, words));
+        }
+        let partial = self.leaves.iter().flat_map(|leaf| &leaf.facts.anchors);
+        let mut partial = partial.filter(|(key, at)| key & PARTIAL != 0 && at.line > 0);
+        partial.next().map(|(_, at)| {
+            let words = "`..` is refused, but a name that begins with a slash is not";
+            (*at, words)
+        })
     }
 }

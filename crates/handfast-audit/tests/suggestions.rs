@@ -5,7 +5,7 @@
 use handfast_audit::{Input, Knowledge, Options, audit};
 
 /// A program with a hole; the suggestion takes the place of its operation.
-const FRAMES: [(&str, &str, &str); 5] = [
+const FRAMES: [(&str, &str, &str); 6] = [
     (
         "a.py",
         "import os\nfrom flask import request\nROOT = '/srv/data'\ndef show():\n    name = request.args['n']\n    @@\n",
@@ -30,6 +30,11 @@ const FRAMES: [(&str, &str, &str); 5] = [
         "a.c",
         "#include <fcntl.h>\n#include <stdio.h>\n#include <stdlib.h>\n#define ROOT \"/srv/data\"\nint show(void)\n{\n\tconst char *name = getenv(\"PATH_INFO\");\n\t@@\n\treturn 0;\n}\n",
         "char p[512]; snprintf(p, sizeof p, \"%s/%s\", ROOT, name); FILE *f = fopen(p, \"r\");",
+    ),
+    (
+        "A.java",
+        "import java.io.*;\nimport java.nio.file.*;\nimport jakarta.servlet.http.*;\nclass A extends HttpServlet {\n  static final String ROOT = \"/srv/data\";\n  void doGet(HttpServletRequest req, HttpServletResponse res) throws IOException {\n    String name = req.getParameter(\"n\");\n    @@\n  }\n}\n",
+        "byte[] body = Files.readAllBytes(Path.of(ROOT).resolve(name));",
     ),
 ];
 

@@ -66,6 +66,63 @@ impl Interp<'_> {
         }
     }
 
+    /// The objects of the program that a value can be: one of several, an entry of a table.
+    pub(super) fn objects_in(&self, vid: Vid) -> Vec<Vid> {
+        let held = match self.terms.get(vid) {
+            Term::Phi(parts) => parts.clone(),
+            Term::Index(of, _) | Term::Elem(of) => {
+                let of = match self.terms.get(*of) {
+                    Term::Global { of, .. } => *of,
+                    _ => *of,
+                };
+                match self.terms.get(of) {
+                    Term::Dict(pairs) => pairs.iter().map(|(_, value)| *value).collect(),
+                    Term::List(parts) => parts.clone(),
+                    _ => return Vec::new(),
+                }
+            }
+            _ => return Vec::new(),
+        };
+        let is_object =
+            |vid: &Vid| matches!(self.terms.get(*vid), Term::Object { class: Some(_), .. });
+        if held.len() <= 8 && held.iter().all(is_object) {
+            held
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Calls a method of each of several objects, as any of them may be meant.
+    pub(super) fn call_each(
+        &mut self,
+        objects: &[Vid],
+        method: &str,
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) -> Option<Vid> {
+        let file = self.here().0;
+        let mut result: Option<Vid> = None;
+        let mut end: Option<State> = None;
+        let mark = self.terms.len();
+        for object in objects {
+            let class = self.terms.ty(*object).map(str::to_owned)?;
+            let id = self.program.method(file, &class, method)?;
+            let mut inner = state.clone();
+            let one = self.invoke(id, Some(*object), args, None, at, &mut inner);
+            result = Some(match result {
+                Some(all) => self.terms.phi(all, one),
+                None => one,
+            });
+            match &mut end {
+                Some(end) => end.join(inner, &mut self.terms, mark),
+                None => end = Some(inner),
+            }
+        }
+        *state = end?;
+        result
+    }
+
     /// `to_thread(f, x)`, `submit(f, x)`: the function is one argument, what it gets are the next.
     pub(super) fn apply_rest(
         &mut self,

@@ -22,6 +22,16 @@ impl Interp<'_> {
             return self.terms.unknown();
         };
         let other = entry.other.as_ref().and_then(|slot| self.slot(slot, args));
+        // A matcher holds the pattern and the text it is asked about.
+        let (subject, other) = match (self.terms.get(subject), other) {
+            (Term::Call { args, .. }, None) if entry.call[0].contains("Matcher") => {
+                match args.as_slice() {
+                    [regex, text] => (*text, Some(*regex)),
+                    _ => (subject, None),
+                }
+            }
+            _ => (subject, other),
+        };
         let letters = |test: fn(char) -> bool| Pred::Class(subject, mask(test));
         let pred = match (entry.what.as_str(), other) {
             ("fullmatch", Some(regex)) => Pred::Match {
@@ -141,6 +151,10 @@ impl Interp<'_> {
             ("digit", _) => letters(|c| c.is_ascii_digit()),
             ("control", _) => letters(char::is_control),
             ("identifier", _) => letters(|c| c.is_alphanumeric() || c == '_'),
+            ("none", _) => {
+                let any = self.quantifier(true, subject, args, at, state);
+                Pred::Not(any)
+            }
             ("any" | "all", _) => {
                 return self.quantifier(entry.what == "any", subject, args, at, state);
             }

@@ -150,8 +150,11 @@ impl Interp<'_> {
                         .terms
                         .ty(vid)
                         .is_none_or(|ty| ty == "str" || ty == "text" || ty.ends_with("tring"));
-                let is_path = self.lang() == Lang::Cpp
-                    && self.terms.ty(vid).is_some_and(|ty| ty.ends_with("path"));
+                let is_path = self.terms.ty(vid).is_some_and(|ty| match self.lang() {
+                    Lang::Cpp => ty.ends_with("path"),
+                    Lang::Java => ty == "java.Path",
+                    _ => false,
+                });
                 let kind = if is_path {
                     CollKind::Components
                 } else if is_text {

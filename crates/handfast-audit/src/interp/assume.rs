@@ -79,6 +79,19 @@ impl Interp<'_> {
                     }
                 }
             }
+            // `if (result.ok)`: the ways whose answer says so.
+            Term::Field(of, name) if matches!(self.terms.get(of), Term::Outcome(_)) => {
+                let Term::Outcome(call) = *self.terms.get(of) else {
+                    return;
+                };
+                self.filter_ways(call, state, |interp, value| match interp.terms.get(value) {
+                    Term::Dict(pairs) => pairs
+                        .iter()
+                        .find(|(key, _)| *key == name)
+                        .is_none_or(|(_, part)| interp.can_be(*part, truth)),
+                    _ => true,
+                });
+            }
             Term::Phi(parts) => {
                 // Only those parts that can have this truth.
                 let left: Vec<Vid> = parts

@@ -4,7 +4,7 @@ use crate::interp::Interp;
 use crate::ir::{Arg, Expr, ExprKind, Span, Sym};
 use crate::lang::Lang;
 use crate::state::State;
-use crate::term::{Term, Vid};
+use crate::term::{FnId, Term, Vid};
 
 /// The arguments of a call, evaluated.
 #[derive(Clone, Debug, Default)]
@@ -133,13 +133,11 @@ impl Interp<'_> {
                 return self.invoke(id, None, &args, None, at, state);
             }
         }
-        if let (Lang::Cpp, ExprKind::Name(name), Some(object)) =
-            (self.lang(), &callee.kind, state.env.get("this").copied())
-            && let Some(class) = self.terms.ty(object).map(str::to_owned)
-            && let Some(id) = self.program.method(file, &class, name)
+        if let ExprKind::Name(name) = &callee.kind
+            && let Some((id, object)) = self.own_method(name, state)
         {
-            let args = self.eval_args(args, Some(object), state);
-            return self.invoke(id, Some(object), &args, None, at, state);
+            let args = self.eval_args(args, object, state);
+            return self.invoke(id, object, &args, None, at, state);
         }
         if let ExprKind::Field(base, method) = &callee.kind {
             return self.method_call(callee, base, method, args, at, state);
@@ -157,6 +155,23 @@ impl Interp<'_> {
         let name = dotted.unwrap_or_else(|| "?".to_owned());
         let name = self.program.qualify(file, &name);
         self.unknown_call(&name, &args, at, state)
+    }
+
+    /// C++ and Java: a bare name in a method that is a method of its class, of a base, or of the
+    /// class around it.
+    fn own_method(&self, name: &str, state: &State) -> Option<(FnId, Option<Vid>)> {
+        let file = self.here().0;
+        let object = state.env.get("this").copied();
+        let class = object.and_then(|object| self.terms.ty(object));
+        let found = class.and_then(|class| self.program.method(file, class, name));
+        match self.lang() {
+            Lang::Cpp => Some((found?, object)),
+            Lang::Java => {
+                let found = found.or_else(|| self.program.method_in_file(file, name))?;
+                Some((found, object))
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn first_row(&self, name: &str, _args: &[Arg]) -> Option<usize> {
@@ -280,6 +295,13 @@ impl Interp<'_> {
                 }
             }
         }
+        // Java: a function has one method, whatever it is called; one of several from a table.
+        if self.lang() == Lang::Java && self.is_any_function(real) && !is_combinator(method) {
+            let args = self.eval_args(args, None, state);
+            if let Some(result) = self.apply_value(real, &args, at, state) {
+                return result;
+            }
+        }
         // A function as an object: `next.ServeHTTP(w, r)`, `f.call(this, x)`.
         if let (Term::Closure { .. } | Term::Config { .. }, "ServeHTTP" | "call" | "__call__") =
             (self.terms.get(real), &**method)
@@ -287,6 +309,13 @@ impl Interp<'_> {
             let skipped = usize::from(&**method == "call");
             let args = self.eval_args(args.get(skipped..).unwrap_or_default(), None, state);
             if let Some(result) = self.apply_value(real, &args, at, state) {
+                return result;
+            }
+        }
+        let objects = self.objects_in(real);
+        if objects.len() > 1 {
+            let args = self.eval_args(args, None, state);
+            if let Some(result) = self.call_each(&objects, method, &args, at, state) {
                 return result;
             }
         }
@@ -318,7 +347,11 @@ impl Interp<'_> {
         if matches!(&*name, "get" | "at") && args.len() <= 2 && self.is_table(real) {
             let args = self.eval_args(args, Some(real), state);
             if let Some(key) = args.at(0) {
-                return self.index(real, key, at, state);
+                let held = self.index(real, key, at, state);
+                return match args.at(1) {
+                    Some(otherwise) => self.terms.phi(held, otherwise),
+                    None => held,
+                };
             }
         }
         if matches!(&*name, "pop" | "remove" | "shift") && place_of(base).is_some() {
@@ -416,4 +449,9 @@ pub(super) fn place_of(expr: &Expr) -> Option<Expr> {
         ExprKind::Ref(inner) | ExprKind::Cast(inner, _) => place_of(inner),
         _ => None,
     }
+}
+
+/// Methods of Java's function types that make another function.
+fn is_combinator(method: &str) -> bool {
+    matches!(method, "andThen" | "compose" | "negate" | "and" | "or")
 }

@@ -4,7 +4,7 @@ use crate::facts::bit;
 use crate::interp::Interp;
 use crate::ir::Span;
 use crate::state::State;
-use crate::term::{PartKind, Pred, Term, Vid};
+use crate::term::{CollKind, PartKind, Pred, Term, Vid};
 
 impl Interp<'_> {
     pub(super) fn not_equal_text(&mut self, a: Vid, b: Vid, state: &mut State, at: Span) {
@@ -14,6 +14,18 @@ impl Interp<'_> {
         {
             state.add(a, bit::NOT_DOTDOT, at);
             return;
+        }
+        // `rel.split(sep)[0] != ".."`: the first part alone can lead up in a plain form.
+        if self.terms.string(b) == Some("..")
+            && let Term::Index(coll, first) = *self.terms.get(a)
+            && self.terms.number(first) == Some(0)
+            && let Term::Coll {
+                kind: CollKind::Split | CollKind::Components,
+                of,
+                ..
+            } = *self.terms.get(coll)
+        {
+            self.assume_prefix(of, b, false, state, at);
         }
         if self.terms.string(b).is_some() {
             let member = self.terms.make(Term::List(vec![b]));

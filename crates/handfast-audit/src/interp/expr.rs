@@ -218,17 +218,16 @@ impl Interp<'_> {
         self.terms.make(Term::Undefined(name.clone()))
     }
 
-    /// C++: a bare name in a method that is a member of its class.
+    /// C++ and Java: a bare name in a method that is a member of its class.
     pub(super) fn implied_object(&self, name: &str, state: &State) -> Option<Vid> {
-        if self.lang() != Lang::Cpp {
+        if !matches!(self.lang(), Lang::Cpp | Lang::Java) {
             return None;
         }
         let object = state.env.get("this").copied()?;
         let is_set = state.get_field(object, name).is_some();
         let is_declared = || {
             let class = self.terms.ty(object)?;
-            let (_, known) = self.program.class(self.here().0, class)?;
-            known.fields.iter().find(|(field, _)| **field == *name)
+            self.program.field_type(self.here().0, class, name)
         };
         (is_set || is_declared().is_some()).then_some(object)
     }

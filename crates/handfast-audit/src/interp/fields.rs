@@ -133,6 +133,9 @@ impl Interp<'_> {
     }
 
     pub(super) fn field(&mut self, base: Vid, name: &Sym, at: Span, state: &mut State) -> Vid {
+        if self.is_verdict(base, name, state) {
+            return self.terms.make(Term::Field(base, name.clone()));
+        }
         let base = self.deref(base, state);
         if let Some(vid) = state.get_field(base, name) {
             return vid;
@@ -300,12 +303,34 @@ impl Interp<'_> {
             }
             self.type_field(vid, &class, name);
         } else if let Some(class) = self.terms.ty(base).map(str::to_owned)
-            && matches!(self.lang().family(), "rust" | "go")
+            && matches!(self.lang().family(), "rust" | "go" | "java")
         {
             // A parameter whose type is declared: an application's state.
             self.type_field(vid, &class, name);
         }
         vid
+    }
+
+    /// A field by which a function tells its ways out apart: `{ ok: true, value }`.
+    fn is_verdict(&self, vid: Vid, name: &str, state: &State) -> bool {
+        let Term::Outcome(call) = *self.terms.get(vid) else {
+            return false;
+        };
+        let mut said = self.way_values(call, state).into_iter().map(|value| {
+            let Term::Dict(pairs) = self.terms.get(value) else {
+                return None;
+            };
+            let (_, part) = pairs.iter().find(|(key, _)| **key == *name)?;
+            match self.terms.get(*part) {
+                Term::Bool(value) => Some(*value),
+                _ => None,
+            }
+        });
+        let Some(Some(first)) = said.next() else {
+            return false;
+        };
+        let rest: Vec<Option<bool>> = said.collect();
+        rest.iter().all(Option::is_some) && rest.contains(&Some(!first))
     }
 
     fn is_record(&self, vid: Vid) -> bool {
@@ -323,6 +348,15 @@ impl Interp<'_> {
             Term::Undefined(name) | Term::Config { label: name, .. } => {
                 self.program.free_function(self.here().0, name).is_some()
             }
+            _ => false,
+        }
+    }
+
+    /// A function, or one of several.
+    pub(super) fn is_any_function(&self, vid: Vid) -> bool {
+        match self.terms.get(vid) {
+            Term::Phi(parts) => parts.iter().all(|part| self.is_function(*part)),
+            Term::Closure { .. } => true,
             _ => false,
         }
     }
@@ -373,11 +407,8 @@ impl Interp<'_> {
     /// Gives a field the type that its class declares for it.
     pub(super) fn type_field(&mut self, vid: Vid, class: &str, name: &str) {
         let file = self.here().0;
-        let ty = self.program.class(file, class).and_then(|(of, known)| {
-            let (_, ty) = known.fields.iter().find(|(field, _)| **field == *name)?;
-            Some((of, ty.clone()))
-        });
-        if let Some((of, ty)) = ty {
+        let ty = self.program.field_type(file, class, name);
+        if let Some((of, ty)) = ty.map(|(of, ty)| (of, ty.clone())) {
             let ty = self.type_name(of, ty.trim_start_matches([':', ' ']));
             self.terms.typed(vid, &ty);
         }

@@ -27,15 +27,15 @@ impl OpenFlags {
         let name = name.rsplit(['.', ':']).next().unwrap_or(name);
         let short = name.strip_prefix("O_").unwrap_or(name);
         match short {
-            "WRONLY" | "RDWR" | "write" => self.write = true,
+            "WRONLY" | "RDWR" | "WRITE" | "write" => self.write = true,
             "CREAT" | "CREATE" | "create" => self.create = true,
-            "TRUNC" | "truncate" => self.truncate = true,
+            "TRUNC" | "TRUNCATE_EXISTING" | "truncate" => self.truncate = true,
             "EXCL" | "create_new" | "excl" | "CREATE_NEW" => {
                 self.exclusive = true;
                 self.create = true;
             }
             "APPEND" | "append" => self.append = true,
-            "NOFOLLOW" | "nofollow" | "NOFOLLOW_ANY" => {
+            "NOFOLLOW" | "NOFOLLOW_LINKS" | "nofollow" | "NOFOLLOW_ANY" => {
                 self.no_follow = true;
                 self.no_symlinks |= short == "NOFOLLOW_ANY";
             }
@@ -90,6 +90,28 @@ impl OpenFlags {
 }
 
 impl Interp<'_> {
+    /// Options that stand anywhere among the arguments: `CREATE_NEW`, `Set.of(WRITE, APPEND)`. What
+    /// is said replaces what a call does by itself, links apart.
+    pub(super) fn fold_options(&self, given: &[Vid], flags: &mut OpenFlags) {
+        let mut said = OpenFlags::default();
+        let mut pending = given.to_vec();
+        while let Some(vid) = pending.pop() {
+            match self.terms.get(vid) {
+                Term::List(parts) => pending.extend(parts),
+                Term::Global { of, .. } => pending.push(*of),
+                Term::Config { .. } | Term::Flags(_) => self.fold_flags(vid, &mut said),
+                Term::Undefined(name) => said.set(name),
+                _ => {}
+            }
+        }
+        if said.write || said.create || said.append {
+            said.write = true;
+            *flags = said;
+        } else {
+            flags.no_follow |= said.no_follow;
+        }
+    }
+
     /// Folds a value into flags.
     pub(super) fn fold_flags(&self, vid: Vid, flags: &mut OpenFlags) {
         match self.terms.get(vid) {

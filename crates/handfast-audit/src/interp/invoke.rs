@@ -25,6 +25,7 @@ impl Interp<'_> {
             return self.terms.unknown();
         }
         let program = self.program;
+        let id = program.overload(id, args.list.len());
         let recursive = self.frames.iter().any(|frame| frame.id == id);
         let dull = !self.is_worth_following(id, receiver, args, state);
         if dull || recursive || self.frames.len() > MAX_CALLS || self.overrun {
@@ -280,7 +281,7 @@ impl Interp<'_> {
                 )
             {
                 let ty = self.type_name(self.here().0, ty);
-                if ty.contains('.') {
+                if ty.contains('.') || self.program.class(self.here().0, &ty).is_some() {
                     self.terms.typed(vid, &ty);
                 }
             }

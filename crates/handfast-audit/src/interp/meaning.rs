@@ -6,7 +6,7 @@ use crate::interp::{Event, Interp, SinkKind};
 use crate::ir::{Span, Sym};
 use crate::kb::{Role, Row, Slot};
 use crate::state::State;
-use crate::term::{PartKind, Term, Vid};
+use crate::term::{Term, Vid};
 
 impl Interp<'_> {
     /// The argument a row speaks of.
@@ -338,15 +338,7 @@ impl Interp<'_> {
                                 state,
                             )
                         } else {
-                            let outer = self.terms.make(Term::Part {
-                                kind: PartKind::Text,
-                                of: subject,
-                                at: Span::default(),
-                            });
-                            if !self.wraps.contains(&(outer, subject)) {
-                                self.wraps.push((outer, subject));
-                            }
-                            outer
+                            self.wrap(subject, &entry.returns)
                         }
                     }
                     _ => self.terms.make(Term::Call {

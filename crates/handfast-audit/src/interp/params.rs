@@ -55,9 +55,12 @@ impl Interp<'_> {
                 .inputs
                 .iter()
                 .any(|input| **input == *param.name);
-            let is_argv = &*function.name == "main"
-                && self.lang().family() == "c"
-                && param.ty.as_deref().is_some_and(|ty| ty.contains("char"))
+            let is_argv = self.lang() == crate::lang::Lang::Java
+                && &*function.name == "main"
+                && param.ty.as_deref().is_some_and(|ty| ty.contains("String"))
+                || &*function.name == "main"
+                    && self.lang().family() == "c"
+                    && param.ty.as_deref().is_some_and(|ty| ty.contains("char"))
                 || self.lang().family() == "c" && &*param.name == "argv";
             let by_type = param.ty.as_deref().and_then(|ty| self.source_type(ty));
             let is_request = matches!(
@@ -95,6 +98,10 @@ impl Interp<'_> {
                     at: function.span,
                 };
                 let vid = self.terms.make(term);
+                if let (crate::lang::Lang::Java, Some(ty)) = (self.lang(), &param.ty) {
+                    let ty = self.type_name(id.0, ty);
+                    self.terms.typed(vid, &ty);
+                }
                 if self.has_string_type(param.ty.as_deref())
                     || (is_route && self.lang() == crate::lang::Lang::Python)
                 {
@@ -133,7 +140,7 @@ impl Interp<'_> {
         if let Some((outer, inner)) = ty.split_once('<') {
             let outer = outer.rsplit([':', '.']).next().unwrap_or(outer);
             let holds = ["Arc", "Rc", "Box", "State", "Data", "Extension"];
-            if holds.contains(&outer.trim()) {
+            if holds.contains(&outer.trim()) || ty.starts_with('@') {
                 let inner = inner.strip_suffix('>').unwrap_or(inner);
                 return self.type_name(file, inner);
             }

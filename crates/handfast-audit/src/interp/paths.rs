@@ -90,7 +90,32 @@ impl Interp<'_> {
             let place = place.clone();
             self.assign(&place, vid, state, at);
         }
+        if entry.returns.ends_with("String") {
+            let text = self.wrap(vid, &entry.returns);
+            return self.terms.typed(text, &entry.returns);
+        }
+        if !entry.returns.is_empty() {
+            self.terms.typed(vid, &entry.returns);
+        }
         vid
+    }
+
+    /// The same thing in another type. Text is kept apart from paths: it is compared otherwise.
+    pub(super) fn wrap(&mut self, subject: Vid, ty: &str) -> Vid {
+        let at = Span {
+            start: u32::from(ty.ends_with("String")),
+            ..Span::default()
+        };
+        let kind = PartKind::Text;
+        let outer = self.terms.make(Term::Part {
+            kind,
+            of: subject,
+            at,
+        });
+        if !self.wraps.contains(&(outer, subject)) {
+            self.wraps.push((outer, subject));
+        }
+        outer
     }
 
     /// `"/" + x`: cleaning it cannot lead above.

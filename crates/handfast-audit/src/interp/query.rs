@@ -259,6 +259,9 @@ impl Interp<'_> {
                         | "Separator"
                         | "PathSeparator"
                         | "MAIN_SEPARATOR"
+                        | "SEPARATOR"
+                        | "separator"
+                        | "separatorChar"
                         | "preferred_separator"
                 )
             }

@@ -103,7 +103,10 @@ impl Interp<'_> {
             self.terms.get(real),
             Term::Join { .. } | Term::Concat(_) | Term::Norm { .. } | Term::Phi(_)
         );
-        if entry.what == "load" && !is_built {
+        let is_path = |ty: &str| matches!(ty, "java.File" | "java.Path");
+        if entry.what == "sent" && !self.terms.ty(real).is_some_and(is_path)
+            || entry.what == "load" && !is_built
+        {
             return self.terms.unknown();
         }
         // A file sender that is given its root keeps the name below it.
@@ -123,7 +126,10 @@ impl Interp<'_> {
                 flags.set_mode(name);
             }
         }
-        if let Some(given) = entry.flags.as_ref().and_then(|slot| self.slot(slot, args)) {
+        if matches!(&entry.flags, Some(Slot::Named(all)) if all == "*") {
+            let given: Vec<Vid> = args.list.iter().skip(1).map(|(_, vid)| *vid).collect();
+            self.fold_options(&given, &mut flags);
+        } else if let Some(given) = entry.flags.as_ref().and_then(|slot| self.slot(slot, args)) {
             let given = self.deref(given, state);
             self.fold_flags(given, &mut flags);
             self.struct_flags(given, state, &mut flags);
@@ -140,7 +146,7 @@ impl Interp<'_> {
         let kinds: Vec<(SinkKind, Vid)> = match entry.what.as_str() {
             "open" => vec![(SinkKind::Open, path)],
             "read" => vec![(SinkKind::Read, path)],
-            "create" => vec![(SinkKind::Create, path)],
+            "create" | "sent" => vec![(SinkKind::Create, path)],
             "mutate" => vec![(SinkKind::Mutate, path)],
             "delete" => vec![(SinkKind::Delete, path)],
             "mkdir" => vec![(SinkKind::Mkdir, path)],
@@ -155,6 +161,14 @@ impl Interp<'_> {
                     out.push((SinkKind::Link, target));
                 }
                 out
+            }
+            // Where it stands, and where it leads to.
+            "link_to" => {
+                let target = entry.other.as_ref().and_then(|slot| self.slot(slot, args));
+                let target = target.map(|target| (SinkKind::Link, target));
+                std::iter::once((SinkKind::Link, path))
+                    .chain(target)
+                    .collect()
             }
             // Everything in an archive, below a directory, by the names it brings.
             "extract" => {

@@ -51,6 +51,26 @@ impl Interp<'_> {
             } => {
                 self.exec_for(target, iter, body, *is_pair, state);
             }
+            // Which of two records is returned is a way out of its own.
+            StmtKind::Return(Some(Expr {
+                kind: ExprKind::Cond(cond, then, otherwise),
+                ..
+            })) if matches!(
+                (&then.kind, &otherwise.kind),
+                (ExprKind::Dict(_), ExprKind::Dict(_))
+            ) =>
+            {
+                let cond_vid = self.eval(cond, state);
+                let mut other = state.clone();
+                self.assume(cond_vid, true, state, cond.span);
+                self.assume(cond_vid, false, &mut other, cond.span);
+                for (value, way) in [(then, state), (otherwise, &mut other)] {
+                    let vid = self.eval(value, way);
+                    if !way.dead {
+                        self.do_return(vid, at, way);
+                    }
+                }
+            }
             StmtKind::Return(value) => {
                 let vid = match value {
                     Some(value) => self.eval(value, state),

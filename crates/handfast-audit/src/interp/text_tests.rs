@@ -135,7 +135,8 @@ impl Interp<'_> {
         let subject = self.deref(subject, state);
         let prefix = self.deref(prefix, state);
         if let Some(text) = self.terms.string(prefix).map(str::to_owned)
-            && !(text.starts_with('/') && text.len() > 1)
+            && (matches!(text.as_str(), "/.." | "/../")
+                || !(text.starts_with('/') && text.len() > 1))
         {
             if truth {
                 return;
@@ -176,6 +177,7 @@ impl Interp<'_> {
                     }
                     self.settle_relative(subject, state, at);
                 }
+                "/.." | "/../" => facts.add(bit::WEAK_BEFORE_SPLIT, at),
                 _ => {}
             }
             return;

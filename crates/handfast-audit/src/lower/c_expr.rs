@@ -204,7 +204,15 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
         }
         "pointer_expression" => {
             let value = boxed(cx, field(node, "argument"), node);
-            if cx.s(node).starts_with('*') {
+            if cx.s(node).starts_with('*')
+                && let Some(path) = begun(&value)
+            {
+                // `*path.begin()`: the first of its parts.
+                let parts = cx.call_of("%components", vec![path], node);
+                let parts = Box::new(cx.expr(parts, node));
+                let first = Box::new(cx.expr(ExprKind::Num(0), node));
+                ExprKind::Index(parts, first)
+            } else if cx.s(node).starts_with('*') {
                 // What it points at: one of the characters, for a string.
                 let any = Box::new(cx.opaque(node));
                 ExprKind::Index(value, any)
@@ -358,5 +366,18 @@ pub(super) fn binary(op: &str) -> Op {
         // `/` puts C++ paths together.
         "/" => Op::Div,
         _ => operator(op),
+    }
+}
+
+/// What `x.begin()` is the beginning of.
+fn begun(value: &Expr) -> Option<Expr> {
+    let ExprKind::Call { callee, args, .. } = &value.kind else {
+        return None;
+    };
+    match &callee.kind {
+        ExprKind::Field(base, name) if args.is_empty() && matches!(&**name, "begin" | "cbegin") => {
+            Some((**base).clone())
+        }
+        _ => None,
     }
 }

@@ -6,6 +6,7 @@
 mod c;
 mod cases;
 mod go;
+mod java;
 mod javascript;
 mod python;
 mod rust;
@@ -53,6 +54,7 @@ pub(crate) fn lower(lang: Lang, file: u32, text: &str) -> Option<Module> {
         Lang::Go => go::module(&mut cx, root),
         Lang::Rust => rust::module(&mut cx, root),
         Lang::C | Lang::Cpp => c::module(&mut cx, root),
+        Lang::Java => java::module(&mut cx, root),
     }
     Some(cx.module)
 }

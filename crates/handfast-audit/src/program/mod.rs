@@ -235,6 +235,39 @@ impl Program {
         None
     }
 
+    /// The declared type of a field of a class or of one of its bases, and the file that declares it.
+    pub(crate) fn field_type(&self, file: u32, class: &str, name: &str) -> Option<(u32, &Sym)> {
+        let mut class = class.to_owned();
+        for _ in 0..6 {
+            let (of, known) = self.class(file, &class)?;
+            if let Some((_, ty)) = known.fields.iter().find(|(field, _)| **field == *name) {
+                return Some((of, ty));
+            }
+            class = known.bases.first()?.to_string();
+        }
+        None
+    }
+
+    /// A method of any class of a file.
+    pub(crate) fn method_in_file(&self, file: u32, name: &str) -> Option<FnId> {
+        let all = self.functions.get(name)?;
+        all.iter().find(|id| id.0 == file).copied()
+    }
+
+    /// Of several functions with the same name in one class, the one that takes so many arguments.
+    pub(crate) fn overload(&self, id: FnId, count: usize) -> FnId {
+        let function = self.function(id);
+        if function.params.len() == count || function.class.is_none() {
+            return id;
+        }
+        let all = self.functions.get(&function.name);
+        let fits = |other: &&FnId| {
+            let one = self.function(**other);
+            other.0 == id.0 && one.class == function.class && one.params.len() == count
+        };
+        all.into_iter().flatten().find(fits).copied().unwrap_or(id)
+    }
+
     /// The constructor of a class.
     pub(crate) fn constructors(&self, file: u32, class: &str) -> Vec<FnId> {
         let found = self.ctors.get(class).map(Vec::as_slice).unwrap_or_default();
