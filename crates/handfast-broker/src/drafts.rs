@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use handfast::Version;
+use handfast_session::VirtualPath;
 use rustix::fs::{MemfdFlags, SealFlags};
 
 use crate::fault::{Code, Fault};
 use crate::lease::{LeaseHandle, hex};
 use crate::limits::Limits;
-use crate::path::Asked;
 
 /// What must be true of the name when the draft is committed.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub(crate) struct Draft {
     pub(crate) uid: u32,
     /// The root it will go to.
     pub(crate) root: usize,
-    pub(crate) asked: Asked,
+    pub(crate) path: VirtualPath,
     pub(crate) expect: Expect,
     pub(crate) max_size: u64,
     pub(crate) file: OwnedFd,
@@ -205,7 +205,7 @@ mod tests {
             connection,
             uid: 1,
             root: 0,
-            asked: Asked::parse("path", b"a").unwrap(),
+            path: VirtualPath::root(),
             expect: Expect::Anything,
             max_size,
             file: memory_file(max_size).unwrap(),

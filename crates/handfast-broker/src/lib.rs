@@ -47,6 +47,7 @@ mod reaper;
 mod refusals;
 mod restore;
 mod rulebook;
+mod scope;
 mod server;
 mod site;
 #[cfg_attr(not(feature = "spiffe"), path = "spiffe_off.rs")]

@@ -196,7 +196,14 @@ impl Session {
     fn begin<'a>(&'a self, request: &Request<'a>, path: &VirtualPath) -> Result<Place<'a>, Error> {
         match request.target {
             Target::Held(place) => Ok(place.clone()),
-            Target::Path(_) => self.route(path),
+            // What the caller may not reach is not told to be missing.
+            Target::Path(_) => {
+                self.route(path)
+                    .map_err(|error| match self.caller().check(path, request.access) {
+                        Ok(()) => error,
+                        Err(out_of_scope) => out_of_scope,
+                    })
+            }
         }
     }
 
@@ -223,17 +230,13 @@ impl Session {
                 return Ok(());
             }
             links += 1;
-            if mount.links == Links::Refuse {
-                let why = "a link leads to a mount where links are not followed";
-                return Err(Error::refused(ErrorKind::Link, why));
-            }
             // The link stands under a name of its own, and may be protected by it.
             let place = Place::at(mount, node.path_in(mount));
             let guard = Guard {
                 shape: Shape::MaybeDir,
                 ..self.guard(&place, request)
             };
-            guard.check(&place.path)
+            guard.check_step(&place.path)
         };
         let found = self.resolve(path.as_rel(), request.last, &mut judge)?;
         if links == 0 {

@@ -83,7 +83,7 @@ impl Broker {
         let last = self.refusals.last().into_iter();
         let shown = last.filter(|refusal| keeper || refusal.uid == caller.peer.uid);
         let denials = shown.map(|refusal| {
-            let PathField { text, base64 } = path_field(&refusal.path);
+            let PathField { text, base64 } = path_field(refusal.path.as_rel().as_bytes());
             DenialView {
                 time: rfc3339(refusal.wall_ns.into()),
                 uid: refusal.uid,

@@ -10,7 +10,7 @@ use crate::broker::{Broker, Tally};
 use crate::caller::Caller;
 use crate::drafts::{self, Draft, Expect};
 use crate::fault::{Code, Fault};
-use crate::path::{Asked, Last, absolute};
+use crate::path;
 use crate::wire::{Big, Text};
 
 #[derive(Debug, Deserialize)]
@@ -65,7 +65,7 @@ pub(super) struct Standing {
 
 impl Broker {
     pub(crate) fn begin(&self, caller: &mut Caller, asked: Begin<'_>) -> Result<Answer, Fault> {
-        let path = Asked::from_fields("path", asked.path, asked.path_b64)?;
+        let path = path::from_fields("path", asked.path, asked.path_b64)?;
         let expect = match (&asked.version, asked.new) {
             (None, Some(true)) => Expect::Free,
             (None, _) => Expect::Anything,
@@ -79,10 +79,10 @@ impl Broker {
         };
         let verb = verb_of(&expect);
         let claim = caller.claim(self, &asked.lease, verb, &path)?;
-        let held = claim.hold(self, verb, path.rel())?;
-        let refuse = |fault: Fault| claim.refuse(self, verb, path.rel(), fault);
-        claim.judge(self, &caller.peer, verb, path.rel())?;
-        let (root, _) = self.rulebook.route(path.rel()).ok_or_else(|| {
+        let held = claim.hold(self, verb, &path)?;
+        let refuse = |fault: Fault| claim.refuse(self, verb, &path, fault);
+        self.judge(&claim, verb, &path)?;
+        let (root, _) = self.rulebook.route(&path).ok_or_else(|| {
             refuse(Fault::new(Code::Failed, "nothing is served there").of_kind(ErrorKind::NotFound))
         })?;
         let size = asked.max_size.0;
@@ -109,13 +109,13 @@ impl Broker {
             .try_clone()
             .map_err(|error| refuse(Fault::new(Code::Unavailable, error.to_string())))?;
         held.count_open(&*self.store).map_err(refuse)?;
-        self.scribe.begun(&claim.recorder, path.rel())?;
+        self.scribe.begun(&claim.recorder, path.as_rel())?;
         let draft = Draft {
             lease: claim.lease.record.handle.clone(),
             connection: caller.number,
             uid: caller.peer.uid,
             root,
-            asked: path.clone(),
+            path: path.clone(),
             expect,
             max_size: size,
             file,
@@ -164,38 +164,25 @@ impl Broker {
             return Err(Fault::new(Code::Failed, why).of_kind(ErrorKind::NotFound));
         };
         let verb = verb_of(&draft.expect);
-        let claim = caller.claim(self, &asked.lease, verb, &draft.asked)?;
+        let claim = caller.claim(self, &asked.lease, verb, &draft.path)?;
         // Held to the end: when a revocation is answered, this has happened or will not.
-        let _held = claim.hold(self, verb, draft.asked.rel())?;
+        let _held = claim.hold(self, verb, &draft.path)?;
         let size = asked.size.0;
         if size > draft.max_size {
             let fault = Fault::parameter("size", "more than was begun with");
-            return Err(claim.refuse(self, verb, draft.asked.rel(), fault));
+            return Err(claim.refuse(self, verb, &draft.path, fault));
         }
         // A copy that the client cannot reach: what is judged and counted is what is written.
         let data = drafts::read_exactly(&draft.file, size).map_err(|error| {
             let fault = Fault::new(Code::Failed, format!("the private file: {error}"));
-            claim.refuse(self, verb, draft.asked.rel(), fault)
+            claim.refuse(self, verb, &draft.path, fault)
         })?;
-        let last = match draft.expect {
-            Expect::Free => Last::Itself,
-            _ => Last::Follow,
-        };
-        let written = self.act_on(
-            &claim,
-            &caller.peer,
-            verb,
-            &draft.asked,
-            last,
-            |session, at| {
-                let at = absolute(at);
-                match &draft.expect {
-                    Expect::Anything => session.write(at, &data),
-                    Expect::Free => session.write_new(at, &data),
-                    Expect::Version(version) => session.write_if(at, version, &data),
-                }
-            },
-        )?;
+        let at = &draft.path;
+        let written = self.act(&claim, verb, at, |session| match &draft.expect {
+            Expect::Anything => session.write(at, &data),
+            Expect::Free => session.write_new(at, &data),
+            Expect::Version(version) => session.write_if(at, version, &data),
+        })?;
         Tally::add(&self.tally.committed);
         Answer::of(&Standing {
             // It stands there, whether or not it can still be said which version it is.
