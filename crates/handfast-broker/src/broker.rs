@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use handfast::{Identity, Verb};
-use handfast_session::Session;
+use handfast_session::{Session, VirtualPath};
 
 use crate::drafts::Drafts;
 use crate::fault::{Code, Fault};
@@ -22,9 +22,9 @@ use crate::token::TokenKey;
 
 /// What connections share.
 pub(crate) struct Broker {
-    pub(crate) rulebook: Rulebook,
+    pub(crate) rulebook: Arc<Rulebook>,
     /// The roots and their rules, for looking only. What is done under a lease is asked of the same
-    /// session on behalf of the lease: see [`Claim::session`](crate::caller::Claim::session).
+    /// session on behalf of the lease: see [`Broker::act`].
     pub(crate) looking: Session,
     pub(crate) table: LeaseTable,
     pub(crate) store: Arc<dyn LeaseStore>,
@@ -76,7 +76,7 @@ impl Broker {
         peer: &Peer,
         lease: Option<&LeaseHandle>,
         verb: &'static str,
-        path: &[u8],
+        path: &VirtualPath,
         why: &str,
     ) {
         Tally::add(&self.tally.denied);

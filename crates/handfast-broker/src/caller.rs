@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use handfast::{Recorder, RelPath, Verb};
+use handfast::Verb;
 use handfast_ledger::LedgerRecorder;
-use handfast_session::{Caller as SessionCaller, Session};
+use handfast_session::VirtualPath;
 
 use crate::broker::Broker;
 use crate::clock;
@@ -13,7 +13,6 @@ use crate::fault::Fault;
 use crate::identity::Peer;
 use crate::lease::{Lease, LeaseHandle, LeaseId};
 use crate::log::Named;
-use crate::path::Asked;
 use crate::token::Token;
 
 /// As many refused requests for leases are told one by one; the rest is counted.
@@ -40,7 +39,7 @@ pub(crate) struct Caller {
 pub(crate) struct Claim {
     pub(crate) lease: Arc<Lease>,
     pub(crate) recorder: Arc<LedgerRecorder>,
-    peer: Arc<Peer>,
+    pub(crate) peer: Arc<Peer>,
     /// What the lease was presented with, if not by its id.
     token: Option<Arc<Token>>,
 }
@@ -157,11 +156,11 @@ impl Caller {
         broker: &Broker,
         id: &str,
         verb: Verb,
-        asked: &Asked,
+        path: &VirtualPath,
     ) -> Result<Claim, Fault> {
         self.present(broker, id).map_err(|fault| {
             let handle = Self::handle_of(broker, id);
-            self.note_refusal(broker, handle.as_ref(), verb, asked.rel(), fault)
+            self.note_refusal(broker, handle.as_ref(), verb, path, fault)
         })
     }
 
@@ -171,16 +170,10 @@ impl Caller {
         broker: &Broker,
         handle: Option<&LeaseHandle>,
         verb: Verb,
-        path: &RelPath,
+        path: &VirtualPath,
         fault: Fault,
     ) -> Fault {
-        broker.denied(
-            &self.peer,
-            handle,
-            verb.name(),
-            path.as_bytes(),
-            fault.why(),
-        );
+        broker.denied(&self.peer, handle, verb.name(), path, fault.why());
         let recorder = match (handle, &self.plain) {
             (None, Some(recorder)) => Ok(Arc::clone(recorder)),
             (None, None) => broker.scribe.recorder(&self.peer, None),
@@ -203,7 +196,10 @@ impl Caller {
         if handle.is_none() {
             self.plain = Some(Arc::clone(&recorder));
         }
-        match broker.scribe.refusal(&recorder, verb, path, &fault) {
+        match broker
+            .scribe
+            .refusal(&recorder, verb, path.as_rel(), &fault)
+        {
             Ok(()) => fault,
             Err(worse) => worse,
         }
@@ -216,7 +212,7 @@ impl Caller {
             broker,
             handle.as_ref(),
             Verb::Resolve,
-            &RelPath::root(),
+            &VirtualPath::root(),
             fault,
         )
     }
@@ -225,9 +221,15 @@ impl Caller {
     pub(crate) fn note_refused_lease(&mut self, broker: &Broker, fault: Fault) -> Fault {
         self.refused += 1;
         if self.refused > TOLD_REFUSALS {
-            return self.note_refusal(broker, None, Verb::Resolve, &RelPath::root(), fault);
+            return self.note_refusal(broker, None, Verb::Resolve, &VirtualPath::root(), fault);
         }
-        broker.denied(&self.peer, None, "lease.acquire", b"", fault.why());
+        broker.denied(
+            &self.peer,
+            None,
+            "lease.acquire",
+            &VirtualPath::root(),
+            fault.why(),
+        );
         match broker.scribe.refused_lease(&self.peer, &fault) {
             Ok(()) => fault,
             Err(worse) => worse,
@@ -236,52 +238,11 @@ impl Caller {
 }
 
 impl Claim {
-    /// The broker's session on behalf of this lease: what is done with it goes to the log with the
-    /// lease's name.
-    pub(crate) fn session(&self, broker: &Broker) -> Session {
-        let recorder = Arc::clone(&self.recorder) as Arc<dyn Recorder>;
-        broker
-            .looking
-            .for_caller(SessionCaller::new("").recorder(recorder))
-    }
-
-    /// Whether the lease, those above it and the policy let this be done, and notes it if not.
-    pub(crate) fn judge(
-        &self,
-        broker: &Broker,
-        peer: &Peer,
-        verb: Verb,
-        path: &RelPath,
-    ) -> Result<(), Fault> {
-        let why = if !self.lease.grants(verb) {
-            Broker::not_granted(&self.lease, verb)
-        } else if !self.covers(verb, path) {
-            Fault::denied("the lease does not cover this path")
-        } else if !broker.rulebook.permits(peer, verb, path) {
-            Fault::denied("the policy does not let this user do this here")
-        } else if let Err(fault) = self.token_allows(verb, path) {
-            fault
-        } else {
-            return Ok(());
-        };
-        Err(self.refuse(broker, verb, path, why))
-    }
-
     /// Whether the caveats hold of the token that the lease was presented with, if it was.
-    pub(crate) fn token_allows(&self, verb: Verb, path: &RelPath) -> Result<(), Fault> {
+    pub(crate) fn token_allows(&self, verb: Verb, path: &VirtualPath) -> Result<(), Fault> {
         match &self.token {
-            Some(token) => token.allows(&self.peer, verb, path),
+            Some(token) => token.allows(&self.peer, verb, path.as_rel()),
             None => Ok(()),
-        }
-    }
-
-    /// Directories on the way to something covered may be looked at, and no more.
-    fn covers(&self, verb: Verb, path: &RelPath) -> bool {
-        match verb {
-            Verb::ReadDir | Verb::Walk | Verb::Metadata => {
-                self.lease.covers(path) || self.lease.leads_to_covered(path)
-            }
-            _ => self.lease.covers(path),
         }
     }
 
@@ -290,20 +251,21 @@ impl Claim {
         &self,
         broker: &Broker,
         verb: Verb,
-        path: &RelPath,
+        path: &VirtualPath,
         fault: Fault,
     ) -> Fault {
         self.remember(broker, verb, path, fault.why());
-        match broker.scribe.refusal(&self.recorder, verb, path, &fault) {
+        let scribe = &broker.scribe;
+        match scribe.refusal(&self.recorder, verb, path.as_rel(), &fault) {
             Ok(()) => fault,
             Err(worse) => worse,
         }
     }
 
     /// Counts a refusal that is noted already.
-    pub(crate) fn remember(&self, broker: &Broker, verb: Verb, path: &RelPath, why: &str) {
+    pub(crate) fn remember(&self, broker: &Broker, verb: Verb, path: &VirtualPath, why: &str) {
         let handle = &self.lease.record.handle;
-        broker.denied(&self.peer, Some(handle), verb.name(), path.as_bytes(), why);
+        broker.denied(&self.peer, Some(handle), verb.name(), path, why);
     }
 
     /// Keeps the lease from ending while something is done, and notes a refusal.
@@ -311,7 +273,7 @@ impl Claim {
         &self,
         broker: &Broker,
         verb: Verb,
-        path: &RelPath,
+        path: &VirtualPath,
     ) -> Result<crate::lease::Held<'_>, Fault> {
         self.lease
             .hold(clock::now_ns())

@@ -11,13 +11,13 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use handfast::Version;
+use handfast::{Version, WriteOptions};
+use handfast_session::VirtualPath;
 use rustix::fs::{MemfdFlags, SealFlags};
 
 use crate::fault::{Code, Fault};
 use crate::lease::{LeaseHandle, hex};
 use crate::limits::Limits;
-use crate::path::Asked;
 
 /// What must be true of the name when the draft is committed.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +38,10 @@ pub(crate) struct Draft {
     pub(crate) uid: u32,
     /// The root it will go to.
     pub(crate) root: usize,
-    pub(crate) asked: Asked,
+    pub(crate) path: VirtualPath,
     pub(crate) expect: Expect,
+    /// How it is written, where the client asked for something unusual.
+    pub(crate) options: Option<WriteOptions>,
     pub(crate) max_size: u64,
     pub(crate) file: OwnedFd,
     /// Somebody commits it.
@@ -205,7 +207,8 @@ mod tests {
             connection,
             uid: 1,
             root: 0,
-            asked: Asked::parse("path", b"a").unwrap(),
+            path: VirtualPath::root(),
+            options: None,
             expect: Expect::Anything,
             max_size,
             file: memory_file(max_size).unwrap(),

@@ -186,7 +186,7 @@ impl Scribe {
         let (mut part, mut length) = (Vec::new(), 0);
         for given in out.iter() {
             // A byte takes six in JSON at most; what stands around it is short.
-            let longest = 6 * given.path.len() + 64;
+            let longest = 6 * given.path.as_rel().as_bytes().len() + 64;
             if length + longest > MAX_EVENT * 3 / 4 {
                 self.outstanding_part(lease, out.count(), &std::mem::take(&mut part))?;
                 length = 0;
@@ -215,7 +215,7 @@ impl Scribe {
         record.entries = part
             .iter()
             .map(|given| {
-                let request = Request::of(&given.path);
+                let request = Request::of(given.path.as_rel().as_bytes());
                 Entry {
                     path: request.path,
                     path_b64: request.path_b64,

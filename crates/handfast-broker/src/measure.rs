@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use handfast::{RelPath, Verb};
+use handfast::Verb;
+use handfast_session::VirtualPath;
 
 use crate::clock;
 use crate::fault::Fault;
@@ -13,7 +14,7 @@ use crate::lease::{Bound, Lease, LeaseId, LeaseRecord, LeaseTable, Room};
 pub struct LeaseCheck {
     table: LeaseTable,
     id: String,
-    path: RelPath,
+    path: VirtualPath,
 }
 
 impl LeaseCheck {
@@ -52,7 +53,7 @@ impl LeaseCheck {
         Ok(Self {
             table,
             id: last,
-            path: RelPath::parse("src/deep/file.rs")?,
+            path: VirtualPath::parse("/src/deep/file.rs")?,
         })
     }
 

@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use handfast_session::VirtualPath;
+
 use crate::clock;
 use crate::identity::Peer;
 
 /// As many are remembered.
 const MOST: usize = 32;
-/// As much of a path, and of a reason.
+/// As much of a reason.
 const MOST_TEXT: usize = 256;
 
 /// Something that was refused, and how often in a row.
@@ -20,7 +22,7 @@ pub(crate) struct Refusal {
     pub(crate) pid: u32,
     pub(crate) lease: Option<String>,
     pub(crate) verb: &'static str,
-    pub(crate) path: Vec<u8>,
+    pub(crate) path: VirtualPath,
     pub(crate) why: String,
     pub(crate) count: u64,
 }
@@ -41,17 +43,16 @@ impl Refusals {
         peer: &Peer,
         lease: Option<&str>,
         verb: &'static str,
-        path: &[u8],
+        path: &VirtualPath,
         why: &str,
     ) {
-        let path = &path[..path.len().min(MOST_TEXT)];
         let why = &why[..why.floor_char_boundary(MOST_TEXT)];
         let wall_ns = clock::wall_ns();
         let mut last = self.hold();
         if let Some(same) = last.back_mut()
             && (same.uid, same.pid, same.verb) == (peer.uid, peer.pid, verb)
             && same.lease.as_deref() == lease
-            && same.path == path
+            && same.path == *path
             && same.why == why
         {
             same.count += 1;
@@ -67,7 +68,7 @@ impl Refusals {
             pid: peer.pid,
             lease: lease.map(str::to_owned),
             verb,
-            path: path.to_owned(),
+            path: path.clone(),
             why: why.to_owned(),
             count: 1,
         });
@@ -98,14 +99,16 @@ mod tests {
         let refusals = Refusals::default();
         for number in 0..100 {
             for _ in 0..3 {
-                let path = format!("{number}{}", "é".repeat(400));
-                refusals.note(&peer, Some("x"), "open", path.as_bytes(), &path);
+                let path = VirtualPath::parse(format!("/{number}")).unwrap();
+                let why = format!("{number}{}", "é".repeat(400));
+                refusals.note(&peer, Some("x"), "open", &path, &why);
             }
         }
         let last = refusals.last();
         assert_eq!(last.len(), MOST);
         assert_eq!((last[0].count, last[0].pid), (3, 7));
+        assert_eq!(last[0].path.to_string(), "/99");
         assert!(last[0].why.starts_with("99é") && last[31].why.starts_with("68é"));
-        assert!(last[0].why.len() <= MOST_TEXT && last[0].path.len() == MOST_TEXT);
+        assert!(last[0].why.len() <= MOST_TEXT);
     }
 }

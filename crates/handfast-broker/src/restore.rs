@@ -27,7 +27,7 @@ impl Broker {
                 },
                 None => None,
             };
-            let (holder, over) = self.judge(&record, now);
+            let (holder, over) = self.look_at(&record, now);
             if let Some(how) = over {
                 self.bury(record, parent, how)?;
                 continue;
@@ -46,7 +46,7 @@ impl Broker {
     }
 
     /// The process a lease ends with, and how it ended, if it did.
-    fn judge(&self, record: &LeaseRecord, now: u64) -> (Option<Arc<Process>>, Option<Ended>) {
+    fn look_at(&self, record: &LeaseRecord, now: u64) -> (Option<Arc<Process>>, Option<Ended>) {
         if record.boot_id != self.boot_id {
             return (None, Some(Ended::Rebooted));
         }

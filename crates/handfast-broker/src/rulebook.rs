@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use handfast::{RelPath, Verb};
+use handfast::{RelPathRef, Verb};
 use handfast_session::policy::{Allow, Lease as LeaseTerms, LogLevel, Who};
 use handfast_session::{
     Mode, MountSpec, Patterns, Policy, Protect, Quota, SessionSpec, VirtualPath,
@@ -137,13 +137,11 @@ impl Rulebook {
         Ok(())
     }
 
-    /// The session that serves the roots. Links are refused there: the broker reads them itself,
-    /// so that a decision is made on every path that a link leads to.
+    /// The session that serves the roots.
     pub(crate) fn session(&self) -> SessionSpec {
         let spec = SessionSpec::new().quota(self.quota);
-        self.roots.iter().fold(spec, |spec, root| {
-            spec.mount(root.spec.clone().links(handfast::Links::Refuse))
-        })
+        let mounts = self.roots.iter().map(|root| root.spec.clone());
+        mounts.fold(spec, SessionSpec::mount)
     }
 
     /// Whether the socket must be open to other users.
@@ -179,29 +177,18 @@ impl Rulebook {
     }
 
     /// The root a path belongs to, and the path below it.
-    pub(crate) fn route(&self, path: &RelPath) -> Option<(usize, RelPath)> {
-        let below = |at: &RelPath| -> Option<RelPath> {
-            let mut rest = path.segments();
-            for name in at.segments() {
-                if rest.next()? != name {
-                    return None;
-                }
-            }
-            Some(rest.fold(RelPath::root(), |path, name| path.join(name)))
-        };
+    pub(crate) fn route<'a>(&self, path: &'a VirtualPath) -> Option<(usize, RelPathRef<'a>)> {
         self.roots
             .iter()
             .enumerate()
             .filter_map(|(number, root)| {
-                let at = root.spec.mount_point().as_rel();
-                Some((at.segments().count(), number, below(at)?))
+                Some((number, path.strip_prefix(root.spec.mount_point())?))
             })
-            .max_by_key(|(depth, _, _)| *depth)
-            .map(|(_, number, rest)| (number, rest))
+            .min_by_key(|(_, rest)| rest.depth())
     }
 
     /// Whether the policy lets a peer do this to this path, now.
-    pub(crate) fn permits(&self, peer: &Peer, verb: Verb, path: &RelPath) -> bool {
+    pub(crate) fn permits(&self, peer: &Peer, verb: Verb, path: &VirtualPath) -> bool {
         if self.allow.is_empty() {
             return peer.uid == self.own_uid;
         }
@@ -212,6 +199,7 @@ impl Rulebook {
             rule.verbs.has(verb)
                 && (rule.roots.is_empty() || rule.roots.contains(&number))
                 && rule.paths.as_ref().is_none_or(|paths| {
+                    let rest = rest.to_path();
                     // Directories on the way may be looked at, so that what lies below is found.
                     paths.covers(&rest)
                         || (matches!(verb, Verb::ReadDir | Verb::Walk | Verb::Metadata)

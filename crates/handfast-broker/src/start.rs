@@ -165,7 +165,7 @@ impl fmt::Debug for ServeOptions {
 
 fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, StartError> {
     let log_dir = options.log_dir();
-    let rulebook = options.rulebook;
+    let rulebook = Arc::new(options.rulebook);
     rulebook.check_spiffe(options.bundle.as_ref())?;
     let boot_id = boot_id().map_err(|error| StartError::failed("the boot id", error))?;
     let mut site = Site::open(&rulebook, &options.state, &log_dir)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use handfast::Recorder;
+use handfast::{FileKind, Recorder};
 
 use crate::error::Error;
 use crate::rules::Access;
@@ -19,6 +19,20 @@ pub trait Scope: Send + Sync {
     /// # Errors
     /// The error that the caller gets; the session puts in the verb and the path that was asked for.
     fn check(&self, path: &VirtualPath, access: Access) -> Result<(), Error>;
+
+    /// May the caller pass a directory, or follow a link, on the way to something else?
+    ///
+    /// # Errors
+    /// As [`Scope::check`].
+    fn check_step(&self, path: &VirtualPath, access: Access) -> Result<(), Error> {
+        self.check(path, access)
+    }
+
+    /// Whether a listing shows an entry.
+    fn shows(&self, path: &VirtualPath, kind: FileKind) -> bool {
+        let _ = (path, kind);
+        true
+    }
 }
 
 /// On whose behalf a session is used. Without one nothing is done.
@@ -90,6 +104,19 @@ impl Caller {
             Some(scope) => scope.check(path, access),
             None => Ok(()),
         }
+    }
+
+    pub(crate) fn check_step(&self, path: &VirtualPath, access: Access) -> Result<(), Error> {
+        match &self.scope {
+            Some(scope) => scope.check_step(path, access),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn shows(&self, path: &VirtualPath, kind: FileKind) -> bool {
+        self.scope
+            .as_ref()
+            .is_none_or(|scope| scope.shows(path, kind))
     }
 
     pub(crate) fn has_scope(&self) -> bool {

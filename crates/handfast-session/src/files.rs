@@ -57,6 +57,15 @@ impl Files for Session {
         place.mount.layer.read_link(place.spot())
     }
 
+    fn link_to_follow(&self, link: &Node) -> Result<SymlinkTarget, Error> {
+        let mount = link.data::<SessionNode>()?.mount(self);
+        if mount.is_some_and(|mount| mount.links == Links::Refuse) {
+            let why = "a link is on the way, and links are not followed in this mount";
+            return Err(Error::refused(handfast::ErrorKind::Link, why));
+        }
+        self.link_of(link)
+    }
+
     fn entries_of(&self, dir: &Node) -> Result<Entries<'_>, Error> {
         let data = dir.data::<SessionNode>()?;
         let entries = match data.mount(self) {

@@ -98,7 +98,11 @@ impl Session {
             .dir
             .as_ref()
             .ok_or_else(|| Error::refused(ErrorKind::NotADirectory, ""))?;
-        let found = mount.layer.lookup(here, at.name)?;
+        let found = mount.layer.lookup(here, at.name).map_err(|error| {
+            // What the caller may not reach is not told to be missing.
+            let passes = self.caller().check_step(&path, Access::Read);
+            passes.err().unwrap_or(error)
+        })?;
         self.judge_look(mount, &rest, found.metadata.kind)?;
         Ok(Node::new(SessionNode {
             path,
@@ -119,7 +123,7 @@ impl Session {
         }
     }
 
-    /// What may not be read may not be looked at either.
+    /// What may not be read may not be looked at either, but for what only leads further.
     fn judge_look(&self, mount: &Mount, path: &RelPath, kind: FileKind) -> Result<(), Error> {
         let guard = Guard {
             mount,
@@ -130,7 +134,10 @@ impl Session {
                 _ => Shape::MaybeDir,
             },
         };
-        guard.check(path)
+        match kind {
+            FileKind::Dir | FileKind::Symlink => guard.check_step(path),
+            _ => guard.check(path),
+        }
     }
 
     /// A directory that exists only in the namespace, above mounts.

@@ -110,7 +110,8 @@ impl Session {
     ) -> Result<T, Error> {
         let path = self.path_of(request.verb, request.target)?;
         let op = Op::new(self, request.verb, &path, None);
-        op.finish(self.act_at(&request, &path, &op, act))
+        let done = self.act_at(&request, &path, &op, act);
+        op.finish(done.map_err(|error| gone(&request, &path, error)))
     }
 
     fn act_at<T>(
@@ -137,6 +138,14 @@ impl Session {
                         }
                         _ => return Err(error),
                     }
+                }
+                // A link led to the top of the mount, which is a directory like others.
+                Err(error)
+                    if error.kind() == ErrorKind::Invalid
+                        && place.through_link
+                        && place.rest.is_root() =>
+                {
+                    return Err(Error::refused(ErrorKind::IsADirectory, ""));
                 }
                 done => return done,
             }
@@ -196,7 +205,14 @@ impl Session {
     fn begin<'a>(&'a self, request: &Request<'a>, path: &VirtualPath) -> Result<Place<'a>, Error> {
         match request.target {
             Target::Held(place) => Ok(place.clone()),
-            Target::Path(_) => self.route(path),
+            // What the caller may not reach is not told to be missing.
+            Target::Path(_) => {
+                self.route(path)
+                    .map_err(|error| match self.caller().check(path, request.access) {
+                        Ok(()) => error,
+                        Err(out_of_scope) => out_of_scope,
+                    })
+            }
         }
     }
 
@@ -223,21 +239,24 @@ impl Session {
                 return Ok(());
             }
             links += 1;
-            if mount.links == Links::Refuse {
-                let why = "a link leads to a mount where links are not followed";
-                return Err(Error::refused(ErrorKind::Link, why));
-            }
             // The link stands under a name of its own, and may be protected by it.
             let place = Place::at(mount, node.path_in(mount));
             let guard = Guard {
                 shape: Shape::MaybeDir,
                 ..self.guard(&place, request)
             };
-            guard.check(&place.path)
+            guard.check_step(&place.path)
         };
         let found = self.resolve(path.as_rel(), request.last, &mut judge)?;
         if links == 0 {
             return Ok(None);
+        }
+        let writes = matches!(request.verb, Verb::Write | Verb::WriteIf | Verb::Append);
+        if writes && found.through_link && found.node.is_none() {
+            return Err(match path.as_rel().must_be_dir() {
+                true => Error::refused(ErrorKind::NotFound, ""),
+                false => Error::refused(ErrorKind::Link, "the link leads to nothing"),
+            });
         }
         self.place_of(&found).map(Some)
     }
@@ -312,6 +331,19 @@ pub(crate) struct Moving<'a> {
     pub(crate) to: &'a Place<'a>,
     pub(crate) from_guard: Guard<'a>,
     pub(crate) to_guard: Guard<'a>,
+}
+
+/// For a verb that expects a version: a file that is not there is not that version.
+fn gone(request: &Request<'_>, path: &VirtualPath, error: Error) -> Error {
+    let expects = match request.verb {
+        Verb::WriteIf => true,
+        Verb::RemoveIf => !path.as_rel().must_be_dir(),
+        _ => false,
+    };
+    match expects && error.kind() == ErrorKind::NotFound {
+        true => Error::refused(ErrorKind::Stale, "the file is gone"),
+        false => error,
+    }
 }
 
 fn links_keep_changing() -> Error {

@@ -132,6 +132,19 @@ impl Guard<'_> {
         if self.caller.has_scope() {
             self.caller.check(&self.mount.full(path), self.access)?;
         }
+        self.check_rules(path)
+    }
+
+    /// May a directory or a link be passed on the way to something else?
+    pub(crate) fn check_step(&self, path: &RelPath) -> Result<(), Error> {
+        if self.caller.has_scope() {
+            self.caller
+                .check_step(&self.mount.full(path), self.access)?;
+        }
+        self.check_rules(path)
+    }
+
+    fn check_rules(&self, path: &RelPath) -> Result<(), Error> {
         if let Some(rule) = self.mount.forbids(path, self.access, self.shape) {
             return Err(protected_by(&rule));
         }

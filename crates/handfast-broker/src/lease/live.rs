@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, Weak};
 
-use handfast::{RelPath, Verb};
-use handfast_session::Patterns;
+use handfast::Verb;
+use handfast_session::{Patterns, VirtualPath};
 
 use super::outstanding::Outstanding;
 use super::record::{Bound, Ended, LeaseRecord};
@@ -144,6 +144,17 @@ impl Lease {
         first
     }
 
+    /// Whether neither it nor one above it was ended.
+    ///
+    /// # Errors
+    /// How it ended.
+    pub(crate) fn in_force(&self) -> Result<(), Fault> {
+        match self.chain().find_map(Self::ended) {
+            Some(how) => Err(over(how)),
+            None => Ok(()),
+        }
+    }
+
     /// Keeps the lease from ending until the answer is dropped, if it is in force now.
     ///
     /// # Errors
@@ -179,12 +190,14 @@ impl Lease {
     }
 
     /// Whether a path lies in what it and all above it cover.
-    pub(crate) fn covers(&self, path: &RelPath) -> bool {
+    pub(crate) fn covers(&self, path: &VirtualPath) -> bool {
+        let path = path.as_rel();
         self.chain().all(|lease| lease.patterns.covers(path))
     }
 
-    /// Whether a path is a directory on the way to something covered.
-    pub(crate) fn leads_to_covered(&self, path: &RelPath) -> bool {
+    /// Whether a path is covered, or is a directory on the way to something covered.
+    pub(crate) fn leads_to_covered(&self, path: &VirtualPath) -> bool {
+        let path = path.as_rel();
         self.chain()
             .all(|lease| lease.patterns.leads_to_covered(path))
     }

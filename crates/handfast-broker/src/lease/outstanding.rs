@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use handfast_session::VirtualPath;
+
 use crate::identity::ProcessRef;
 
 /// As many different paths are remembered; beyond that they are only counted.
@@ -31,7 +33,7 @@ impl GivenMode {
 /// Descriptors of one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
-    pub(crate) path: Vec<u8>,
+    pub(crate) path: VirtualPath,
     pub(crate) mode: GivenMode,
     pub(crate) object: String,
     pub(crate) count: u64,
@@ -43,8 +45,8 @@ pub(crate) struct Given {
 /// says what may still be open.
 #[derive(Debug, Default)]
 pub(crate) struct Outstanding {
-    read: BTreeMap<Vec<u8>, Given>,
-    written: BTreeMap<Vec<u8>, Given>,
+    read: BTreeMap<VirtualPath, Given>,
+    written: BTreeMap<VirtualPath, Given>,
     /// Handed out beyond what is remembered.
     others: u64,
     /// Everybody who got one. By name and not by descriptor: clients come and go, and a broker
@@ -56,7 +58,7 @@ impl Outstanding {
     /// Notes one more.
     pub(crate) fn add(
         &mut self,
-        path: &[u8],
+        path: &VirtualPath,
         mode: GivenMode,
         object: &str,
         to: Option<ProcessRef>,
@@ -79,13 +81,13 @@ impl Outstanding {
             self.others += 1;
         } else {
             let given = Given {
-                path: path.to_owned(),
+                path: path.clone(),
                 mode,
                 object: object.to_owned(),
                 count: 1,
                 to,
             };
-            by_path.insert(path.to_owned(), given);
+            by_path.insert(path.clone(), given);
         }
     }
 

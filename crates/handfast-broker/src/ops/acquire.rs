@@ -3,8 +3,9 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use handfast::{RelPath, Verb};
+use handfast::Verb;
 use handfast_ledger::event::EventKind;
+use handfast_session::VirtualPath;
 use handfast_session::policy::Bind;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ use crate::clock;
 use crate::fault::{Code, Fault};
 use crate::identity::{Peer, Process};
 use crate::lease::{Bound, Ended, Lease, LeaseId, LeaseRecord};
-use crate::path::Asked;
+use crate::path;
 
 const MAX_PATTERNS: usize = 64;
 const MAX_PATTERN: usize = 1024;
@@ -357,12 +358,11 @@ fn check_words(asked: &Acquire) -> Result<(), Fault> {
 }
 
 /// The patterns that name one path exactly.
-fn plain_paths(patterns: &[String]) -> impl Iterator<Item = RelPath> {
+fn plain_paths(patterns: &[String]) -> impl Iterator<Item = VirtualPath> {
     patterns
         .iter()
         .filter(|text| {
             text.trim_end_matches('/').contains('/') && !text.contains(['*', '?', '[', '\\'])
         })
-        .filter_map(|text| Asked::parse("paths", text.as_bytes()).ok())
-        .map(|asked| asked.rel().clone())
+        .filter_map(|text| path::parse("paths", text.as_bytes()).ok())
 }

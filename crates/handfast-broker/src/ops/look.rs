@@ -1,6 +1,7 @@
 //! `Stat`, `ListDir`, `Walk`. A lease shows what it covers, and the directories on the way to it.
 
-use handfast::{FileKind, RelPath, TreeLimits, Verb};
+use handfast::files::FileHandle;
+use handfast::{FileKind, Metadata, Timestamp, TreeLimits, Verb, Version};
 use handfast_session::VirtualPath;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ use super::page::Page;
 use crate::broker::Broker;
 use crate::caller::{Caller, Claim};
 use crate::fault::Fault;
-use crate::path::{Asked, Last, absolute};
+use crate::path;
 use crate::wire::{Big, PathField, path_field};
 
 /// As many entries stand in one answer, if a message holds them.
@@ -27,6 +28,32 @@ pub(crate) struct Look {
     after_b64: Option<String>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Stat {
+    lease: String,
+    path: Option<String>,
+    path_b64: Option<String>,
+    /// Follow a link as last component, which is usual.
+    follow: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadLink {
+    lease: String,
+    path: Option<String>,
+    path_b64: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Target {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target_b64: Option<String>,
+}
+
 #[derive(Debug, Serialize)]
 struct Status {
     kind: &'static str,
@@ -37,6 +64,10 @@ struct Status {
     links: Big,
     handle: String,
     modified: String,
+    blocks: Big,
+    accessed_ns: String,
+    modified_ns: String,
+    changed_ns: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
 }
@@ -57,7 +88,7 @@ struct Entries {
 }
 
 impl Broker {
-    pub(crate) fn stat(&self, caller: &mut Caller, asked: Look) -> Result<Answer, Fault> {
+    pub(crate) fn stat(&self, caller: &mut Caller, asked: Stat) -> Result<Answer, Fault> {
         let (claim, path) = self.look(
             caller,
             asked.lease,
@@ -65,23 +96,14 @@ impl Broker {
             asked.path_b64,
             Verb::Metadata,
         )?;
-        let _held = claim.hold(self, Verb::Metadata, path.rel())?;
-        let (status, version) = self.act_on(
-            &claim,
-            &caller.peer,
-            Verb::Metadata,
-            &path,
-            Last::Follow,
-            |session, at| {
-                let status = session.metadata(absolute(at))?;
-                // The version tells the content of young files: only for who may know it.
-                let known = claim.lease.grants(Verb::Version) && claim.lease.covers(at);
-                let version = (known && status.is_file())
-                    .then(|| self.looking.version(absolute(at)).ok())
-                    .flatten();
-                Ok((status, version))
-            },
-        )?;
+        let _held = claim.hold(self, Verb::Metadata, &path)?;
+        let follow = asked.follow != Some(false);
+        let status = self.act(&claim, Verb::Metadata, &path, |session| match follow {
+            true => session.metadata(&path),
+            false => session.symlink_metadata(&path),
+        })?;
+        let (status, version) = self.with_version(&claim, &path, status);
+        let nanoseconds = |time: Timestamp| time.as_nanoseconds().to_string();
         Answer::of(&Status {
             kind: status.kind.name(),
             mode: format!("{:04o}", status.mode),
@@ -89,9 +111,25 @@ impl Broker {
             gid: status.gid,
             size: Big(status.len),
             links: Big(status.nlink),
-            handle: handle_of(&status),
+            handle: handle_of(&status.identity),
             modified: handfast_ledger::event::rfc3339(status.modified.as_nanoseconds()),
+            blocks: Big(status.blocks),
+            accessed_ns: nanoseconds(status.accessed),
+            modified_ns: nanoseconds(status.modified),
+            changed_ns: nanoseconds(status.changed),
             version: version.map(|version| version.to_string()),
+        })
+    }
+
+    pub(crate) fn read_link(&self, caller: &mut Caller, asked: ReadLink) -> Result<Answer, Fault> {
+        let verb = Verb::ReadLink;
+        let (claim, path) = self.look(caller, asked.lease, asked.path, asked.path_b64, verb)?;
+        let _held = claim.hold(self, verb, &path)?;
+        let target = self.act(&claim, verb, &path, |session| session.read_link(&path))?;
+        let PathField { text, base64 } = path_field(target.as_bytes());
+        Answer::of(&Target {
+            target: text,
+            target_b64: base64,
         })
     }
 
@@ -109,22 +147,10 @@ impl Broker {
             asked.path_b64,
             Verb::ReadDir,
         )?;
-        let _held = claim.hold(self, Verb::ReadDir, path.rel())?;
-        let found = self.act_on(
-            &claim,
-            &caller.peer,
-            Verb::ReadDir,
-            &path,
-            Last::Follow,
-            |session, at| {
-                let mut found = session.read_dir(absolute(at))?;
-                found.retain(|entry| {
-                    let path = at.join(entry.name.as_ref());
-                    shows(&claim, Verb::ReadDir, &path, entry.kind)
-                });
-                Ok(found)
-            },
-        )?;
+        let _held = claim.hold(self, Verb::ReadDir, &path)?;
+        let found = self.act(&claim, Verb::ReadDir, &path, |session| {
+            session.read_dir(&path)
+        })?;
         let mut rest = found
             .into_iter()
             .filter(|entry| {
@@ -152,32 +178,24 @@ impl Broker {
         let (claim, path) =
             self.look(caller, asked.lease, asked.path, asked.path_b64, Verb::Walk)?;
         // Checked anew for every page, and not held: a walk may take long, a revocation may not.
-        drop(claim.hold(self, Verb::Walk, path.rel())?);
+        drop(claim.hold(self, Verb::Walk, &path)?);
         let mut page = Page::of_at_most(PAGE);
-        let top = self.act_on(
-            &claim,
-            &caller.peer,
-            Verb::Walk,
-            &path,
-            Last::Follow,
-            |session, at| session.metadata(absolute(at)).map(|_| at.clone()),
-        )?;
-        let limits = TreeLimits::new();
-        let session = claim.session(self);
-        let walk = session.walk(absolute(&top), limits);
+        // A refusal is noted here; looking names up is not.
+        self.act(&claim, Verb::Walk, &path, |session| session.metadata(&path))?;
+        let session = self.looking.for_caller(self.caller_for(&claim, Verb::Walk));
+        let walk = session.walk(&path, TreeLimits::new());
         let mut walk = walk.map_err(crate::log::fault_of)?;
         loop {
             let entry = {
-                let _held = claim.hold(self, Verb::Walk, path.rel())?;
+                let _held = claim.hold(self, Verb::Walk, &path)?;
                 walk.next_entry().map_err(crate::log::fault_of)?
             };
             let Some(entry) = entry else {
                 break;
             };
-            if !shows(&claim, Verb::Walk, entry.path.as_rel(), entry.kind) {
-                continue;
-            }
-            page.push(view(below(&top, &entry.path), entry.kind))?;
+            let rest = entry.path.strip_prefix(&path);
+            let rest = rest.map_or(&b""[..], |rest| rest.as_bytes());
+            page.push(view(rest, entry.kind))?;
             if page.is_full() {
                 send(
                     Answer::of(&Entries {
@@ -197,6 +215,28 @@ impl Broker {
         )
     }
 
+    /// The version of a file, for a peer who may know it: it tells the content of young files. It
+    /// is of the object whose status is told.
+    fn with_version(
+        &self,
+        claim: &Claim,
+        path: &VirtualPath,
+        status: Metadata,
+    ) -> (Metadata, Option<Version>) {
+        if !status.is_file() || !claim.lease.grants(Verb::Version) {
+            return (status, None);
+        }
+        let quiet = self.caller_for(claim, Verb::Version).quiet();
+        let opened = self.looking.for_caller(quiet).open(path);
+        match opened {
+            Ok(file) if file.metadata().identity.same_object(&status.identity) => {
+                let version = FileHandle::version(&file, false).ok();
+                (*file.metadata(), version)
+            }
+            _ => (status, None),
+        }
+    }
+
     fn look(
         &self,
         caller: &mut Caller,
@@ -204,20 +244,13 @@ impl Broker {
         text: Option<String>,
         base64: Option<String>,
         verb: Verb,
-    ) -> Result<(Claim, Asked), Fault> {
-        let path = PathField::bytes(text, base64).map_err(|why| Fault::parameter("path", why))?;
+    ) -> Result<(Claim, VirtualPath), Fault> {
+        let text = PathField::bytes(text, base64).map_err(|why| Fault::parameter("path", why))?;
         // The top of the namespace has an empty path.
-        let path = Asked::parse("path", if path.is_empty() { b"/" } else { &path })?;
+        let path = path::parse("path", if text.is_empty() { b"/" } else { &text })?;
         let claim = caller.claim(self, &lease, verb, &path)?;
         Ok((claim, path))
     }
-}
-
-/// Whether a lease shows an entry: it covers it, or something below it.
-fn shows(claim: &Claim, verb: Verb, path: &RelPath, kind: FileKind) -> bool {
-    let leads = matches!(kind, FileKind::Dir | FileKind::Unknown);
-    (claim.lease.covers(path) || (leads && claim.lease.leads_to_covered(path)))
-        && claim.token_allows(verb, path).is_ok()
 }
 
 fn view(name: &[u8], kind: FileKind) -> EntryView {
@@ -227,11 +260,4 @@ fn view(name: &[u8], kind: FileKind) -> EntryView {
         name_b64: base64,
         kind: kind.name(),
     }
-}
-
-/// The part of a path below the top of a walk.
-fn below<'a>(top: &RelPath, path: &'a VirtualPath) -> &'a [u8] {
-    let whole = path.as_rel().as_bytes();
-    let rest = whole.strip_prefix(top.as_bytes()).unwrap_or(whole);
-    rest.strip_prefix(b"/").unwrap_or(rest)
 }

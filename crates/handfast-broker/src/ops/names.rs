@@ -2,16 +2,18 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use handfast::{ErrorKind, RelPath, RenameMode, Verb, Version};
+use handfast::{Durability, ErrorKind, RenameMode, Verb, Version};
+use handfast_session::VirtualPath;
 use serde::Deserialize;
 
 use super::answer::Answer;
+use super::manner::{Manner, mode_bits};
 use super::write::Standing;
 use crate::broker::Broker;
 use crate::caller::Caller;
-use crate::fault::{Code, Fault};
-use crate::path::{Asked, Last, absolute};
-use crate::wire::{Big, PathField};
+use crate::fault::Fault;
+use crate::path;
+use crate::wire::Text;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +23,9 @@ pub(crate) struct Append {
     path_b64: Option<String>,
     data: Option<String>,
     data_b64: Option<String>,
+    file_mode: Option<String>,
+    created_mode: Option<String>,
+    durability: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -30,6 +35,7 @@ pub(crate) struct Mkdir {
     path: Option<String>,
     path_b64: Option<String>,
     parents: Option<bool>,
+    dir_mode: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -55,9 +61,8 @@ pub(crate) struct Remove {
     version: Option<String>,
 }
 
-fn asked(name: &str, text: Option<String>, base64: Option<String>) -> Result<Asked, Fault> {
-    let bytes = PathField::bytes(text, base64).map_err(|why| Fault::parameter(name, why))?;
-    Asked::parse(name, &bytes)
+fn asked(name: &str, text: Option<String>, base64: Option<String>) -> Result<VirtualPath, Fault> {
+    path::from_fields(name, text.map(Text::from), base64)
 }
 
 impl Broker {
@@ -70,46 +75,48 @@ impl Broker {
                 .map_err(|_| Fault::parameter("data_b64", "not base64"))?,
             _ => return Err(Fault::parameter("data", "`data` or `data_b64`")),
         };
+        let manner = Manner {
+            file_mode: wanted.file_mode.as_deref(),
+            created_mode: wanted.created_mode.as_deref(),
+            durability: wanted.durability.as_deref(),
+        };
+        let options = manner.options(Durability::None)?;
         let claim = caller.claim(self, &wanted.lease, Verb::Append, &path)?;
-        let _held = claim.hold(self, Verb::Append, path.rel())?;
-        let written = self.act_on(
-            &claim,
-            &caller.peer,
-            Verb::Append,
-            &path,
-            Last::Follow,
-            |session, at| session.append(absolute(at), &data),
-        )?;
-        Answer::of(&Standing {
-            version: written.version().ok().map(|version| version.to_string()),
-            size: Big(data.len() as u64),
-        })
+        let _held = claim.hold(self, Verb::Append, &path)?;
+        let written = self.act(&claim, Verb::Append, &path, |session| match options {
+            Some(options) => session.append_with(&path, &data, options),
+            None => session.append(&path, &data),
+        })?;
+        Answer::of(&Standing::of(&written, data.len() as u64))
     }
 
     pub(crate) fn mkdir(&self, caller: &mut Caller, wanted: Mkdir) -> Result<Answer, Fault> {
         let path = asked("path", wanted.path, wanted.path_b64)?;
         let verb = Verb::CreateDir;
+        let mode = match &wanted.dir_mode {
+            Some(text) => mode_bits("dir_mode", text)?,
+            None => 0o777,
+        };
         let claim = caller.claim(self, &wanted.lease, verb, &path)?;
-        let _held = claim.hold(self, verb, path.rel())?;
-        claim.judge(self, &caller.peer, verb, path.rel())?;
-        let peer = &caller.peer;
-        let make = |path: &Asked| {
-            self.act_on(&claim, peer, verb, path, Last::Itself, |session, at| {
-                session.create_dir(absolute(at))
+        let _held = claim.hold(self, verb, &path)?;
+        let make = |path: &VirtualPath| {
+            self.act(&claim, verb, path, |session| {
+                session.create_dir_with(path, mode)
             })
         };
         if wanted.parents != Some(true) {
             make(&path)?;
             return Ok(Answer::empty());
         }
-        let mut at = RelPath::root();
-        for name in path.rel().segments() {
+        self.judge(&claim, verb, &path)?;
+        let mut at = VirtualPath::root();
+        for name in path.as_rel().segments() {
             at = at.join(name);
             // What the lease does not cover is not made; if it is missing, the next one says so.
             if !claim.lease.covers(&at) {
                 continue;
             }
-            match make(&Asked::from(absolute(&at))) {
+            match make(&at) {
                 Err(fault) if fault.kind() == Some(ErrorKind::Exists) => {}
                 made => made?,
             }
@@ -130,38 +137,10 @@ impl Broker {
         };
         let verb = Verb::Rename;
         let claim = caller.claim(self, &wanted.lease, verb, &from)?;
-        let _held = claim.hold(self, verb, from.rel())?;
-        let peer = &caller.peer;
-        // The inner call settles links on the way to the destination, the outer one on the way to
-        // the source; both ends are judged each time.
-        self.act_on(
-            &claim,
-            peer,
-            verb,
-            &from,
-            Last::Itself,
-            |session, source| {
-                let mut target = to.rel().clone();
-                for _ in 0..40 {
-                    if let Err(fault) = claim.judge(self, peer, verb, &target) {
-                        return Ok(Err(fault));
-                    }
-                    let renamed = session.rename(absolute(source), absolute(&target), mode);
-                    match renamed {
-                        Err(error) if error.kind() == ErrorKind::Link => {
-                            match self.behind_link(&target, Last::Itself) {
-                                Ok(Some(next)) => target = next,
-                                Ok(None) => return Err(error),
-                                Err(fault) => return Ok(Err(fault)),
-                            }
-                        }
-                        done => return done.map(Ok),
-                    }
-                }
-                let fault = Fault::new(Code::Failed, "too many links, or a loop");
-                Ok(Err(fault.of_kind(ErrorKind::Link)))
-            },
-        )??;
+        let _held = claim.hold(self, verb, &from)?;
+        self.act(&claim, verb, &from, |session| {
+            session.rename(&from, &to, mode)
+        })?;
         Ok(Answer::empty())
     }
 
@@ -185,23 +164,13 @@ impl Broker {
             _ => return Err(Fault::parameter("kind", "file, dir or tree")),
         };
         let claim = caller.claim(self, &wanted.lease, verb, &path)?;
-        let _held = claim.hold(self, verb, path.rel())?;
-        self.act_on(
-            &claim,
-            &caller.peer,
-            verb,
-            &path,
-            Last::Itself,
-            |session, at| {
-                let at = absolute(at);
-                match (verb, &version) {
-                    (Verb::RemoveIf, Some(version)) => session.remove_if(at, version),
-                    (Verb::RemoveDir, _) => session.remove_dir(at),
-                    (Verb::RemoveTree, _) => session.remove_tree(at),
-                    _ => session.remove_file(at),
-                }
-            },
-        )?;
+        let _held = claim.hold(self, verb, &path)?;
+        self.act(&claim, verb, &path, |session| match (verb, &version) {
+            (Verb::RemoveIf, Some(version)) => session.remove_if(&path, version),
+            (Verb::RemoveDir, _) => session.remove_dir(&path),
+            (Verb::RemoveTree, _) => session.remove_tree(&path),
+            _ => session.remove_file(&path),
+        })?;
         Ok(Answer::empty())
     }
 }

@@ -3,9 +3,9 @@
 use std::os::fd::OwnedFd;
 
 use handfast::files::FileHandle;
-use handfast::{Metadata, RelPath, Verb, Version};
+use handfast::{Identity, Verb, Version};
 use handfast_session::policy::Writes;
-use handfast_session::{Error as SessionError, OpenOptions, Session, SessionFile};
+use handfast_session::{Error as SessionError, OpenOptions, Session, SessionFile, VirtualPath};
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
@@ -14,7 +14,7 @@ use crate::caller::{Caller, Claim};
 use crate::differs;
 use crate::fault::{Code, Fault};
 use crate::lease::GivenMode;
-use crate::path::{Asked, Last, absolute};
+use crate::path;
 use crate::wire::{Big, Text};
 
 #[derive(Debug, Deserialize)]
@@ -55,7 +55,7 @@ struct Opened {
 
 impl Broker {
     pub(crate) fn open(&self, caller: &mut Caller, asked: Open<'_>) -> Result<Answer, Fault> {
-        let path = Asked::from_fields("path", asked.path, asked.path_b64)?;
+        let path = path::from_fields("path", asked.path, asked.path_b64)?;
         let mode = match asked.mode.as_deref() {
             None | Some("read") => GivenMode::Read,
             Some("write") => GivenMode::Write,
@@ -69,42 +69,32 @@ impl Broker {
         if mode == GivenMode::Write && self.rulebook.terms.writes != Writes::Direct {
             let why =
                 "the policy takes writes by commit (`Begin`, `Commit`), not through descriptors";
-            return Err(claim.refuse(self, verb, path.rel(), Fault::denied(why)));
+            return Err(claim.refuse(self, verb, &path, Fault::denied(why)));
         }
-        let held = claim.hold(self, verb, path.rel())?;
+        let held = claim.hold(self, verb, &path)?;
         held.has_opens()
-            .map_err(|fault| claim.refuse(self, verb, path.rel(), fault))?;
+            .map_err(|fault| claim.refuse(self, verb, &path, fault))?;
         let wants_version = asked.version == Some(true);
-        let (file, version) = self.act_on(
-            &claim,
-            &caller.peer,
-            verb,
-            &path,
-            Last::Follow,
-            |session, at| Self::open_at(session, at, mode, wants_version),
-        )?;
+        let (file, version) = self.act(&claim, verb, &path, |session| {
+            Self::open_at(session, &path, mode, wants_version)
+        })?;
         held.count_open(&*self.store)
-            .map_err(|fault| claim.refuse(self, verb, path.rel(), fault))?;
+            .map_err(|fault| claim.refuse(self, verb, &path, fault))?;
         self.give(caller, &claim, &path, mode, file, version)
     }
 
     pub(crate) fn resume(&self, caller: &mut Caller, asked: Resume) -> Result<Answer, Fault> {
-        let path = Asked::from_fields("path", asked.path.map(Text::from), asked.path_b64)?;
+        let path = path::from_fields("path", asked.path.map(Text::from), asked.path_b64)?;
         let seen: Version = asked
             .version
             .parse()
             .map_err(|_| Fault::parameter("version", "not a version this broker gave"))?;
         let claim = caller.claim(self, &asked.lease, Verb::Open, &path)?;
-        let held = claim.hold(self, Verb::Open, path.rel())?;
-        let stale = |fault: Fault| claim.refuse(self, Verb::Open, path.rel(), fault);
-        let opened = self.act_on(
-            &claim,
-            &caller.peer,
-            Verb::Open,
-            &path,
-            Last::Follow,
-            open_versioned,
-        );
+        let held = claim.hold(self, Verb::Open, &path)?;
+        let stale = |fault: Fault| claim.refuse(self, Verb::Open, &path, fault);
+        let opened = self.act(&claim, Verb::Open, &path, |session| {
+            open_versioned(session, &path)
+        });
         let (file, now) = match opened {
             Err(fault) if fault.kind() == Some(handfast::ErrorKind::NotFound) => {
                 let fault = Fault::new(Code::Stale, "the object is gone").differing("gone");
@@ -112,7 +102,7 @@ impl Broker {
             }
             opened => opened?,
         };
-        if handle_of(file.metadata()) != asked.handle {
+        if handle_of(&file.metadata().identity) != asked.handle {
             let fault = Fault::new(Code::Stale, "another object stands under the name");
             return Err(stale(
                 fault
@@ -139,19 +129,19 @@ impl Broker {
 
     fn open_at(
         session: &Session,
-        at: &RelPath,
+        path: &VirtualPath,
         mode: GivenMode,
         version: bool,
     ) -> Result<(SessionFile, Option<Version>), SessionError> {
         match mode {
             GivenMode::Read if version => {
-                let (file, version) = open_versioned(session, at)?;
+                let (file, version) = open_versioned(session, path)?;
                 Ok((file, Some(version)))
             }
-            GivenMode::Read => Ok((session.open(absolute(at))?, None)),
+            GivenMode::Read => Ok((session.open(path)?, None)),
             GivenMode::Write => {
                 let how = OpenOptions::new().write(true);
-                Ok((session.open_with(absolute(at), how)?, None))
+                Ok((session.open_with(path, how)?, None))
             }
         }
     }
@@ -161,24 +151,24 @@ impl Broker {
         &self,
         caller: &Caller,
         claim: &Claim,
-        path: &Asked,
+        path: &VirtualPath,
         mode: GivenMode,
         file: SessionFile,
         version: Option<Version>,
     ) -> Result<Answer, Fault> {
-        let handle = handle_of(file.metadata());
+        let handle = handle_of(&file.metadata().identity);
         let size = file.metadata().len;
         let fd: OwnedFd = match file.into_std_beyond_the_session() {
             Ok(file) => file.into(),
             // A bare descriptor would get round the quota.
             Err(_) => {
                 let why = "a root with a quota takes writes by commit only";
-                return Err(claim.refuse(self, Verb::OpenWrite, path.rel(), Fault::denied(why)));
+                return Err(claim.refuse(self, Verb::OpenWrite, path, Fault::denied(why)));
             }
         };
         let out = claim.lease.outstanding.lock();
         out.unwrap_or_else(std::sync::PoisonError::into_inner).add(
-            path.rel().as_bytes(),
+            path,
             mode,
             &handle,
             caller.peer.process_ref(),
@@ -195,8 +185,7 @@ impl Broker {
 }
 
 /// An object whatever its name, as the log writes it.
-pub(crate) fn handle_of(object: &Metadata) -> String {
-    let identity = &object.identity;
+pub(crate) fn handle_of(identity: &Identity) -> String {
     let mut text = String::with_capacity(64);
     push_number(&mut text, identity.device, 16, 1);
     text.push(':');
@@ -228,8 +217,11 @@ fn push_number(text: &mut String, number: u64, base: u64, least: usize) {
 }
 
 /// Opens a file and says which version of it was opened: the version is of the open file.
-fn open_versioned(session: &Session, at: &RelPath) -> Result<(SessionFile, Version), SessionError> {
-    let file = session.open(absolute(at))?;
+fn open_versioned(
+    session: &Session,
+    path: &VirtualPath,
+) -> Result<(SessionFile, Version), SessionError> {
+    let file = session.open(path)?;
     let version = FileHandle::version(&file, false)?;
     Ok((file, version))
 }

@@ -86,7 +86,7 @@ pub(crate) fn outstanding_of(lease: &Lease) -> Vec<OutstandingView> {
     let out = out.unwrap_or_else(std::sync::PoisonError::into_inner);
     out.iter()
         .map(|given| {
-            let PathField { text, base64 } = path_field(&given.path);
+            let PathField { text, base64 } = path_field(given.path.as_rel().as_bytes());
             OutstandingView {
                 handle: lease.record.handle.as_str().to_owned(),
                 path: text,

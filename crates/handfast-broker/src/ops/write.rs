@@ -2,15 +2,18 @@
 
 use std::sync::atomic::AtomicBool;
 
-use handfast::{ErrorKind, Verb, Version};
+use handfast::files::Put;
+use handfast::{Durability, ErrorKind, Verb, Version, Written};
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
+use super::manner::Manner;
+use super::open::handle_of;
 use crate::broker::{Broker, Tally};
 use crate::caller::Caller;
 use crate::drafts::{self, Draft, Expect};
 use crate::fault::{Code, Fault};
-use crate::path::{Asked, Last, absolute};
+use crate::path;
 use crate::wire::{Big, Text};
 
 #[derive(Debug, Deserialize)]
@@ -28,6 +31,12 @@ pub(crate) struct Begin<'a> {
     version: Option<Text<'a>>,
     /// Commit only if the name is free.
     new: Option<bool>,
+    #[serde(borrow)]
+    file_mode: Option<Text<'a>>,
+    #[serde(borrow)]
+    created_mode: Option<Text<'a>>,
+    #[serde(borrow)]
+    durability: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -61,11 +70,24 @@ pub(super) struct Standing {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) version: Option<String>,
     pub(super) size: Big,
+    /// Which object it is.
+    pub(super) handle: String,
+}
+
+impl Standing {
+    pub(super) fn of(written: &Written, size: u64) -> Self {
+        Self {
+            // It stands there, whether or not it can still be said which version it is.
+            version: written.version().ok().map(|version| version.to_string()),
+            size: Big(size),
+            handle: handle_of(&written.identity()),
+        }
+    }
 }
 
 impl Broker {
     pub(crate) fn begin(&self, caller: &mut Caller, asked: Begin<'_>) -> Result<Answer, Fault> {
-        let path = Asked::from_fields("path", asked.path, asked.path_b64)?;
+        let path = path::from_fields("path", asked.path, asked.path_b64)?;
         let expect = match (&asked.version, asked.new) {
             (None, Some(true)) => Expect::Free,
             (None, _) => Expect::Anything,
@@ -77,12 +99,18 @@ impl Broker {
                     .map_err(|_| Fault::parameter("version", "not a version this broker gave"))?,
             ),
         };
+        let manner = Manner {
+            file_mode: asked.file_mode.as_deref(),
+            created_mode: asked.created_mode.as_deref(),
+            durability: asked.durability.as_deref(),
+        };
+        let options = manner.options(Durability::File)?;
         let verb = verb_of(&expect);
         let claim = caller.claim(self, &asked.lease, verb, &path)?;
-        let held = claim.hold(self, verb, path.rel())?;
-        let refuse = |fault: Fault| claim.refuse(self, verb, path.rel(), fault);
-        claim.judge(self, &caller.peer, verb, path.rel())?;
-        let (root, _) = self.rulebook.route(path.rel()).ok_or_else(|| {
+        let held = claim.hold(self, verb, &path)?;
+        let refuse = |fault: Fault| claim.refuse(self, verb, &path, fault);
+        self.judge(&claim, verb, &path)?;
+        let (root, _) = self.rulebook.route(&path).ok_or_else(|| {
             refuse(Fault::new(Code::Failed, "nothing is served there").of_kind(ErrorKind::NotFound))
         })?;
         let size = asked.max_size.0;
@@ -109,14 +137,15 @@ impl Broker {
             .try_clone()
             .map_err(|error| refuse(Fault::new(Code::Unavailable, error.to_string())))?;
         held.count_open(&*self.store).map_err(refuse)?;
-        self.scribe.begun(&claim.recorder, path.rel())?;
+        self.scribe.begun(&claim.recorder, path.as_rel())?;
         let draft = Draft {
             lease: claim.lease.record.handle.clone(),
             connection: caller.number,
             uid: caller.peer.uid,
             root,
-            asked: path.clone(),
+            path: path.clone(),
             expect,
+            options,
             max_size: size,
             file,
             taken: AtomicBool::default(),
@@ -164,44 +193,31 @@ impl Broker {
             return Err(Fault::new(Code::Failed, why).of_kind(ErrorKind::NotFound));
         };
         let verb = verb_of(&draft.expect);
-        let claim = caller.claim(self, &asked.lease, verb, &draft.asked)?;
+        let claim = caller.claim(self, &asked.lease, verb, &draft.path)?;
         // Held to the end: when a revocation is answered, this has happened or will not.
-        let _held = claim.hold(self, verb, draft.asked.rel())?;
+        let _held = claim.hold(self, verb, &draft.path)?;
         let size = asked.size.0;
         if size > draft.max_size {
             let fault = Fault::parameter("size", "more than was begun with");
-            return Err(claim.refuse(self, verb, draft.asked.rel(), fault));
+            return Err(claim.refuse(self, verb, &draft.path, fault));
         }
         // A copy that the client cannot reach: what is judged and counted is what is written.
         let data = drafts::read_exactly(&draft.file, size).map_err(|error| {
             let fault = Fault::new(Code::Failed, format!("the private file: {error}"));
-            claim.refuse(self, verb, draft.asked.rel(), fault)
+            claim.refuse(self, verb, &draft.path, fault)
         })?;
-        let last = match draft.expect {
-            Expect::Free => Last::Itself,
-            _ => Last::Follow,
+        let at = &draft.path;
+        let put = match &draft.expect {
+            Expect::Anything => Put::Replace,
+            Expect::Free => Put::New,
+            Expect::Version(version) => Put::If(version),
         };
-        let written = self.act_on(
-            &claim,
-            &caller.peer,
-            verb,
-            &draft.asked,
-            last,
-            |session, at| {
-                let at = absolute(at);
-                match &draft.expect {
-                    Expect::Anything => session.write(at, &data),
-                    Expect::Free => session.write_new(at, &data),
-                    Expect::Version(version) => session.write_if(at, version, &data),
-                }
-            },
-        )?;
+        let written = self.act(&claim, verb, at, |session| match draft.options {
+            Some(options) => session.put(at, &data, put, options),
+            None => session.put_as_usual(at, &data, put),
+        })?;
         Tally::add(&self.tally.committed);
-        Answer::of(&Standing {
-            // It stands there, whether or not it can still be said which version it is.
-            version: written.version().ok().map(|version| version.to_string()),
-            size: Big(size),
-        })
+        Answer::of(&Standing::of(&written, size))
     }
 
     pub(crate) fn abort(&self, caller: &mut Caller, asked: &Abort) -> Result<Answer, Fault> {

@@ -166,6 +166,53 @@ fn links_lead_where_the_lease_reaches_and_nowhere_else() {
 }
 
 #[test]
+fn every_step_of_a_link_is_judged_by_the_lease() {
+    let stage = Stage::new();
+    std::fs::create_dir_all(stage.root("lib/deep")).unwrap();
+    std::fs::create_dir(stage.root("hidden")).unwrap();
+    std::fs::write(stage.root("hidden/h.txt"), "hidden").unwrap();
+    symlink("../../src/a.txt", stage.root("lib/deep/across")).unwrap();
+    symlink("../hidden/../src/a.txt", stage.root("src/around")).unwrap();
+    symlink("../missing/../src/a.txt", stage.root("src/around2")).unwrap();
+    symlink("../hidden", stage.root("src/door")).unwrap();
+    let mut client = stage.client();
+    let wanted = Acquire::new(["/src/**", "/lib/deep/**"], ["read", "write"]);
+    let id = client.acquire(&wanted).unwrap().lease_id;
+    // Directories on the way to what is covered are passed, also by the `..` of a link.
+    let mut text = String::new();
+    let mut opened = client.open(&id, "lib/deep/across").unwrap().file;
+    opened.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "alpha");
+    // Others are not, whether they exist or not: a link is no way to find out.
+    assert_eq!(code(client.open(&id, "src/around")), Code::Denied);
+    assert_eq!(code(client.open(&id, "src/around2")), Code::Denied);
+    assert_eq!(code(client.list_dir(&id, "src/door")), Code::Denied);
+    assert_eq!(code(client.walk(&id, "src/door")), Code::Denied);
+    assert_eq!(code(client.stat(&id, "src/door/h.txt")), Code::Denied);
+    // Both ends of a rename are judged behind links.
+    let rename = |client: &mut Client, from: &str, to: &str| {
+        code(client.rename(&id, from, to, "no-replace"))
+    };
+    assert_eq!(
+        rename(&mut client, "src/a.txt", "src/door/a.txt"),
+        Code::Denied
+    );
+    assert_eq!(
+        rename(&mut client, "src/door/h.txt", "src/h.txt"),
+        Code::Denied
+    );
+    assert_eq!(
+        code(client.remove(&id, "src/door/h.txt", "file")),
+        Code::Denied
+    );
+    assert_eq!(
+        std::fs::read_dir(stage.root("hidden")).unwrap().count(),
+        1,
+        "nothing came or went"
+    );
+}
+
+#[test]
 fn tricks_with_paths_stay_inside() {
     let stage = Stage::new();
     let outside = stage.dir.join("outside.txt");

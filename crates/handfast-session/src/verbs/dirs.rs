@@ -6,6 +6,7 @@ use handfast::{ErrorKind, FileKind, Verb};
 use crate::error::Error;
 use crate::mount::Route;
 use crate::pipeline::Request;
+use crate::rules::Access;
 use crate::session::Session;
 use crate::vpath::{AsVirtualPath, VirtualPath};
 
@@ -80,6 +81,7 @@ impl Session {
         if let Ok(whole) = &whole
             && let Route::Above = self.mounts().route(whole)
         {
+            self.caller().check(whole, Access::Read)?;
             return Ok(self.with_mount_points(whole, Vec::new()));
         }
         let request = Request::look(Verb::ReadDir, &path);
@@ -96,8 +98,12 @@ impl Session {
         path: &VirtualPath,
     ) -> Result<Vec<Entry>, Error> {
         let found = self.act(request, |place, _, op| {
-            let listed = place.mount.layer.list(place.spot())?;
+            let mut listed = place.mount.layer.list(place.spot())?;
             op.allow(place.mount, None)?;
+            if self.caller().has_scope() {
+                let here = place.full();
+                listed.retain(|entry| self.caller().shows(&here.join(&entry.name), entry.kind));
+            }
             Ok(listed)
         })?;
         Ok(self.with_mount_points(path, found))
@@ -105,6 +111,9 @@ impl Session {
 
     fn with_mount_points(&self, path: &VirtualPath, mut found: Vec<Entry>) -> Vec<Entry> {
         for (name, _) in self.mounts().names_in(path) {
+            if !self.caller().shows(&path.join(&name), FileKind::Dir) {
+                continue;
+            }
             found.retain(|known| known.name != name);
             found.push(Entry {
                 name,

@@ -9,6 +9,7 @@ use crate::layer::OpenedFile;
 use crate::mount::Route;
 use crate::pipeline::{Op, Request};
 use crate::place::{Guard, Place};
+use crate::rules::Access;
 use crate::session::Session;
 use crate::vpath::AsVirtualPath;
 
@@ -194,6 +195,7 @@ impl Session {
         };
         match self.mounts().route(&path) {
             Route::Above => {
+                self.caller().check(&path, Access::Read)?;
                 let node = self.node(path.as_rel(), LastLink::Itself)?;
                 Ok(Some(*node.metadata()))
             }
