@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use handfast::files::Files;
 use handfast::{ErrorKind, Verb, Version};
-use handfast_session::{Error, Session, Wanted};
+use handfast_session::{Error, VirtualPath, Wanted};
 use serde_json::Value;
 
 use crate::answer::Answer;
@@ -22,10 +23,12 @@ pub(crate) struct Call<'a> {
     pub(crate) view: &'a View,
     arguments: &'a Value,
     log: &'a CallLog,
-    /// The session on behalf of this call.
-    session: Session,
+    /// The files on behalf of this call.
+    files: &'a dyn Files,
     /// The same for looking ahead of what is recorded.
-    looking: Session,
+    looking: &'a dyn Files,
+    /// Says where a path leads after links; see [`Call::resolved`].
+    resolve: &'a dyn Fn(&VirtualPath) -> Result<VirtualPath, Error>,
 }
 
 /// What came of asking for a tool by name.
@@ -86,13 +89,18 @@ fn run(
         true => log.caller().scope(Arc::new(view.clone())),
         false => log.caller(),
     };
+    let session = server.session().for_caller(caller.clone());
     let call = Call {
         server,
         view,
         arguments,
         log,
-        session: server.session().for_caller(caller.clone()),
-        looking: server.session().for_caller(caller.quiet()),
+        files: &session,
+        looking: &server.session().for_caller(caller.quiet()),
+        resolve: &|path| {
+            let said = session.explain(path, Wanted(Verb::Metadata))?;
+            Ok(said.decided_on.unwrap_or_else(|| path.clone()))
+        },
     };
     call.patiently(|| tools::run(tool.name, &call))
 }
@@ -122,15 +130,15 @@ impl Call<'_> {
         act()
     }
 
-    /// The session, on behalf of this call. What is asked of it is in the log.
-    pub(crate) fn session(&self) -> &Session {
-        &self.session
+    /// The files, on behalf of this call. What is asked of them is in the log.
+    pub(crate) fn files(&self) -> &dyn Files {
+        self.files
     }
 
-    /// The session for something that only looks: at entries of a listing that is in the log, or
+    /// The files for something that only looks: at entries of a listing that is in the log, or
     /// ahead of an operation that will be. An event for each would drown the log.
-    pub(crate) fn looking(&self) -> &Session {
-        &self.looking
+    pub(crate) fn looking(&self) -> &dyn Files {
+        self.looking
     }
 
     /// A text argument; the table saw to it that required ones are there.
@@ -173,19 +181,10 @@ impl Call<'_> {
         tools::equivalent::settle(self, place)
     }
 
-    /// The path in the session after links, for answers that name it. It may be old news by the
+    /// The path after links, for answers that name it. It may be old news by the
     /// time it is read: nothing is looked up by it.
-    pub(crate) fn resolved(&self, place: &Place) -> Result<Vec<u8>, Trouble> {
-        let said = self
-            .session()
-            .explain(&place.path, Wanted(Verb::Metadata))
-            .map_err(|error| self.trouble(&error, "realpath", place))?;
-        let Some(path) = said.decided_on else {
-            return Ok(place.path.clone());
-        };
-        let mut bytes = vec![b'/'];
-        bytes.extend_from_slice(path.as_rel().as_bytes());
-        Ok(bytes)
+    pub(crate) fn resolved(&self, place: &Place) -> Result<VirtualPath, Trouble> {
+        (self.resolve)(&place.path).map_err(|error| self.trouble(&error, "realpath", place))
     }
 
     /// The version that the caller expects, if it does.
@@ -202,7 +201,7 @@ impl Call<'_> {
     pub(crate) fn trouble(&self, error: &Error, call: &str, place: &Place) -> Trouble {
         let mut trouble = Trouble::of(error, call, place, self.view);
         if error.kind() == ErrorKind::Stale {
-            let now = self.looking().version(&place.path);
+            let now = self.looking().version(place.rel(), false);
             trouble.version = now.ok().map(Box::new);
         }
         trouble

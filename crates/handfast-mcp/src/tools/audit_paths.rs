@@ -1,18 +1,17 @@
 //! `audit_paths`: the auditor over files of the session. Not in the reference, and off unless the
 //! operator asks for it.
 
-use std::io::Read;
-
-use handfast::{ErrorKind, FileKind};
+use handfast::files::{Files, LastLink};
+use handfast::{ErrorKind, FileKind, OpenOptions};
 use handfast_audit::{Input, Knowledge, Lang, MAX_FILE, Options, audit, render};
 
+use super::content;
 use super::directory_tree::compile;
 use super::walk::Walk;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::place::Place;
 use crate::trouble::Trouble;
-use handfast_session::Session;
 
 /// After so many files, or so many bytes, it is enough.
 const FILES: usize = 2_000;
@@ -26,8 +25,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         .collect::<Result<Vec<_>, _>>()?;
     let top = call.place("path")?;
     let status = call
-        .session()
-        .metadata(&top.path)
+        .files()
+        .metadata(top.rel(), LastLink::Follow)
         .map_err(|error| call.trouble(&error, "stat", &top))?;
     let mut inputs = Vec::new();
     let mut note = None;
@@ -57,7 +56,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         note = walk.note();
     } else {
         let name = top.shown.rsplit('/').next().unwrap_or_default().to_owned();
-        inputs.push(input(name, content(call, call.session(), &top)?, true));
+        inputs.push(input(name, content(call, call.files(), &top)?, true));
     }
     let knowledge = Knowledge::new(&[])
         .map_err(|error| Trouble::new(ErrorKind::Io, format!("the auditor's own data: {error}")))?;
@@ -69,15 +68,12 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     Ok(Answer::text(text).with_note(note))
 }
 
-fn content(call: &Call<'_>, session: &Session, place: &Place) -> Result<Vec<u8>, Trouble> {
-    let file = session
-        .open(&place.path)
-        .map_err(|error| call.trouble(&error, "open", place))?;
-    let mut bytes = Vec::new();
+fn content(call: &Call<'_>, files: &dyn Files, place: &Place) -> Result<Vec<u8>, Trouble> {
     // One more than is parsed: it is skipped then, and the report says so.
-    let read = file.take(MAX_FILE as u64 + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Trouble::new(ErrorKind::Io, error.to_string()))?;
-    Ok(bytes)
+    files
+        .open(place.rel(), OpenOptions::new())
+        .and_then(|file| content::read_some(&*file, 0, MAX_FILE as u64 + 1))
+        .map_err(|error| call.trouble(&error, "open", place))
 }
 
 fn input(path: String, bytes: Vec<u8>, is_named: bool) -> Input {

@@ -1,10 +1,7 @@
 //! The content of a file, up to what one answer holds.
 
-use std::io::{Read, Seek, SeekFrom};
-
 use handfast::files::FileHandle;
-use handfast::{ErrorKind, Version};
-use handfast_session::SessionFile;
+use handfast::{Error, ErrorKind, OpenOptions, Version};
 
 use crate::call::Call;
 use crate::place::Place;
@@ -34,12 +31,8 @@ pub(super) fn versioned(
     call: &Call<'_>,
     place: &Place,
 ) -> Result<Option<(Vec<u8>, Version)>, Trouble> {
-    // The version of a young file digests it: that is not begun for one that is too large anyway.
-    let looked = call.looking().metadata(&place.path);
-    if looked.is_ok_and(|status| status.len > call.server.read_limit()) {
-        return Ok(None);
-    }
-    match call.session().read_versioned(&place.path) {
+    let limit = call.server.read_limit();
+    match call.files().read_versioned(place.rel(), limit) {
         Ok(read) => Ok(Some(read)),
         Err(error) if error.kind() == ErrorKind::Limit => Ok(None),
         Err(error) => Err(unreadable(call, &error, place)),
@@ -72,16 +65,10 @@ pub(super) fn too_large(call: &Call<'_>, place: &Place) -> Trouble {
 
 /// A file from a byte on.
 pub(super) fn from(call: &Call<'_>, place: &Place, offset: u64) -> Result<Content, Trouble> {
-    let mut file = open(call, place)?;
-    let len = file.metadata().len;
-    let limit = call.server.read_limit();
-    let failed = |error: std::io::Error| failed_io(&error, place);
-    file.seek(SeekFrom::Start(offset)).map_err(failed)?;
-    let mut bytes = Vec::new();
-    (&mut file)
-        .take(limit)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
+    let file = open(call, place)?;
+    let len = file.opened_metadata().len;
+    let mut bytes = read_some(&*file, offset, call.server.read_limit())
+        .map_err(|error| unreadable(call, &error, place))?;
     let mut note = None;
     if offset.saturating_add(bytes.len() as u64) < len {
         bytes.truncate(whole_characters(&bytes));
@@ -110,24 +97,36 @@ fn whole_characters(bytes: &[u8]) -> usize {
 }
 
 /// Opens a file for reading.
-pub(super) fn open(call: &Call<'_>, place: &Place) -> Result<SessionFile, Trouble> {
-    let opened = call.session().open(&place.path);
+pub(super) fn open(call: &Call<'_>, place: &Place) -> Result<Box<dyn FileHandle>, Trouble> {
+    let opened = call.files().open(place.rel(), OpenOptions::new());
     opened.map_err(|error| unreadable(call, &error, place))
 }
 
 /// Which version a file is that was read in part; nothing for one that is too large to be sure.
-pub(super) fn version(call: &Call<'_>, file: &SessionFile) -> Option<Version> {
-    if file.metadata().len > call.server.read_limit() {
+pub(super) fn version(call: &Call<'_>, file: &dyn FileHandle) -> Option<Version> {
+    if file.opened_metadata().len > call.server.read_limit() {
         return None;
     }
-    FileHandle::version(file, false).ok()
+    file.version(false).ok()
 }
 
-pub(super) fn unreadable(
-    call: &Call<'_>,
-    error: &handfast_session::Error,
-    place: &Place,
-) -> Trouble {
+/// What a file holds from a byte on, up to a limit.
+pub(super) fn read_some(file: &dyn FileHandle, offset: u64, limit: u64) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let mut buffer = vec![0; 64 * 1024];
+    while (bytes.len() as u64) < limit {
+        let left = usize::try_from(limit - bytes.len() as u64).unwrap_or(usize::MAX);
+        let most = left.min(buffer.len());
+        let got = file.read_at(&mut buffer[..most], offset + bytes.len() as u64)?;
+        if got == 0 {
+            break;
+        }
+        bytes.extend_from_slice(&buffer[..got]);
+    }
+    Ok(bytes)
+}
+
+pub(super) fn unreadable(call: &Call<'_>, error: &Error, place: &Place) -> Trouble {
     // Reading a directory fails in the read, as the reference has it; in mid-path it is a lookup.
     let verb = match error.kind() {
         ErrorKind::IsADirectory => "read",
@@ -135,15 +134,6 @@ pub(super) fn unreadable(
         _ => "open",
     };
     call.trouble(error, verb, place)
-}
-
-pub(super) fn failed_io(error: &std::io::Error, place: &Place) -> Trouble {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    Trouble::new(
-        ErrorKind::Io,
-        format!("EIO: {text}, read '{}'", place.shown),
-    )
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! somebody else wrote meanwhile.
 
 use handfast::ErrorKind;
+use handfast::files::Put;
 use serde_json::Value;
 
 use super::{content, versions};
@@ -17,8 +18,7 @@ use crate::trouble::Trouble;
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let expected = call.expected_version()?;
     let place = call.place("path")?;
-    let shown = names::shown(&call.resolved(&place)?).into_owned();
-    let session = call.session();
+    let shown = names::path(&call.resolved(&place)?);
     let (bytes, version) =
         content::versioned(call, &place)?.ok_or_else(|| content::too_large(call, &place))?;
     if let Some(expected) = &expected
@@ -63,9 +63,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     if call.flag("dryRun") {
         return Ok(answer.with_version(Some(version)));
     }
-    let written = session
-        .write_if(&place.path, &version, original.bytes_of(&edited.content))
-        .map_err(|error| versions::unwritable(call, &error, &place))?;
+    let bytes = original.bytes_of(&edited.content);
+    let written = versions::put(call, &place, &bytes, Put::If(&version))?;
     Ok(answer.with_version(versions::of_written(&written)))
 }
 

@@ -1,7 +1,7 @@
 //! `list_directory`: one line an entry, in byte order.
 
+use handfast::files::{Entry, Files, LastLink};
 use handfast::{ErrorKind, FileKind};
-use handfast_session::{Entry, Session};
 
 use crate::answer::Answer;
 use crate::call::Call;
@@ -14,7 +14,7 @@ const MOST: usize = 100_000;
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let place = call.place("path")?;
-    let entries = read(call, call.session(), &place)?;
+    let entries = read(call, call.files(), &place)?;
     let mut text = String::new();
     for entry in entries.iter().take(MOST) {
         if !text.is_empty() {
@@ -43,27 +43,34 @@ pub(super) fn shown(entries: Vec<Entry>) -> Vec<Entry> {
 /// Lists a directory.
 pub(super) fn read(
     call: &Call<'_>,
-    session: &Session,
+    files: &dyn Files,
     place: &Place,
 ) -> Result<Vec<Entry>, Trouble> {
-    session.read_dir(&place.path).map_err(|error| {
+    let listed = files.entries(place.rel()).and_then(Iterator::collect);
+    let mut entries: Vec<Entry> = listed.map_err(|error| {
         // A file where a directory is wanted, or on the way to it: two calls of the reference.
+        let is_there = || {
+            call.looking()
+                .metadata(place.rel(), LastLink::Follow)
+                .is_ok()
+        };
         let verb = match error.kind() {
-            ErrorKind::NotADirectory if call.looking().metadata(&place.path).is_err() => "realpath",
+            ErrorKind::NotADirectory if !is_there() => "realpath",
             _ => "scandir",
         };
         call.trouble(&error, verb, place)
-    })
+    })?;
+    entries.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(entries)
 }
 
 /// Whether an entry is a directory itself; a link to one is not.
 pub(super) fn is_dir(call: &Call<'_>, place: &Place, entry: &Entry) -> bool {
     match entry.kind {
         FileKind::Unknown => {
-            let path = crate::view::join(&place.path, entry.name.as_bytes());
-            call.looking()
-                .symlink_metadata(path)
-                .is_ok_and(|status| status.is_dir())
+            let path = place.path.join(&entry.name);
+            let status = call.looking().metadata(path.as_rel(), LastLink::Itself);
+            status.is_ok_and(|status| status.is_dir())
         }
         kind => kind == FileKind::Dir,
     }

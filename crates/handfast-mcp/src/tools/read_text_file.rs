@@ -18,14 +18,15 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         ));
     }
     if head.or(tail).is_some() {
-        let mut file = content::open(call, &place)?;
-        let version = content::version(call, &file);
+        let file = content::open(call, &place)?;
+        let version = content::version(call, &*file);
         let limit = usize::try_from(call.server.read_limit()).unwrap_or(usize::MAX);
         let part = match (head, tail) {
-            (Some(count), _) => lines::head(&mut file, count, limit),
-            (None, count) => lines::tail(&mut file, count.unwrap_or_default(), limit),
+            (Some(count), _) => lines::head(&*file, count, limit),
+            (None, count) => lines::tail(&*file, count.unwrap_or_default(), limit),
         };
-        let Part { bytes, cut } = part.map_err(|error| content::failed_io(&error, &place))?;
+        let Part { bytes, cut } =
+            part.map_err(|error| content::unreadable(call, &error, &place))?;
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
         if tail.is_some() {
             text = text.replace("\r\n", "\n");

@@ -1,11 +1,10 @@
 //! `search_content`: lines that fit a regular expression. Not in the reference.
 
-use std::io::Read;
-
-use handfast::{ErrorKind, FileKind};
+use handfast::{ErrorKind, FileKind, NameRef, OpenOptions};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use regex::{Regex, RegexBuilder};
 
+use super::content;
 use super::directory_tree::compile;
 use super::walk::Walk;
 use crate::answer::Answer;
@@ -103,24 +102,23 @@ struct Search {
 impl Search {
     /// Looks into one file; why to stop, if that is the end.
     fn look(&mut self, call: &Call<'_>, place: &Place) -> Result<Option<String>, Trouble> {
-        let Ok(file) = call.looking().open(&place.path) else {
+        let Ok(file) = call.looking().open(place.rel(), OpenOptions::new()) else {
             // Protected, gone, or not a file any more.
             return Ok(None);
         };
-        if file.metadata().len > FILE_LIMIT {
+        if file.opened_metadata().len > FILE_LIMIT {
             self.skipped += 1;
             return Ok(None);
         }
-        let mut bytes = Vec::new();
-        if file.take(FILE_LIMIT).read_to_end(&mut bytes).is_err() {
+        let Ok(bytes) = content::read_some(&*file, 0, FILE_LIMIT) else {
             return Ok(None);
-        }
+        };
         self.read += bytes.len() as u64;
         let is_binary = bytes.iter().take(8192).any(|byte| *byte == 0);
         let text = String::from_utf8_lossy(&bytes);
         if !is_binary && self.pattern.is_match(&text) {
             // What is given out is in the log, like any other read.
-            let logged = call.session().open(&place.path);
+            let logged = call.files().open(place.rel(), OpenOptions::new());
             logged.map_err(|error| call.trouble(&error, "open", place))?;
             for (number, line) in (1..).zip(text.lines()) {
                 if !self.pattern.is_match(line) {
@@ -157,8 +155,11 @@ impl Ignored {
         let mut builder = GitignoreBuilder::new("");
         let mut any = false;
         for name in IGNORE_FILES {
-            let path = dir.join(name.as_bytes()).path;
-            let Ok(bytes) = call.looking().read_to_limit(path, 1 << 20) else {
+            let Ok(name) = NameRef::parse(name.as_bytes()) else {
+                continue;
+            };
+            let path = dir.path.join(name);
+            let Ok(bytes) = call.looking().read(path.as_rel(), 1 << 20) else {
                 continue;
             };
             for line in String::from_utf8_lossy(&bytes).lines() {

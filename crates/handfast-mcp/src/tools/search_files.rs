@@ -1,6 +1,8 @@
 //! `search_files`: full paths below the resolved directory, depth first.
 
 use handfast::FileKind;
+use handfast::files::LastLink;
+use handfast_session::VirtualPath;
 
 use super::directory_tree::compile;
 use super::walk::Walk;
@@ -20,13 +22,13 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         .map(compile)
         .collect::<Result<Vec<_>, _>>()?;
     let top = call.place("path")?;
-    let real = call.resolved(&top)?;
-    let real = names::shown(&real);
+    let real = names::path(&call.resolved(&top)?);
     let mut walk = Walk::new(call, &top)?;
     let mut paths = Vec::new();
     while let Some(found) = walk.next() {
         // A link that leads nowhere, or outside, is not there.
-        let dead = found.kind == FileKind::Symlink && call.looking().metadata(&found.path).is_err();
+        let leads = |path: &VirtualPath| call.looking().metadata(path.as_rel(), LastLink::Follow);
+        let dead = found.kind == FileKind::Symlink && leads(&found.path).is_err();
         if dead || excluded.iter().any(|glob| glob.matches(&found.relative)) {
             continue;
         }

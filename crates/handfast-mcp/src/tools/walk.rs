@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use handfast::FileKind;
+use handfast_session::VirtualPath;
 
 use super::list_directory;
 use crate::call::Call;
@@ -17,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// One entry.
 pub(super) struct Found {
     /// Its path in the session.
-    pub(super) path: Vec<u8>,
+    pub(super) path: VirtualPath,
     /// Below the directory that was walked, as text.
     pub(super) relative: String,
     pub(super) kind: FileKind,
@@ -111,23 +112,22 @@ impl<'a> Walk<'a> {
 
     fn push(&mut self, dir: &Place, relative: &str, depth: usize) -> Result<(), Trouble> {
         // The top is in the log; what lies below it belongs to the same question.
-        let session = match depth {
-            0 => self.call.session(),
+        let files = match depth {
+            0 => self.call.files(),
             _ => self.call.looking(),
         };
-        let entries = list_directory::read(self.call, session, dir)?;
+        let entries = list_directory::read(self.call, files, dir)?;
         self.pending.reserve(entries.len());
         for entry in entries.into_iter().rev() {
-            let bytes = entry.name.as_bytes();
             let kind = match entry.kind {
                 FileKind::Unknown if list_directory::is_dir(self.call, dir, &entry) => {
                     FileKind::Dir
                 }
                 kind => kind,
             };
-            let name = names::shown(bytes);
+            let name = names::shown(entry.name.as_bytes());
             self.pending.push(Found {
-                path: crate::view::join(&dir.path, bytes),
+                path: dir.path.join(&entry.name),
                 relative: match relative {
                     "" => name.into_owned(),
                     above => [above, "/", &name].concat(),
