@@ -51,6 +51,8 @@ impl Place {
     }
 
     fn locate(absolute: &[u8], view: &View) -> Result<Self, Trouble> {
+        #[cfg(test)]
+        tests::PARSED.set(tests::PARSED.get() + 1);
         let asked = VirtualPath::parse(absolute).map_err(|error| {
             let text = String::from_utf8_lossy(absolute);
             match error.kind() {
@@ -103,6 +105,20 @@ fn is_windows(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::view::Allowed;
+
+    thread_local! {
+        /// How often a text was parsed.
+        pub(super) static PARSED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+    }
+
+    #[test]
+    fn a_path_is_parsed_once() {
+        for text in ["/srv/ws/a", "a/b", "/srv/two/../two/x", "~/x", "/outside"] {
+            PARSED.set(0);
+            drop(path(text));
+            assert_eq!(PARSED.get(), 1, "{text}");
+        }
+    }
 
     fn view() -> View {
         let allowed = |path: &str| Allowed {
