@@ -89,6 +89,7 @@ mod serve {
                 "--protect" => options.protect = Some(value()?),
                 "--quota" => options.quota = Some(number(value()?)?),
                 "--read-limit" => options.read_limit = number(value()?)?,
+                "--full-answers" => options.answer_limit = u64::MAX,
                 "--session" => options.session = Some(value()?),
                 "--policy" => options.source = Source::Policy(value()?.into()),
                 "--links" => {

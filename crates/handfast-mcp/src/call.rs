@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use handfast::files::Files;
 use handfast::{ErrorKind, Verb, Version};
 use handfast_session::{Error, VirtualPath, Wanted};
@@ -12,14 +14,22 @@ use crate::answer::Answer;
 use crate::log::CallLog;
 use crate::place::Place;
 use crate::schema::{self, Tool};
+use crate::seen::Shown;
 use crate::server::Server;
 use crate::tools;
 use crate::trouble::Trouble;
 use crate::view::View;
 
+/// A place to go on from, as text.
+pub(crate) fn cursor(at: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(at)
+}
+
 /// A call whose arguments were checked against the table.
 pub(crate) struct Call<'a> {
     pub(crate) server: &'a Server,
+    /// Who asks.
+    pub(crate) client: &'a str,
     pub(crate) view: &'a View,
     arguments: &'a Value,
     log: &'a CallLog,
@@ -50,7 +60,7 @@ pub(crate) fn call(
     let found = schema::find(name, server.has_auditor());
     let outcome = match found {
         None => Err(Trouble::new(ErrorKind::Invalid, "there is no such tool")),
-        Some(tool) => run(server, view, &log, tool, arguments),
+        Some(tool) => run(server, view, client, &log, tool, arguments),
     };
     let outcome = log.finish(server, outcome, asked(arguments));
     match found {
@@ -68,6 +78,7 @@ fn asked(arguments: &Value) -> &str {
 fn run(
     server: &Server,
     view: &View,
+    client: &str,
     log: &Arc<CallLog>,
     tool: &Tool,
     arguments: &Value,
@@ -92,6 +103,7 @@ fn run(
     let session = server.session().for_caller(caller.clone());
     let call = Call {
         server,
+        client,
         view,
         arguments,
         log,
@@ -156,6 +168,39 @@ impl Call<'_> {
         number.filter(|number| *number != 0.0)
     }
 
+    /// A number as a count: fractions are dropped, and what is negative is 0.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a saturating cast of what a client sent"
+    )]
+    pub(crate) fn count(&self, name: &str) -> Option<u64> {
+        self.number(name).map(|number| number.max(0.0) as u64)
+    }
+
+    /// Where to go on, as an answer said it.
+    pub(crate) fn cursor(&self) -> Result<Option<Vec<u8>>, Trouble> {
+        let cursor = self.optional_text("cursor");
+        let decoded = cursor.map(|text| URL_SAFE_NO_PAD.decode(text));
+        decoded.transpose().map_err(|_| self.bad_cursor())
+    }
+
+    /// A cursor that this server did not give.
+    pub(crate) fn bad_cursor(&self) -> Trouble {
+        let text = "Input validation error: cursor is not one that this server gave as `next`";
+        Trouble::new(ErrorKind::Invalid, text)
+    }
+
+    /// Whether nobody waits for the answer any more. `done` is how much was looked at so far.
+    pub(crate) fn is_cancelled(&self, _done: usize) -> bool {
+        false
+    }
+
+    /// The caller is shown a part of a file.
+    pub(crate) fn saw(&self, place: &Place, shown: Shown) {
+        self.server.seen().part(self.client, &place.path, shown);
+    }
+
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.arguments.get(name).and_then(Value::as_bool) == Some(true)
     }
@@ -196,6 +241,13 @@ impl Call<'_> {
             })
         };
         self.optional_text("expectedVersion").map(parse).transpose()
+    }
+
+    /// What there is to say about a change that is kept in an overlay.
+    pub(crate) fn kept_apart(&self) -> Option<String> {
+        self.server.overlay().map(|name| {
+            format!("[Kept in the overlay of the session `{name}`: a person reviews it before it reaches the disk.]")
+        })
     }
 
     pub(crate) fn trouble(&self, error: &Error, call: &str, place: &Place) -> Trouble {

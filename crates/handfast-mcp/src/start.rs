@@ -142,6 +142,7 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
             plan.view,
             log,
             identity.ok_or_else(|| usage("there is no directory"))?,
+            name.filter(|_| !read_only),
             options,
         ),
         wall,

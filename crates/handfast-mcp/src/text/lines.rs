@@ -10,12 +10,17 @@ pub(crate) struct Part {
     pub(crate) cut: bool,
 }
 
-/// The first lines, without the newline that ends the last of them. A fraction counts as a line.
-pub(crate) fn head(file: &dyn FileHandle, count: f64, limit: usize) -> Result<Part, Error> {
+/// The first lines from an offset, without the newline that ends the last of them. A fraction counts
+/// as a line.
+pub(crate) fn head(
+    file: &dyn FileHandle,
+    mut offset: u64,
+    count: f64,
+    limit: usize,
+) -> Result<Part, Error> {
     let mut bytes = Vec::new();
     let mut seen = 0.0;
     let mut buffer = vec![0; 16 * 1024];
-    let mut offset = 0;
     while seen < count {
         let got = file.read_at(&mut buffer, offset)?;
         offset += got as u64;
@@ -41,6 +46,32 @@ pub(crate) fn head(file: &dyn FileHandle, count: f64, limit: usize) -> Result<Pa
         }
     }
     Ok(Part { bytes, cut: false })
+}
+
+/// Where a line begins, counted from 1: its offset; `None` beyond the last line.
+pub(crate) fn start_of(file: &dyn FileHandle, line: u64) -> Result<Option<u64>, Error> {
+    let mut buffer = vec![0; 64 * 1024];
+    let (mut offset, mut left) = (0, line.saturating_sub(1));
+    while left > 0 {
+        let got = file.read_at(&mut buffer, offset)?;
+        if got == 0 {
+            return Ok(None);
+        }
+        let mut ends = (1_u64..).zip(&buffer[..got]);
+        let mut ends = ends.by_ref().filter(|(_, byte)| **byte == b'\n');
+        match ends.nth(usize::try_from(left - 1).unwrap_or(usize::MAX)) {
+            Some((end, _)) => {
+                offset += end;
+                left = 0;
+            }
+            None => {
+                let here = buffer[..got].iter().filter(|byte| **byte == b'\n');
+                left -= here.count() as u64;
+                offset += got as u64;
+            }
+        }
+    }
+    Ok((file.read_at(&mut buffer[..1], offset)? > 0).then_some(offset))
 }
 
 /// The last pieces between newlines: after a final newline the last piece is empty.
@@ -142,7 +173,7 @@ mod tests {
     const FIVE: &str = "one\ntwo\nthree\nfour\nfive\n";
 
     fn first(text: &str, count: f64) -> String {
-        String::from_utf8(head(&file(text), count, 1 << 20).unwrap().bytes).unwrap()
+        String::from_utf8(head(&file(text), 0, count, 1 << 20).unwrap().bytes).unwrap()
     }
 
     fn last(text: &str, count: f64) -> String {
@@ -162,6 +193,19 @@ mod tests {
     }
 
     #[test]
+    fn lines_begin_where_they_begin() {
+        let start = |text: &str, line| start_of(&file(text), line).unwrap();
+        assert_eq!(start(FIVE, 1), Some(0));
+        assert_eq!(start(FIVE, 3), Some(8));
+        assert_eq!(start(FIVE, 6), None);
+        assert_eq!(start("", 1), None);
+        let long = "x\n".repeat(100_000);
+        assert_eq!(start(&long, 99_999), Some(199_996));
+        let part = head(&file(FIVE), 8, 2.0, 100).unwrap();
+        assert_eq!(part.bytes, b"three\nfour");
+    }
+
+    #[test]
     fn last_lines() {
         assert_eq!(last(FIVE, 1.0), "");
         assert_eq!(last(FIVE, 2.0), "five\n");
@@ -175,7 +219,7 @@ mod tests {
 
     #[test]
     fn limits_cut_and_say_so() {
-        let part = head(&file(FIVE), 4.0, 5).unwrap();
+        let part = head(&file(FIVE), 0, 4.0, 5).unwrap();
         assert_eq!((part.bytes.as_slice(), part.cut), (&b"one\nt"[..], true));
         let part = tail(&file(FIVE), 4.0, 5).unwrap();
         assert_eq!((part.bytes.as_slice(), part.cut), (&b"five\n"[..], true));

@@ -29,9 +29,9 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         .metadata(top.rel(), LastLink::Follow)
         .map_err(|error| call.trouble(&error, "stat", &top))?;
     let mut inputs = Vec::new();
-    let mut note = None;
+    let mut cut = None;
     if status.is_dir() {
-        let mut walk = Walk::new(call, &top)?;
+        let mut walk = Walk::new(call, &top, false)?;
         let mut read = 0;
         while let Some(found) = walk.next() {
             let left_out = excluded.iter().any(|glob| glob.matches(&found.relative));
@@ -53,7 +53,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
                 }
             }
         }
-        note = walk.note();
+        cut = Some(walk);
     } else {
         let name = top.shown.rsplit('/').next().unwrap_or_default().to_owned();
         inputs.push(input(name, content(call, call.files(), &top)?, true));
@@ -65,7 +65,11 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     if text.trim().is_empty() {
         text = "Nothing here lets a path from outside reach a file operation.".to_owned();
     }
-    Ok(Answer::text(text).with_note(note))
+    let answer = Answer::text(text);
+    Ok(match cut {
+        Some(walk) => walk.finish(answer, None),
+        None => answer,
+    })
 }
 
 fn content(call: &Call<'_>, files: &dyn Files, place: &Place) -> Result<Vec<u8>, Trouble> {

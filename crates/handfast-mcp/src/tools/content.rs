@@ -3,26 +3,64 @@
 use handfast::files::FileHandle;
 use handfast::{Error, ErrorKind, OpenOptions, Version};
 
+use crate::answer::Cut;
 use crate::call::Call;
 use crate::place::Place;
+use crate::seen::Shown;
 use crate::trouble::Trouble;
 
 /// What was read.
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
+    /// Where in the file it begins.
+    pub(super) offset: u64,
+    /// How long the file is.
+    pub(super) len: u64,
     pub(super) version: Option<Version>,
     /// How to go on, if there is more.
-    pub(super) note: Option<String>,
+    pub(super) cut: Option<Cut>,
 }
 
 impl Content {
-    /// As text; bytes that are not UTF-8 become replacement characters.
-    pub(super) fn into_text(self) -> (String, Option<Version>, Option<String>) {
-        let text = match String::from_utf8(self.bytes) {
-            Ok(text) => text,
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        };
-        (text, self.version, self.note)
+    /// What is said about this part to somebody who may replace the file later.
+    pub(super) fn shown(&self) -> Shown {
+        Shown {
+            from: self.offset,
+            to: self.offset + self.bytes.len() as u64,
+            len: self.len,
+            version: self.version,
+        }
+    }
+
+    /// Cuts what is longer than a limit, at the end of a line if there is one.
+    fn cut(mut self, limit: u64) -> Self {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        if self.bytes.len() > limit {
+            self.bytes.truncate(limit);
+            let lines = self.bytes.iter().rposition(|byte| *byte == b'\n');
+            let end = match lines {
+                Some(end) if end >= limit / 2 => end + 1,
+                _ => whole_characters(&self.bytes),
+            };
+            self.bytes.truncate(end);
+        }
+        let (offset, len) = (self.offset, self.len);
+        let next = offset.saturating_add(self.bytes.len() as u64);
+        self.cut = (next < len).then(|| Cut {
+            note: format!(
+                "[This is not all: bytes {offset} to {next} of {len}. Call read_text_file with offset {next} to go on, or use head, tail or search_content.]"
+            ),
+            next: Some(next.to_string()),
+        });
+        self
+    }
+}
+
+/// Bytes as text; what is not UTF-8 becomes replacement characters.
+pub(super) fn text(bytes: Vec<u8>) -> String {
+    match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
     }
 }
 
@@ -39,14 +77,19 @@ pub(super) fn versioned(
     }
 }
 
-/// A whole file; a larger one than fits into an answer is cut, and a note says how to go on.
+/// A whole file; a larger one than fits into an answer is cut.
 pub(super) fn whole(call: &Call<'_>, place: &Place) -> Result<Content, Trouble> {
     match versioned(call, place)? {
-        Some((bytes, version)) => Ok(Content {
-            bytes,
-            version: Some(version),
-            note: None,
-        }),
+        Some((bytes, version)) => {
+            let whole = Content {
+                offset: 0,
+                len: bytes.len() as u64,
+                bytes,
+                version: Some(version),
+                cut: None,
+            };
+            Ok(whole.cut(call.server.answer_limit()))
+        }
         None => from(call, place, 0),
     }
 }
@@ -57,31 +100,32 @@ pub(super) fn too_large(call: &Call<'_>, place: &Place) -> Trouble {
     Trouble::new(
         ErrorKind::Limit,
         format!(
-            "EFBIG: the file is larger than the {limit} bytes that one answer holds, read '{}'",
+            "EFBIG: the file is larger than the {limit} bytes that are read at once, read '{}'",
             place.shown
         ),
     )
 }
 
-/// A file from a byte on.
+/// A file from a byte on. An offset within a character begins at the next one.
 pub(super) fn from(call: &Call<'_>, place: &Place, offset: u64) -> Result<Content, Trouble> {
     let file = open(call, place)?;
-    let len = file.opened_metadata().len;
-    let mut bytes = read_some(&*file, offset, call.server.read_limit())
+    let version = version(call, &*file);
+    let limit = call.server.answer_limit();
+    let mut bytes = read_some(&*file, offset, limit.saturating_add(1))
         .map_err(|error| unreadable(call, &error, place))?;
-    let mut note = None;
-    if offset.saturating_add(bytes.len() as u64) < len {
-        bytes.truncate(whole_characters(&bytes));
-        let next = offset + bytes.len() as u64;
-        note = Some(format!(
-            "[This is not all: bytes {offset} to {next} of {len}. Call read_text_file with offset {next} to go on, or use head, tail or search_content.]"
-        ));
-    }
-    Ok(Content {
+    let inner = bytes.iter().take(3);
+    let inner = inner.take_while(|byte| **byte & 0xc0 == 0x80).count();
+    let starts_within = offset > 0 && inner < 3;
+    let skipped = if starts_within { inner } else { 0 };
+    bytes.drain(..skipped);
+    let part = Content {
+        offset: offset + skipped as u64,
+        len: file.opened_metadata().len,
         bytes,
-        version: None,
-        note,
-    })
+        version,
+        cut: None,
+    };
+    Ok(part.cut(limit))
 }
 
 /// How many bytes there are without a character that is cut at the end.

@@ -16,9 +16,9 @@ struct Sized {
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let place = call.place("path")?;
-    let entries = list_directory::read(call, call.files(), &place)?;
-    let note = list_directory::cut(entries.len());
-    let mut found: Vec<Sized> = list_directory::shown(entries)
+    let page = list_directory::page(call, &place)?;
+    let mut found: Vec<Sized> = page
+        .shown
         .iter()
         .map(|entry| {
             let path = place.path.join(&entry.name);
@@ -45,7 +45,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         found.len() - count
     ));
     lines.push(format!("Combined size: {}", size::human(sum)));
-    Ok(Answer::text(lines.join("\n")).with_note(note))
+    Ok(Answer::text(lines.join("\n")).with_cut(page.cut))
 }
 
 fn line(entry: &Sized) -> String {

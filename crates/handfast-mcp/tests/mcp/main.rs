@@ -23,5 +23,7 @@ mod fuzz;
 mod grants;
 mod http;
 mod names;
+mod seen;
+mod structured;
 mod support;
 mod versions;
