@@ -33,7 +33,7 @@ for directory in range(100):
         open(os.path.join(top, "tree", f"dir-{directory}", f"file-{number}.rs"), "w", encoding="utf-8").close()
 
 SERVERS = {
-    "handfast": [handfast, "mcp", "--quiet", top],
+    "handfast": [handfast, "mcp", "--quiet", "--full-answers", top],
     "reference 2026.8.31": ["node", reference, top],
     "rust-mcp-filesystem 0.4.5": [rust, "--allow-write", top],
 }

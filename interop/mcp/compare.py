@@ -57,7 +57,7 @@ def run(command):
 
 
 theirs = run(["node", reference, top])
-ours = run([handfast, "mcp", "--quiet", top])
+ours = run([handfast, "mcp", "--quiet", "--full-answers", top])
 wrong = []
 
 # --- schemas ---------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 //! What a tool answers, and how that is written.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use handfast::Version;
@@ -15,6 +16,19 @@ pub(crate) struct Answer {
     version: Option<Version>,
     /// What the client should know besides: that something was cut, or fitted twice.
     notes: Vec<String>,
+    /// Whether this is not all.
+    truncated: bool,
+    /// The `cursor` that goes on.
+    next: Option<String>,
+}
+
+/// Something was left out of an answer.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    /// What, and how to go on, in words.
+    pub(crate) note: String,
+    /// The `cursor` that goes on, if one does.
+    pub(crate) next: Option<String>,
 }
 
 #[derive(Debug)]
@@ -54,18 +68,20 @@ pub(crate) struct Resource {
 
 impl Answer {
     pub(crate) fn text(text: impl Into<String>) -> Self {
-        Self {
-            body: Body::Text(text.into()),
-            version: None,
-            notes: Vec::new(),
-        }
+        Self::of(Body::Text(text.into()))
     }
 
     pub(crate) fn media(media: Media) -> Self {
+        Self::of(Body::Media(media))
+    }
+
+    fn of(body: Body) -> Self {
         Self {
-            body: Body::Media(media),
+            body,
             version: None,
             notes: Vec::new(),
+            truncated: false,
+            next: None,
         }
     }
 
@@ -76,6 +92,15 @@ impl Answer {
 
     pub(crate) fn with_note(mut self, note: Option<String>) -> Self {
         self.notes.extend(note);
+        self
+    }
+
+    pub(crate) fn with_cut(mut self, cut: Option<Cut>) -> Self {
+        if let Some(cut) = cut {
+            self.notes.push(cut.note);
+            self.truncated = true;
+            self.next = cut.next;
+        }
         self
     }
 }
@@ -94,13 +119,21 @@ enum Block<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Content<'a> {
-    Text(&'a str),
+    Text(Cow<'a, str>),
     Media([&'a Media; 1]),
 }
 
+/// All that many clients show to a model, so it says everything: also what the notes say, and the
+/// version.
 #[derive(Serialize)]
 struct Structured<'a> {
     content: Content<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -117,6 +150,14 @@ struct Written<'a> {
     meta: BTreeMap<&'static str, String>,
 }
 
+/// The text with what there is to say about it, in a paragraph at its end.
+fn noted<'a>(text: &'a str, notes: &[String]) -> Cow<'a, str> {
+    match notes {
+        [] => Cow::Borrowed(text),
+        notes => Cow::Owned(format!("{text}\n\n{}", notes.join("\n"))),
+    }
+}
+
 fn text_block(text: &str) -> Block<'_> {
     Block::Text { kind: "text", text }
 }
@@ -127,13 +168,14 @@ pub(crate) fn write(
     result_type: Option<&'static str>,
 ) -> serde_json::Result<Vec<u8>> {
     let mut meta = BTreeMap::new();
+    let mut text;
     let written = match outcome {
         Ok(answer) => {
             if let Some(version) = answer.version {
                 meta.insert("handfast/version", version.to_string());
             }
             let (block, content) = match &answer.body {
-                Body::Text(text) => (text_block(text), Content::Text(text)),
+                Body::Text(text) => (text_block(text), Content::Text(noted(text, &answer.notes))),
                 Body::Media(media) => (Block::Media(media), Content::Media([media])),
             };
             let mut blocks = vec![block];
@@ -141,18 +183,25 @@ pub(crate) fn write(
             Written {
                 result_type,
                 content: blocks,
-                structured_content: Some(Structured { content }),
+                structured_content: Some(Structured {
+                    content,
+                    version: answer.version.map(|version| version.to_string()),
+                    truncated: answer.truncated,
+                    next: answer.next.as_deref(),
+                }),
                 is_error: None,
                 meta,
             }
         }
         Err(trouble) => {
+            text = trouble.text.clone();
             if let Some(version) = &trouble.version {
                 meta.insert("handfast/version", version.to_string());
+                text.push_str(&format!(" Its version now: {version}"));
             }
             Written {
                 result_type,
-                content: vec![text_block(&trouble.text)],
+                content: vec![text_block(&text)],
                 structured_content: None,
                 is_error: Some(true),
                 meta,
@@ -193,11 +242,16 @@ mod tests {
     }
 
     #[test]
-    fn notes_are_blocks_of_their_own() {
-        let answer = Answer::text("T").with_note(Some("cut".to_owned()));
+    fn notes_are_blocks_of_their_own_and_at_the_end_of_the_structured_text() {
+        let answer = Answer::text("T").with_cut(Some(Cut {
+            note: "cut".to_owned(),
+            next: Some("7".to_owned()),
+        }));
+        let structured = r#"{"content":"T\n\ncut","truncated":true,"next":"7"}"#;
+        let blocks = r#"[{"type":"text","text":"T"},{"type":"text","text":"cut"}]"#;
         assert_eq!(
             shown(Ok(answer), None),
-            r#"{"content":[{"type":"text","text":"T"},{"type":"text","text":"cut"}],"structuredContent":{"content":"T"}}"#
+            format!(r#"{{"content":{blocks},"structuredContent":{structured}}}"#)
         );
     }
 }

@@ -3,29 +3,42 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use handfast::files::Files;
 use handfast::{ErrorKind, Verb, Version};
-use handfast_session::{Error, Session, Wanted};
+use handfast_session::{Error, VirtualPath, Wanted};
 use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::log::CallLog;
 use crate::place::Place;
 use crate::schema::{self, Tool};
+use crate::seen::Shown;
 use crate::server::Server;
 use crate::tools;
 use crate::trouble::Trouble;
 use crate::view::View;
 
+/// A place to go on from, as text.
+pub(crate) fn cursor(at: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(at)
+}
+
 /// A call whose arguments were checked against the table.
 pub(crate) struct Call<'a> {
     pub(crate) server: &'a Server,
+    /// Who asks.
+    pub(crate) client: &'a str,
     pub(crate) view: &'a View,
     arguments: &'a Value,
     log: &'a CallLog,
-    /// The session on behalf of this call.
-    session: Session,
+    /// The files on behalf of this call.
+    files: &'a dyn Files,
     /// The same for looking ahead of what is recorded.
-    looking: Session,
+    looking: &'a dyn Files,
+    /// Says where a path leads after links; see [`Call::resolved`].
+    resolve: &'a dyn Fn(&VirtualPath) -> Result<VirtualPath, Error>,
 }
 
 /// What came of asking for a tool by name.
@@ -47,7 +60,7 @@ pub(crate) fn call(
     let found = schema::find(name, server.has_auditor());
     let outcome = match found {
         None => Err(Trouble::new(ErrorKind::Invalid, "there is no such tool")),
-        Some(tool) => run(server, view, &log, tool, arguments),
+        Some(tool) => run(server, view, client, &log, tool, arguments),
     };
     let outcome = log.finish(server, outcome, asked(arguments));
     match found {
@@ -65,6 +78,7 @@ fn asked(arguments: &Value) -> &str {
 fn run(
     server: &Server,
     view: &View,
+    client: &str,
     log: &Arc<CallLog>,
     tool: &Tool,
     arguments: &Value,
@@ -86,13 +100,19 @@ fn run(
         true => log.caller().scope(Arc::new(view.clone())),
         false => log.caller(),
     };
+    let session = server.session().for_caller(caller.clone());
     let call = Call {
         server,
+        client,
         view,
         arguments,
         log,
-        session: server.session().for_caller(caller.clone()),
-        looking: server.session().for_caller(caller.quiet()),
+        files: &session,
+        looking: &server.session().for_caller(caller.quiet()),
+        resolve: &|path| {
+            let said = session.explain(path, Wanted(Verb::Metadata))?;
+            Ok(said.decided_on.unwrap_or_else(|| path.clone()))
+        },
     };
     call.patiently(|| tools::run(tool.name, &call))
 }
@@ -122,15 +142,15 @@ impl Call<'_> {
         act()
     }
 
-    /// The session, on behalf of this call. What is asked of it is in the log.
-    pub(crate) fn session(&self) -> &Session {
-        &self.session
+    /// The files, on behalf of this call. What is asked of them is in the log.
+    pub(crate) fn files(&self) -> &dyn Files {
+        self.files
     }
 
-    /// The session for something that only looks: at entries of a listing that is in the log, or
+    /// The files for something that only looks: at entries of a listing that is in the log, or
     /// ahead of an operation that will be. An event for each would drown the log.
-    pub(crate) fn looking(&self) -> &Session {
-        &self.looking
+    pub(crate) fn looking(&self) -> &dyn Files {
+        self.looking
     }
 
     /// A text argument; the table saw to it that required ones are there.
@@ -146,6 +166,39 @@ impl Call<'_> {
     pub(crate) fn number(&self, name: &str) -> Option<f64> {
         let number = self.arguments.get(name).and_then(Value::as_f64);
         number.filter(|number| *number != 0.0)
+    }
+
+    /// A number as a count: fractions are dropped, and what is negative is 0.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a saturating cast of what a client sent"
+    )]
+    pub(crate) fn count(&self, name: &str) -> Option<u64> {
+        self.number(name).map(|number| number.max(0.0) as u64)
+    }
+
+    /// Where to go on, as an answer said it.
+    pub(crate) fn cursor(&self) -> Result<Option<Vec<u8>>, Trouble> {
+        let cursor = self.optional_text("cursor");
+        let decoded = cursor.map(|text| URL_SAFE_NO_PAD.decode(text));
+        decoded.transpose().map_err(|_| self.bad_cursor())
+    }
+
+    /// A cursor that this server did not give.
+    pub(crate) fn bad_cursor(&self) -> Trouble {
+        let text = "Input validation error: cursor is not one that this server gave as `next`";
+        Trouble::new(ErrorKind::Invalid, text)
+    }
+
+    /// Whether nobody waits for the answer any more. `done` is how much was looked at so far.
+    pub(crate) fn is_cancelled(&self, _done: usize) -> bool {
+        false
+    }
+
+    /// The caller is shown a part of a file.
+    pub(crate) fn saw(&self, place: &Place, shown: Shown) {
+        self.server.seen().part(self.client, &place.path, shown);
     }
 
     pub(crate) fn flag(&self, name: &str) -> bool {
@@ -173,19 +226,10 @@ impl Call<'_> {
         tools::equivalent::settle(self, place)
     }
 
-    /// The path in the session after links, for answers that name it. It may be old news by the
+    /// The path after links, for answers that name it. It may be old news by the
     /// time it is read: nothing is looked up by it.
-    pub(crate) fn resolved(&self, place: &Place) -> Result<Vec<u8>, Trouble> {
-        let said = self
-            .session()
-            .explain(&place.path, Wanted(Verb::Metadata))
-            .map_err(|error| self.trouble(&error, "realpath", place))?;
-        let Some(path) = said.decided_on else {
-            return Ok(place.path.clone());
-        };
-        let mut bytes = vec![b'/'];
-        bytes.extend_from_slice(path.as_rel().as_bytes());
-        Ok(bytes)
+    pub(crate) fn resolved(&self, place: &Place) -> Result<VirtualPath, Trouble> {
+        (self.resolve)(&place.path).map_err(|error| self.trouble(&error, "realpath", place))
     }
 
     /// The version that the caller expects, if it does.
@@ -199,10 +243,17 @@ impl Call<'_> {
         self.optional_text("expectedVersion").map(parse).transpose()
     }
 
+    /// What there is to say about a change that is kept in an overlay.
+    pub(crate) fn kept_apart(&self) -> Option<String> {
+        self.server.overlay().map(|name| {
+            format!("[Kept in the overlay of the session `{name}`: a person reviews it before it reaches the disk.]")
+        })
+    }
+
     pub(crate) fn trouble(&self, error: &Error, call: &str, place: &Place) -> Trouble {
         let mut trouble = Trouble::of(error, call, place, self.view);
         if error.kind() == ErrorKind::Stale {
-            let now = self.looking().version(&place.path);
+            let now = self.looking().version(place.rel(), false);
             trouble.version = now.ok().map(Box::new);
         }
         trouble

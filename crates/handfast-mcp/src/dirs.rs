@@ -5,14 +5,15 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use handfast::{Root, RootOptions};
+use handfast_session::VirtualPath;
 use rustix::fs::{Mode, OFlags};
 
 /// A directory that was granted.
 pub(crate) struct Granted {
     /// As it was typed, made absolute; links in it are not resolved.
-    pub(crate) spelled: PathBuf,
+    pub(crate) spelled: VirtualPath,
     /// Where it really is, asked of the descriptor.
-    pub(crate) real: PathBuf,
+    pub(crate) real: VirtualPath,
     /// The directory itself.
     pub(crate) root: Root,
 }
@@ -21,12 +22,7 @@ pub(crate) struct Granted {
 pub(crate) fn pin(dir: &Path, home: Option<&Path>) -> Result<Granted, String> {
     let dir = expand(dir, home);
     let absolute = std::path::absolute(&dir).map_err(|error| error.to_string())?;
-    let spelled = PathBuf::from(crate::place::fold(&absolute.to_string_lossy()));
-    // Names that are not UTF-8 cannot be folded as text; they stand as they are.
-    let spelled = match absolute.to_str() {
-        Some(_) => spelled,
-        None => absolute.clone(),
-    };
+    let spelled = virtual_path(&absolute)?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = rustix::fs::open(&absolute, flags, Mode::empty()).map_err(|error| {
         let text = std::io::Error::from(error).to_string();
@@ -35,7 +31,7 @@ pub(crate) fn pin(dir: &Path, home: Option<&Path>) -> Result<Granted, String> {
             .unwrap_or_default()
             .to_owned()
     })?;
-    let real = real_path(&fd)?;
+    let real = virtual_path(&real_path(&fd)?)?;
     let root = Root::from_fd(fd, RootOptions::new()).map_err(|error| error.detail())?;
     Ok(Granted {
         spelled,
@@ -64,22 +60,30 @@ fn expand(dir: &Path, home: Option<&Path>) -> PathBuf {
     }
 }
 
+fn virtual_path(path: &Path) -> Result<VirtualPath, String> {
+    let path = VirtualPath::parse(path.as_os_str().as_bytes()).map_err(|error| error.detail())?;
+    Ok(VirtualPath::from(
+        path.as_rel().clone().with_must_be_dir(false),
+    ))
+}
+
+impl Granted {
+    /// The directory's real path, for the host.
+    pub(crate) fn host(&self) -> PathBuf {
+        let bytes = [b"/", self.real.as_rel().as_bytes()].concat();
+        PathBuf::from(std::ffi::OsString::from_vec(bytes))
+    }
+}
+
 /// The directories without those that lie in another of them: one mount serves both.
 pub(crate) fn outermost(granted: &[Granted]) -> Vec<&Granted> {
-    let bytes = |granted: &Granted| granted.real.as_os_str().as_bytes().to_vec();
     let mut found: Vec<&Granted> = Vec::new();
-    for (index, one) in granted.iter().enumerate() {
-        let covered = granted.iter().enumerate().any(|(other_index, other)| {
-            match crate::view::below(&bytes(other), &bytes(one)) {
-                // The same directory twice: the first stays.
-                Some(b"") => other_index < index,
-                Some(_) => true,
-                None => false,
-            }
-        });
-        if !covered {
-            found.push(one);
+    for one in granted {
+        if found.iter().any(|known| one.real.starts_with(&known.real)) {
+            continue;
         }
+        found.retain(|known| !known.real.starts_with(&one.real));
+        found.push(one);
     }
     found
 }

@@ -28,12 +28,14 @@
 mod answer;
 mod call;
 mod dirs;
+mod instructions;
 mod log;
 mod options;
 mod place;
 mod protocol;
 mod roots;
 mod schema;
+mod seen;
 mod server;
 mod start;
 mod text;

@@ -50,8 +50,10 @@ pub struct Options {
     pub home: Option<PathBuf>,
     /// Wait until content is on the disk before a write is answered.
     pub sync: bool,
-    /// The most that one answer holds of files, in bytes.
+    /// The largest file that is read whole, in bytes.
     pub read_limit: u64,
+    /// The most text that one answer holds, in bytes; never more than `read_limit`.
+    pub answer_limit: u64,
     /// Offer the auditor as a tool; only in builds with the feature `audit`.
     pub audit: bool,
 }
@@ -73,6 +75,7 @@ impl Options {
             home: None,
             sync: false,
             read_limit: 8 << 20,
+            answer_limit: 48 << 10,
             audit: false,
         }
     }

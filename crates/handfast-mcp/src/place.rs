@@ -1,11 +1,12 @@
 //! From the text of a path to a place in the session.
 //!
-//! Only text is looked at here: what `~` and `..` mean, and whether the result lies in an allowed
-//! directory. Whether anything is there, and what links say, is the session's.
+//! Only text is looked at here: what `~` means, and whether the path lies in an allowed directory.
+//! Whether anything is there, and what links say, is the session's.
 
 use crate::trouble::Trouble;
 use crate::view::View;
-use handfast::ErrorKind;
+use handfast::{ErrorKind, RelPath};
+use handfast_session::VirtualPath;
 
 /// Where a call wants to act.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -13,11 +14,11 @@ pub(crate) struct Place {
     /// The absolute path that the caller meant, for messages.
     pub(crate) shown: String,
     /// The path in the session.
-    pub(crate) path: Vec<u8>,
+    pub(crate) path: VirtualPath,
 }
 
 impl Place {
-    /// Reads the path of a call.
+    /// Reads the path of a call: once, here.
     pub(crate) fn parse(text: &str, view: &View, home: Option<&str>) -> Result<Self, Trouble> {
         let expanded = expand(text, home);
         if is_windows(&expanded) {
@@ -26,49 +27,61 @@ impl Place {
                 format!("Access denied - Windows-style path received on a POSIX host: {text}"),
             ));
         }
-        let absolute = if expanded.starts_with('/') {
-            fold(&expanded)
-        } else {
-            // Relative to the first directory in which it stays inside.
-            let bases = view.texts();
-            let joined = |base: &String| fold(&format!("{base}/{expanded}"));
-            let inside = bases.iter().map(joined).find(|path| is_inside(path, view));
-            match (inside, bases.first()) {
-                (Some(path), _) => path,
-                (None, Some(base)) => joined(base),
-                (None, None) => fold(&format!("/{expanded}")),
+        if expanded.starts_with('/') {
+            return Self::locate(expanded.as_bytes(), view);
+        }
+        // Relative to the first directory in which it stays inside.
+        let mut first = None;
+        for base in &view.allowed {
+            let joined = [
+                b"/",
+                base.spelled.as_rel().as_bytes(),
+                b"/",
+                expanded.as_bytes(),
+            ];
+            match Self::locate(&joined.concat(), view) {
+                Err(trouble) if trouble.kind == ErrorKind::Escape => {
+                    first.get_or_insert(trouble);
+                }
+                done => return done,
             }
-        };
-        match view.locate(absolute.as_bytes()) {
-            Some(path) if !absolute.contains('\0') => Ok(Self {
-                shown: absolute,
-                path,
-            }),
-            _ => Err(Trouble::new(
-                ErrorKind::Escape,
-                format!(
-                    "Access denied - path outside allowed directories: {absolute} not in {}",
-                    view.texts().join(", ")
+        }
+        let nowhere = || outside(&format!("/{expanded}"), view);
+        Err(first.unwrap_or_else(nowhere))
+    }
+
+    fn locate(absolute: &[u8], view: &View) -> Result<Self, Trouble> {
+        #[cfg(test)]
+        tests::PARSED.set(tests::PARSED.get() + 1);
+        let asked = VirtualPath::parse(absolute).map_err(|error| {
+            let text = String::from_utf8_lossy(absolute);
+            match error.kind() {
+                ErrorKind::TooLong => Trouble::new(
+                    ErrorKind::TooLong,
+                    format!("ENAMETOOLONG: name too long, realpath '{text}'"),
                 ),
-            )),
+                _ => outside(&text, view),
+            }
+        })?;
+        // The reference drops a slash at the end.
+        let asked = VirtualPath::from(asked.as_rel().clone().with_must_be_dir(false));
+        let shown = format!("/{}", String::from_utf8_lossy(asked.as_rel().as_bytes()));
+        match view.locate(&asked) {
+            Some(path) => Ok(Self { shown, path }),
+            None => Err(outside(&shown, view)),
         }
     }
 
-    /// An entry of this directory.
-    pub(crate) fn join(&self, name: &[u8]) -> Self {
-        Self {
-            shown: format!(
-                "{}/{}",
-                self.shown.trim_end_matches('/'),
-                crate::text::names::shown(name)
-            ),
-            path: crate::view::join(&self.path, name),
-        }
+    /// The path as the files take it.
+    pub(crate) fn rel(&self) -> &RelPath {
+        self.path.as_rel()
     }
 }
 
-fn is_inside(path: &str, view: &View) -> bool {
-    view.locate(path.as_bytes()).is_some()
+fn outside(asked: &str, view: &View) -> Trouble {
+    let dirs = view.texts().join(", ");
+    let text = format!("Access denied - path outside allowed directories: {asked} not in {dirs}");
+    Trouble::new(ErrorKind::Escape, text)
 }
 
 fn expand(text: &str, home: Option<&str>) -> String {
@@ -88,28 +101,29 @@ fn is_windows(text: &str) -> bool {
         && matches!(chars.next(), None | Some('\\' | '/'))
 }
 
-/// Folds `.`, `..` and `//` in the text.
-pub(crate) fn fold(path: &str) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for name in path.split('/') {
-        match name {
-            "" | "." => {}
-            ".." => drop(names.pop()),
-            name => names.push(name),
-        }
-    }
-    format!("/{}", names.join("/"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::view::Allowed;
 
+    thread_local! {
+        /// How often a text was parsed.
+        pub(super) static PARSED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+    }
+
+    #[test]
+    fn a_path_is_parsed_once() {
+        for text in ["/srv/ws/a", "a/b", "/srv/two/../two/x", "~/x", "/outside"] {
+            PARSED.set(0);
+            drop(path(text));
+            assert_eq!(PARSED.get(), 1, "{text}");
+        }
+    }
+
     fn view() -> View {
         let allowed = |path: &str| Allowed {
-            spelled: path.into(),
-            place: path.into(),
+            spelled: VirtualPath::parse(path).unwrap(),
+            place: VirtualPath::parse(path).unwrap(),
         };
         View {
             allowed: vec![allowed("/srv/ws"), allowed("/srv/two")],

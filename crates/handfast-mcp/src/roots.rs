@@ -4,11 +4,12 @@
 //! one beside them is dropped. If nothing is left, everything stays as it was.
 
 use handfast::Verb;
-use handfast_session::Wanted;
+use handfast_session::{VirtualPath, Wanted};
 use serde_json::Value;
 
 use crate::server::Server;
-use crate::view::{Allowed, View, below};
+use crate::text::names;
+use crate::view::{Allowed, View};
 
 /// What a client's answer comes to, and what there is to say about it.
 pub(crate) fn narrow(server: &Server, answer: &Value) -> (View, Vec<String>) {
@@ -28,7 +29,7 @@ pub(crate) fn narrow(server: &Server, answer: &Value) -> (View, Vec<String>) {
         if found.is_empty() {
             warnings.push(format!(
                 "the client's root `{}` is not in an allowed directory and is left aside",
-                handfast::escape(&path)
+                names::path(&path)
             ));
         }
         for one in found {
@@ -44,32 +45,28 @@ pub(crate) fn narrow(server: &Server, answer: &Value) -> (View, Vec<String>) {
     (View { allowed, narrowed }, warnings)
 }
 
-fn candidates(server: &Server, granted: &View, path: &[u8]) -> Vec<Allowed> {
+fn candidates(server: &Server, granted: &View, path: &VirtualPath) -> Vec<Allowed> {
     if let Some(place) = granted.locate(path) {
         let session = server.session();
         let is_dir = session.metadata(&place).is_ok_and(|status| status.is_dir());
         let real = session.explain(&place, Wanted(Verb::Metadata));
         return match real.ok().and_then(|said| said.decided_on) {
-            Some(real) if is_dir => {
-                let mut place = vec![b'/'];
-                place.extend_from_slice(real.as_rel().as_bytes());
-                vec![Allowed {
-                    spelled: path.to_vec(),
-                    place,
-                }]
-            }
+            Some(place) if is_dir => vec![Allowed {
+                spelled: path.clone(),
+                place,
+            }],
             _ => Vec::new(),
         };
     }
     let around = granted
         .allowed
         .iter()
-        .filter(|one| below(path, &one.spelled).is_some());
+        .filter(|one| one.spelled.starts_with(path));
     around.cloned().collect()
 }
 
 /// The path of a `file` URI, folded; `None` for anything else.
-fn file_path(uri: &str) -> Option<Vec<u8>> {
+fn file_path(uri: &str) -> Option<VirtualPath> {
     let rest = uri.strip_prefix("file://")?;
     let rest = rest.strip_prefix("localhost").unwrap_or(rest);
     if !rest.starts_with('/') {
@@ -91,18 +88,20 @@ fn file_path(uri: &str) -> Option<Vec<u8>> {
         }
         path.push(byte);
     }
-    let text = String::from_utf8(path).ok()?;
-    Some(crate::place::fold(&text).into_bytes())
+    let path = VirtualPath::parse(path).ok()?;
+    let path = path.as_rel().clone().with_must_be_dir(false);
+    Some(VirtualPath::from(path))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::file_path;
+    use super::*;
 
     #[test]
     fn only_file_uris_are_paths() {
-        assert_eq!(file_path("file:///a%20b/./c/.."), Some(b"/a b".to_vec()));
-        assert_eq!(file_path("file://localhost/a"), Some(b"/a".to_vec()));
+        let path = |text: &str| Some(VirtualPath::parse(text).unwrap());
+        assert_eq!(file_path("file:///a%20b/./c/.."), path("/a b"));
+        assert_eq!(file_path("file://localhost/a"), path("/a"));
         for bad in [
             "",
             "/a",

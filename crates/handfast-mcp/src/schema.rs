@@ -87,10 +87,27 @@ const OFFSET: Argument = optional(
     Kind::Number,
     "Begin at this byte; a read that was cut says where to go on",
 );
+const CURSOR: Argument = optional(
+    "cursor",
+    Kind::Text,
+    "Go on where an answer was cut: its `next`",
+);
+const START_LINE: Argument = optional("startLine", Kind::Number, "Begin at this line, from 1");
+const END_LINE: Argument = optional("endLine", Kind::Number, "End with this line");
+const LINE_NUMBERS: Argument = optional(
+    "lineNumbers",
+    Kind::Flag,
+    "Put the number of each line before it",
+);
+const SKIP_IGNORED: Argument = optional(
+    "skipIgnored",
+    Kind::Flag,
+    "Leave out what .gitignore and .ignore name",
+);
 const EXPECTED: Argument = optional(
     "expectedVersion",
     Kind::Text,
-    "Do it only if the file is still this version: `handfast/version` in the `_meta` of the answer that showed it",
+    "Do it only if the file is still this version: the `version` of the answer that showed it",
 );
 const EXCLUDE: Argument = Argument {
     name: "excludePatterns",
@@ -98,6 +115,17 @@ const EXCLUDE: Argument = Argument {
     required: false,
     about: None,
 };
+
+const READ_TEXT: &[Argument] = &[
+    PATH,
+    TAIL,
+    HEAD,
+    OFFSET,
+    CURSOR,
+    START_LINE,
+    END_LINE,
+    LINE_NUMBERS,
+];
 
 const READS: Hints = Hints::Reads;
 
@@ -131,16 +159,16 @@ pub(crate) const TOOLS: &[Tool] = &[
         "read_file",
         "Read File (Deprecated)",
         "The old name of read_text_file. Use that one.",
-        &[PATH, TAIL, HEAD, OFFSET],
+        READ_TEXT,
         READS,
     ),
     tool(
         "read_text_file",
         "Read Text File",
-        "Give a file as text: all of it, or with head or tail only its first or last lines. \
-         Bytes that are not UTF-8 are shown as replacement characters. \
-         Works inside the allowed directories only.",
-        &[PATH, TAIL, HEAD, OFFSET],
+        "Give a file as text: all of it, or with head or tail only its first or last lines, or with \
+         startLine and endLine the lines between. Bytes that are not UTF-8 are shown as replacement \
+         characters. Works inside the allowed directories only.",
+        READ_TEXT,
         READS,
     ),
     Tool {
@@ -171,7 +199,16 @@ pub(crate) const TOOLS: &[Tool] = &[
         "Write File",
         "Create a file, or replace all of its content in one step. Missing directories are not \
          made. Works inside the allowed directories only.",
-        &[PATH, required("content", Kind::Text), EXPECTED],
+        &[
+            PATH,
+            required("content", Kind::Text),
+            EXPECTED,
+            optional(
+                "overwrite",
+                Kind::Flag,
+                "Replace the file although only a part of it was read",
+            ),
+        ],
         writes(true, true),
     ),
     tool(
@@ -184,6 +221,11 @@ pub(crate) const TOOLS: &[Tool] = &[
             PATH,
             required("edits", Kind::Edits),
             optional("dryRun", Kind::Flag, "Only show the diff, change nothing"),
+            optional(
+                "replaceAll",
+                Kind::Flag,
+                "Replace every place that fits, not only the first",
+            ),
             EXPECTED,
         ],
         writes(false, true),
@@ -201,7 +243,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         "List Directory",
         "List what a directory holds, one [DIR] or [FILE] a line. \
          Works inside the allowed directories only.",
-        &[PATH],
+        &[PATH, CURSOR, SKIP_IGNORED],
         READS,
     ),
     tool(
@@ -216,6 +258,8 @@ pub(crate) const TOOLS: &[Tool] = &[
                 Kind::SortBy,
                 "Order by name, or by size with the largest first",
             ),
+            CURSOR,
+            SKIP_IGNORED,
         ],
         READS,
     ),
@@ -224,7 +268,12 @@ pub(crate) const TOOLS: &[Tool] = &[
         "Directory Tree",
         "Give a directory with everything below it as JSON: name, type, and for directories their \
          children. Works inside the allowed directories only.",
-        &[PATH, EXCLUDE],
+        &[
+            PATH,
+            EXCLUDE,
+            optional("depth", Kind::Number, "Enter no more levels than this"),
+            SKIP_IGNORED,
+        ],
         READS,
     ),
     tool(
@@ -245,7 +294,13 @@ pub(crate) const TOOLS: &[Tool] = &[
         "Find files and directories below a directory whose relative path fits a glob pattern, such \
          as *.md for the top or **/*.md for all levels. Gives full paths. \
          Works inside the allowed directories only.",
-        &[PATH, required("pattern", Kind::Text), EXCLUDE],
+        &[
+            PATH,
+            required("pattern", Kind::Text),
+            EXCLUDE,
+            CURSOR,
+            SKIP_IGNORED,
+        ],
         READS,
     ),
     tool(
@@ -266,7 +321,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     tool(
         "search_content",
         "Search Content",
-        "Find lines that fit a regular expression in the files below a directory, as \
+        "Find lines that fit a regular expression in a file, or in the files below a directory, as \
          path:line:text. Skips binary files and what ignore files name. \
          Works inside the allowed directories only.",
         &[
@@ -284,8 +339,24 @@ pub(crate) const TOOLS: &[Tool] = &[
             optional(
                 "maxResults",
                 Kind::Number,
-                "Stop after this many lines; 200 otherwise",
+                "Stop after this many matches; 200 otherwise",
             ),
+            optional(
+                "contextLines",
+                Kind::Number,
+                "Show this many lines before and after each match, as path-line-text",
+            ),
+            optional(
+                "multiline",
+                Kind::Flag,
+                "Let a match reach over several lines: `.` fits their ends, `^` and `$` each line",
+            ),
+            optional(
+                "includeIgnored",
+                Kind::Flag,
+                "Look also into what ignore files name",
+            ),
+            CURSOR,
         ],
         READS,
     ),

@@ -6,8 +6,10 @@ use handfast::Identity;
 use handfast::harden::Wall;
 use handfast_session::Session;
 
+use crate::instructions;
 use crate::log::Log;
 use crate::options::Options;
+use crate::seen::Seen;
 use crate::start::{self, StartError};
 use crate::view::View;
 
@@ -33,6 +35,10 @@ pub struct Server {
     identity: Identity,
     read_only: bool,
     read_limit: u64,
+    answer_limit: u64,
+    instructions: String,
+    overlay: Option<String>,
+    seen: Seen,
     audit: bool,
     home: Option<String>,
     tools: OnceLock<String>,
@@ -57,8 +63,10 @@ impl Server {
         view: View,
         log: Option<Arc<Log>>,
         identity: Identity,
+        overlay: Option<String>,
         options: &Options,
     ) -> Self {
+        let instructions = instructions::text(&view, overlay.as_deref(), options);
         Self {
             session,
             view,
@@ -66,6 +74,10 @@ impl Server {
             identity,
             read_only: options.read_only,
             read_limit: options.read_limit,
+            answer_limit: options.answer_limit,
+            instructions,
+            overlay,
+            seen: Seen::default(),
             audit: options.audit,
             home: options
                 .home
@@ -104,9 +116,29 @@ impl Server {
         self.read_only
     }
 
-    /// The most that one answer holds of files.
+    /// The largest file that is read whole.
     pub(crate) fn read_limit(&self) -> u64 {
         self.read_limit
+    }
+
+    /// The most text that one answer holds.
+    pub(crate) fn answer_limit(&self) -> u64 {
+        self.answer_limit.min(self.read_limit)
+    }
+
+    /// What the server says about itself to a model.
+    pub(crate) fn instructions(&self) -> &str {
+        &self.instructions
+    }
+
+    /// The session whose overlay takes the changes.
+    pub(crate) fn overlay(&self) -> Option<&str> {
+        self.overlay.as_deref()
+    }
+
+    /// What callers have read of files.
+    pub(crate) fn seen(&self) -> &Seen {
+        &self.seen
     }
 
     pub(crate) fn home(&self) -> Option<&str> {

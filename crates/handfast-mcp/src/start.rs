@@ -142,6 +142,7 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
             plan.view,
             log,
             identity.ok_or_else(|| usage("there is no directory"))?,
+            name.filter(|_| !read_only),
             options,
         ),
         wall,
@@ -214,9 +215,7 @@ fn open_session(
 /// The session opened its directories by name; they must be the ones that were pinned.
 fn check_pinned(plan: &Plan, session: &Session) -> Result<(), StartError> {
     for (mount, root) in plan.spec.mounts().iter().zip(&plan.roots) {
-        let mut path = vec![b'/'];
-        path.extend_from_slice(mount.at().as_rel().as_bytes());
-        let found = session.metadata(&path);
+        let found = session.metadata(mount.at());
         let found = found.map_err(|error| failed("a directory cannot be looked at", &error))?;
         let (one, other) = (found.identity, root.identity());
         if (one.device, one.inode) != (other.device, other.inode) {

@@ -72,9 +72,13 @@ pub(crate) struct McpArgs {
     #[arg(long)]
     sync: bool,
 
-    /// The most that one answer holds of files [default: 8MiB]
+    /// The largest file that is read whole [default: 8MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     read_limit: Option<u64>,
+
+    /// Give whole files and lists in one answer, up to the read limit; otherwise at most 48 KiB
+    #[arg(long)]
+    full_answers: bool,
 
     /// Offer more tools: `audit`, in builds with the feature `mcp-audit`
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -202,6 +206,9 @@ impl McpArgs {
         options.audit = self.tools.contains(&MoreTools::Audit);
         if let Some(limit) = self.read_limit {
             options.read_limit = limit;
+        }
+        if self.full_answers {
+            options.answer_limit = options.read_limit;
         }
         options
     }

@@ -303,3 +303,10 @@ pub fn os(bytes: &[u8]) -> &OsStr {
 pub fn binary() -> std::ffi::OsString {
     std::env::var_os("HANDFAST_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_handfast").into())
 }
+
+/// `handfast mcp`, without arguments.
+pub fn mcp() -> Command {
+    let mut command = Command::new(binary());
+    command.arg("mcp");
+    command
+}

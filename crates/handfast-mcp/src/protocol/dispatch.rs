@@ -46,9 +46,9 @@ pub(crate) fn answer(
 ) -> Result<Vec<u8>, Fault> {
     let era = era::of(request)?;
     let result = match (request.method.as_str(), &era) {
-        ("initialize", Era::Handshake) => initialize(peer, &request.params),
+        ("initialize", Era::Handshake) => initialize(server, peer, &request.params),
         ("ping", Era::Handshake) => b"{}".to_vec(),
-        ("server/discover", _) => discover(),
+        ("server/discover", _) => discover(server),
         ("tools/list", _) => tools(server, &era),
         ("tools/call", _) => call(server, peer, request, &era)?,
         _ => {
@@ -60,14 +60,15 @@ pub(crate) fn answer(
 }
 
 fn capabilities() -> Value {
-    json!({"tools": {"listChanged": true}})
+    // The list never changes while the server runs.
+    json!({"tools": {}})
 }
 
 fn server_info() -> Value {
     json!({"name": "handfast-mcp", "version": env!("CARGO_PKG_VERSION")})
 }
 
-fn initialize(peer: &mut Peer, params: &Value) -> Vec<u8> {
+fn initialize(server: &Server, peer: &mut Peer, params: &Value) -> Vec<u8> {
     let asked = params.get("protocolVersion").and_then(Value::as_str);
     let version = era::HANDSHAKE
         .into_iter()
@@ -84,16 +85,18 @@ fn initialize(peer: &mut Peer, params: &Value) -> Vec<u8> {
         "protocolVersion": version,
         "capabilities": capabilities(),
         "serverInfo": server_info(),
+        "instructions": server.instructions(),
     })
     .to_string()
     .into_bytes()
 }
 
-fn discover() -> Vec<u8> {
+fn discover(server: &Server) -> Vec<u8> {
     json!({
         "resultType": "complete",
         "supportedVersions": era::supported(),
         "capabilities": capabilities(),
+        "instructions": server.instructions(),
         "ttlMs": 0,
         "cacheScope": "private",
         "_meta": {"io.modelcontextprotocol/serverInfo": server_info()},

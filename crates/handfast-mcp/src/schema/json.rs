@@ -119,7 +119,26 @@ impl Serialize for Output {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("$schema", DRAFT)?;
         map.serialize_entry("type", "object")?;
-        map.serialize_entry("properties", &json!({ "content": content }))?;
+        let mut properties = json!({ "content": content });
+        if let Some(map) = properties.as_object_mut() {
+            let optional = |kind: &str, about: &str| json!({"type": kind, "description": about});
+            map.insert(
+                "version".to_owned(),
+                optional(
+                    "string",
+                    "Which version of the file this is, for expectedVersion",
+                ),
+            );
+            map.insert(
+                "truncated".to_owned(),
+                optional("boolean", "Something was left out; the text says what"),
+            );
+            map.insert(
+                "next".to_owned(),
+                optional("string", "Give this as cursor to go on"),
+            );
+        }
+        map.serialize_entry("properties", &properties)?;
         map.serialize_entry("required", &["content"])?;
         map.serialize_entry("additionalProperties", &false)?;
         map.end()

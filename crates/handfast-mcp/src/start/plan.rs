@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use handfast::{ErrorKind, Root};
-use handfast_session::{Mode, MountSpec, Policy, Protect, Quota, SessionSpec, VirtualPath};
+use handfast_session::{Mode, MountSpec, Policy, Protect, Quota, SessionSpec};
 
 use super::{StartError, State, failed, usage};
 use crate::dirs::{self, Granted};
@@ -53,7 +53,7 @@ pub(super) fn existing_session(
             let known = spec
                 .mounts()
                 .iter()
-                .any(|mount| mount.host() == granted.real);
+                .any(|mount| mount.host() == granted.host());
             if !known {
                 return Err(StartError {
                     hint: Some("leave out the directory, or take a new name"),
@@ -107,9 +107,7 @@ pub(super) fn from_dirs(options: &Options, dirs: &[PathBuf]) -> Result<Plan, Sta
     }
     let mut roots = Vec::new();
     for one in dirs::outermost(&granted) {
-        let at = VirtualPath::parse(one.real.as_os_str().as_bytes())
-            .map_err(|error| failed("a directory's path", &error))?;
-        let mount = MountSpec::new(&one.real, at)
+        let mount = MountSpec::new(one.host(), one.real.clone())
             .mode(mode)
             .links(options.links)
             .allow_network_fs(true)
@@ -119,12 +117,12 @@ pub(super) fn from_dirs(options: &Options, dirs: &[PathBuf]) -> Result<Plan, Sta
     }
     let mut view = View::default();
     for one in &granted {
-        let place = one.real.as_os_str().as_bytes().to_vec();
         for spelled in [&one.spelled, &one.real] {
-            let spelled = spelled.as_os_str().as_bytes().to_vec();
-            if !view.allowed.iter().any(|known| known.spelled == spelled) {
-                let place = place.clone();
-                view.allowed.push(Allowed { spelled, place });
+            if !view.allowed.iter().any(|known| known.spelled == *spelled) {
+                view.allowed.push(Allowed {
+                    spelled: spelled.clone(),
+                    place: one.real.clone(),
+                });
             }
         }
     }
@@ -166,11 +164,9 @@ pub(super) fn from_spec(spec: SessionSpec, warnings: Vec<String>) -> Result<Plan
             usage(text)
         })?;
         roots.push(root);
-        let mut path = vec![b'/'];
-        path.extend_from_slice(mount.at().as_rel().as_bytes());
         view.allowed.push(Allowed {
-            spelled: path.clone(),
-            place: path,
+            spelled: mount.at().clone(),
+            place: mount.at().clone(),
         });
     }
     Ok(Plan {

@@ -5,6 +5,8 @@
 pub(crate) struct Edit {
     pub(crate) old: String,
     pub(crate) new: String,
+    /// Every place, not only the first.
+    pub(crate) all: bool,
 }
 
 /// What came of all edits.
@@ -20,9 +22,15 @@ pub(crate) struct Edited {
     pub(crate) ambiguous: Vec<(usize, usize)>,
 }
 
-/// Applies edits in order, each to the first place that fits. The error is the passage that fits
-/// nowhere.
-pub(crate) fn apply(original: &str, edits: &[Edit]) -> Result<Edited, String> {
+/// A passage that fits nowhere, and the text that it was looked for in.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) struct Missed {
+    pub(crate) passage: String,
+    pub(crate) text: String,
+}
+
+/// Applies edits in order, each to the first place that fits, or to all of them.
+pub(crate) fn apply(original: &str, edits: &[Edit]) -> Result<Edited, Missed> {
     let before = lf(original);
     let mut after = before.clone();
     let mut ambiguous = Vec::new();
@@ -32,11 +40,15 @@ pub(crate) fn apply(original: &str, edits: &[Edit]) -> Result<Edited, String> {
             true => 1,
             false => after.matches(&old).take(100).count(),
         };
-        if places > 1 {
+        if places > 1 && !edit.all {
             ambiguous.push((number, places));
         }
         after = match places {
-            0 => by_lines(&after, &old, &new).ok_or_else(|| edit.old.clone())?,
+            0 => by_lines(&after, &old, &new).ok_or_else(|| Missed {
+                passage: edit.old.clone(),
+                text: after.clone(),
+            })?,
+            _ if edit.all && !old.is_empty() => after.replace(&old, &new),
             _ => after.replacen(&old, &new, 1),
         };
     }
@@ -125,6 +137,7 @@ mod tests {
         Edit {
             old: old.to_owned(),
             new: new.to_owned(),
+            all: false,
         }
     }
 
@@ -156,8 +169,22 @@ mod tests {
 
     #[test]
     fn a_passage_that_fits_nowhere_is_named() {
-        assert_eq!(apply("a", &[edit("b", "c")]), Err("b".to_owned()));
-        assert_eq!(apply("", &[edit("b\nc", "")]), Err("b\nc".to_owned()));
+        let missed = |text, edits: &[Edit]| apply(text, edits).unwrap_err();
+        assert_eq!(missed("a", &[edit("b", "c")]).passage, "b");
+        assert_eq!(missed("", &[edit("b\nc", "")]).passage, "b\nc");
+        let second = missed("a", &[edit("a", "x"), edit("a", "c")]);
+        assert_eq!((second.passage.as_str(), second.text.as_str()), ("a", "x"));
+    }
+
+    #[test]
+    fn every_place_is_replaced_if_that_is_asked() {
+        let every = Edit {
+            all: true,
+            ..edit("a", "b")
+        };
+        let edited = apply("a a\na", &[every]).unwrap();
+        assert_eq!(edited.content, "b b\nb");
+        assert_eq!(edited.ambiguous, []);
     }
 
     #[test]

@@ -8,4 +8,5 @@ pub(crate) mod glob;
 pub(crate) mod lines;
 pub(crate) mod lossless;
 pub(crate) mod names;
+pub(crate) mod nearest;
 pub(crate) mod size;

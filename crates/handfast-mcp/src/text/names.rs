@@ -5,6 +5,13 @@
 
 use std::borrow::Cow;
 
+use handfast_session::VirtualPath;
+
+/// A path in the session as text.
+pub(crate) fn path(path: &VirtualPath) -> String {
+    format!("/{}", shown(path.as_rel().as_bytes()))
+}
+
 /// A name as text.
 pub(crate) fn shown(name: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(name)

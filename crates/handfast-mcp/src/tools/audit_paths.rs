@@ -1,18 +1,17 @@
 //! `audit_paths`: the auditor over files of the session. Not in the reference, and off unless the
 //! operator asks for it.
 
-use std::io::Read;
-
-use handfast::{ErrorKind, FileKind};
+use handfast::files::{Files, LastLink};
+use handfast::{ErrorKind, FileKind, OpenOptions};
 use handfast_audit::{Input, Knowledge, Lang, MAX_FILE, Options, audit, render};
 
+use super::content;
 use super::directory_tree::compile;
 use super::walk::Walk;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::place::Place;
 use crate::trouble::Trouble;
-use handfast_session::Session;
 
 /// After so many files, or so many bytes, it is enough.
 const FILES: usize = 2_000;
@@ -26,13 +25,13 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         .collect::<Result<Vec<_>, _>>()?;
     let top = call.place("path")?;
     let status = call
-        .session()
-        .metadata(&top.path)
+        .files()
+        .metadata(top.rel(), LastLink::Follow)
         .map_err(|error| call.trouble(&error, "stat", &top))?;
     let mut inputs = Vec::new();
-    let mut note = None;
+    let mut cut = None;
     if status.is_dir() {
-        let mut walk = Walk::new(call, &top)?;
+        let mut walk = Walk::new(call, &top, false)?;
         let mut read = 0;
         while let Some(found) = walk.next() {
             let left_out = excluded.iter().any(|glob| glob.matches(&found.relative));
@@ -54,10 +53,10 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
                 }
             }
         }
-        note = walk.note();
+        cut = Some(walk);
     } else {
         let name = top.shown.rsplit('/').next().unwrap_or_default().to_owned();
-        inputs.push(input(name, content(call, call.session(), &top)?, true));
+        inputs.push(input(name, content(call, call.files(), &top)?, true));
     }
     let knowledge = Knowledge::new(&[])
         .map_err(|error| Trouble::new(ErrorKind::Io, format!("the auditor's own data: {error}")))?;
@@ -66,18 +65,19 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     if text.trim().is_empty() {
         text = "Nothing here lets a path from outside reach a file operation.".to_owned();
     }
-    Ok(Answer::text(text).with_note(note))
+    let answer = Answer::text(text);
+    Ok(match cut {
+        Some(walk) => walk.finish(answer, None),
+        None => answer,
+    })
 }
 
-fn content(call: &Call<'_>, session: &Session, place: &Place) -> Result<Vec<u8>, Trouble> {
-    let file = session
-        .open(&place.path)
-        .map_err(|error| call.trouble(&error, "open", place))?;
-    let mut bytes = Vec::new();
+fn content(call: &Call<'_>, files: &dyn Files, place: &Place) -> Result<Vec<u8>, Trouble> {
     // One more than is parsed: it is skipped then, and the report says so.
-    let read = file.take(MAX_FILE as u64 + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Trouble::new(ErrorKind::Io, error.to_string()))?;
-    Ok(bytes)
+    files
+        .open(place.rel(), OpenOptions::new())
+        .and_then(|file| content::read_some(&*file, 0, MAX_FILE as u64 + 1))
+        .map_err(|error| call.trouble(&error, "open", place))
 }
 
 fn input(path: String, bytes: Vec<u8>, is_named: bool) -> Input {

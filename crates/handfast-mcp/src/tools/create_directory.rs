@@ -1,6 +1,7 @@
 //! `create_directory`: with parents; one that is there is fine.
 
 use handfast::ErrorKind;
+use handfast::files::{Files, LastLink};
 
 use crate::answer::Answer;
 use crate::call::Call;
@@ -15,46 +16,22 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
 }
 
 fn make(call: &Call<'_>, place: &Place) -> Result<(), Trouble> {
-    // Most directories that are asked for are there, or their parent is.
-    let session = call.session();
-    match session.metadata(&place.path) {
-        Ok(status) if status.is_dir() => return Ok(()),
-        Ok(_) => return Err(in_the_way(place)),
+    // Most directories that are asked for are there already, also where nothing may be made.
+    let is_dir = |files: &dyn Files| {
+        let status = files.metadata(place.rel(), LastLink::Follow);
+        status.map(|status| status.is_dir())
+    };
+    match is_dir(call.files()) {
+        Ok(true) => return Ok(()),
+        Ok(false) => return Err(in_the_way(place)),
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(unmakable(call, &error, place)),
     }
-    for path in missing(call, &place.path) {
-        match session.create_dir(&path) {
-            Ok(()) => {}
-            // Somebody was quicker; what it is, the next step or the last look says.
-            Err(error) if error.kind() == ErrorKind::Exists => {}
-            Err(error) => return Err(unmakable(call, &error, place)),
-        }
-    }
-    match call.looking().metadata(&place.path) {
-        Ok(status) if status.is_dir() => Ok(()),
-        Ok(_) => Err(in_the_way(place)),
-        Err(error) => Err(unmakable(call, &error, place)),
-    }
-}
-
-/// The directories to make, from the top.
-fn missing(call: &Call<'_>, path: &[u8]) -> Vec<Vec<u8>> {
-    let mut found = Vec::new();
-    let mut at = path.to_vec();
-    loop {
-        let is_there = call.looking().symlink_metadata(&at).is_ok();
-        if is_there {
-            break;
-        }
-        found.push(at.clone());
-        match at.iter().rposition(|byte| *byte == b'/') {
-            None | Some(0) => break,
-            Some(slash) => at.truncate(slash),
-        }
-    }
-    found.reverse();
-    found
+    let made = call.files().create_dir_all(place.rel(), 0o777);
+    made.map_err(|error| match is_dir(call.looking()) {
+        Ok(false) => in_the_way(place),
+        _ => unmakable(call, &error, place),
+    })
 }
 
 fn in_the_way(place: &Place) -> Trouble {

@@ -21,11 +21,13 @@ struct Node {
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let excluded = Excluded::new(&call.texts("excludePatterns"))?;
     let top = call.place("path")?;
-    let mut walk = Walk::new(call, &top)?;
+    let mut walk = Walk::new(call, &top, call.flag("skipIgnored"))?;
     // The directories from the top to where we are; the last is being filled.
     let mut open: Vec<Vec<Node>> = vec![Vec::new()];
     let mut held = 0;
-    let limit = call.server.read_limit();
+    let limit = call.server.answer_limit();
+    let depth = call.count("depth").unwrap_or(u64::MAX);
+    let mut deeper = 0_u64;
     while let Some(found) = walk.next() {
         close_to(&mut open, found.depth);
         if excluded.matches(&found.relative) {
@@ -38,8 +40,10 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
             break;
         }
         let is_dir = found.kind == FileKind::Dir;
-        if is_dir {
+        if is_dir && (found.depth as u64) + 1 < depth {
             walk.enter(&found);
+        } else if is_dir {
+            deeper += 1;
         }
         if let Some(last) = open.last_mut() {
             last.push(Node {
@@ -56,7 +60,9 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let tree = open.pop().unwrap_or_default();
     let text = serde_json::to_string_pretty(&tree)
         .map_err(|error| Trouble::new(ErrorKind::Io, format!("EIO: {error}")))?;
-    Ok(Answer::text(text).with_note(walk.note()))
+    let deeper =
+        (deeper > 0).then(|| format!("[{deeper} directories at depth {depth} were not entered.]"));
+    Ok(walk.finish(Answer::text(text).with_note(deeper), None))
 }
 
 /// Puts finished directories into their parents until as many are open as an entry is deep.

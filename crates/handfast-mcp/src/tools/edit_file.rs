@@ -4,21 +4,21 @@
 //! somebody else wrote meanwhile.
 
 use handfast::ErrorKind;
+use handfast::files::Put;
 use serde_json::Value;
 
 use super::{content, versions};
-use crate::answer::Answer;
+use crate::answer::{Answer, Cut};
 use crate::call::Call;
 use crate::text::edit::{self, Edit};
 use crate::text::lossless::Lossless;
-use crate::text::{diff, names};
+use crate::text::{diff, names, nearest};
 use crate::trouble::Trouble;
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let expected = call.expected_version()?;
     let place = call.place("path")?;
-    let shown = names::shown(&call.resolved(&place)?).into_owned();
-    let session = call.session();
+    let shown = names::path(&call.resolved(&place)?);
     let (bytes, version) =
         content::versioned(call, &place)?.ok_or_else(|| content::too_large(call, &place))?;
     if let Some(expected) = &expected
@@ -42,14 +42,18 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
             "the file is not UTF-8 and an edit holds private characters; those cannot be told from its bytes",
         ));
     }
-    let edited = edit::apply(original.as_str(), &edits).map_err(|passage| {
-        let text = format!("Could not find exact match for edit:\n{passage}");
+    let edited = edit::apply(original.as_str(), &edits).map_err(|missed| {
+        let nearest = nearest::find(&missed.text, &missed.passage);
+        let text = format!(
+            "Could not find exact match for edit:\n{}\n\n{nearest}",
+            missed.passage
+        );
         Trouble::new(ErrorKind::Invalid, text)
     })?;
     // What stands for bytes that are not text is nothing to show.
     let readable = |text: &str| String::from_utf8_lossy(&original.bytes_of(text)).into_owned();
     let diff = diff::fenced(&shown, &readable(&edited.before), &readable(&edited.after));
-    let mut answer = Answer::text(diff);
+    let mut answer = bounded(call, diff);
     for (number, places) in &edited.ambiguous {
         let places = if *places >= 100 {
             "100 or more".to_owned()
@@ -63,10 +67,26 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     if call.flag("dryRun") {
         return Ok(answer.with_version(Some(version)));
     }
-    let written = session
-        .write_if(&place.path, &version, original.bytes_of(&edited.content))
-        .map_err(|error| versions::unwritable(call, &error, &place))?;
-    Ok(answer.with_version(versions::of_written(&written)))
+    let bytes = original.bytes_of(&edited.content);
+    let written = versions::put(call, &place, &bytes, Put::If(&version))?;
+    let now = versions::of_written(&written);
+    call.server.seen().edited(call.client, &place.path, now);
+    Ok(answer.with_version(now).with_note(call.kept_apart()))
+}
+
+/// The diff, as far as one answer holds it.
+fn bounded(call: &Call<'_>, mut diff: String) -> Answer {
+    let limit = usize::try_from(call.server.answer_limit()).unwrap_or(usize::MAX);
+    let cut = (diff.len() > limit).then(|| {
+        diff.truncate(diff.floor_char_boundary(limit));
+        Cut {
+            note: format!(
+                "[This is not all of the diff: it is longer than the {limit} bytes that one answer holds. Every edit was applied.]"
+            ),
+            next: None,
+        }
+    });
+    Answer::text(diff).with_cut(cut)
 }
 
 fn edits(call: &Call<'_>) -> Vec<Edit> {
@@ -81,6 +101,7 @@ fn edits(call: &Call<'_>) -> Vec<Edit> {
         .map(|item| Edit {
             old: text(item, "oldText"),
             new: text(item, "newText"),
+            all: call.flag("replaceAll") || item.get("replaceAll") == Some(&Value::Bool(true)),
         })
         .collect()
 }

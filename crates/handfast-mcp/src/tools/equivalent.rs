@@ -4,7 +4,9 @@
 //! A path is taken as it is if it is there. Otherwise each of its names may stand for the one
 //! entry that looks the same; two such entries are an error.
 
-use handfast::{ErrorKind, NameRef};
+use handfast::files::{Entry, LastLink};
+use handfast::{ErrorKind, Name, NameRef};
+use handfast_session::VirtualPath;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::call::Call;
@@ -15,34 +17,25 @@ use crate::trouble::Trouble;
 /// The place under the names that are there.
 pub(crate) fn settle(call: &Call<'_>, place: Place) -> Result<Place, Trouble> {
     let plain = |byte: &u8| byte.is_ascii() && !matches!(byte, b' ' | b'\\');
-    if place.path.iter().all(plain) || is_there(call, &place.path) {
+    if place.rel().as_bytes().iter().all(plain) || is_there(call, &place.path) {
         return Ok(place);
     }
     // Above and at the allowed directories names are what the operator typed.
-    let base = call
-        .view
-        .allowed
-        .iter()
-        .filter_map(|allowed| {
-            let rest = crate::view::below(&allowed.place, &place.path)?;
-            Some((allowed.place.clone(), rest))
-        })
-        .max_by_key(|(base, _)| base.len());
-    let Some((mut at, rest)) = base else {
+    let base = call.view.holder(&place.path);
+    let Some((base, rest)) = base.and_then(|base| Some((base, place.path.strip_prefix(base)?)))
+    else {
         return Ok(place);
     };
+    let mut at = base.clone();
     let mut missing = false;
-    for name in rest
-        .split(|byte| *byte == b'/')
-        .filter(|name| !name.is_empty())
-    {
+    for name in rest.components() {
         let found = match missing {
             true => None,
             false => in_directory(call, &at, name)?,
         };
         // Below the first name that is new, everything is.
         missing |= found.is_none();
-        at = crate::view::join(&at, &found.unwrap_or_else(|| meant(name)));
+        at = at.join(&found.unwrap_or_else(|| meant(name)));
     }
     Ok(Place {
         shown: place.shown,
@@ -50,29 +43,33 @@ pub(crate) fn settle(call: &Call<'_>, place: Place) -> Result<Place, Trouble> {
     })
 }
 
-fn is_there(call: &Call<'_>, path: &[u8]) -> bool {
-    let looked = call.looking().symlink_metadata(path);
+fn is_there(call: &Call<'_>, path: &VirtualPath) -> bool {
+    let looked = call.looking().metadata(path.as_rel(), LastLink::Itself);
     !matches!(looked, Err(error) if error.kind() == ErrorKind::NotFound)
 }
 
 /// The entry that a name stands for.
-fn in_directory(call: &Call<'_>, dir: &[u8], name: &[u8]) -> Result<Option<Vec<u8>>, Trouble> {
-    if is_there(call, &crate::view::join(dir, name)) {
-        return Ok(Some(name.to_vec()));
+fn in_directory(
+    call: &Call<'_>,
+    dir: &VirtualPath,
+    name: NameRef<'_>,
+) -> Result<Option<Name>, Trouble> {
+    if is_there(call, &dir.join(name)) {
+        return Ok(Some(name.to_name()));
     }
-    let Ok(entries) = call.looking().read_dir(dir) else {
+    let Ok(entries) = call.looking().entries(dir.as_rel()) else {
         return Ok(None);
     };
     let exact = meant(name);
-    let wanted = looks(name);
+    let wanted = looks(name.as_bytes());
     let mut found = None;
-    for entry in &entries {
-        let bytes = entry.name.as_bytes();
-        if bytes == exact {
+    for Entry { name: entry, .. } in entries.flatten() {
+        if entry == exact {
             return Ok(Some(exact));
         }
-        if looks(bytes) == wanted && found.replace(bytes.to_vec()).is_some() {
-            let text = format!("Ambiguous Unicode path component: {}", names::shown(name));
+        if looks(entry.as_bytes()) == wanted && found.replace(entry).is_some() {
+            let shown = names::shown(name.as_bytes());
+            let text = format!("Ambiguous Unicode path component: {shown}");
             return Err(Trouble::new(ErrorKind::Invalid, text));
         }
     }
@@ -80,11 +77,11 @@ fn in_directory(call: &Call<'_>, dir: &[u8], name: &[u8]) -> Result<Option<Vec<u
 }
 
 /// The bytes that a name stands for, if it holds `\xHH` and they make a name.
-fn meant(name: &[u8]) -> Vec<u8> {
-    let decoded = std::str::from_utf8(name).ok().and_then(names::meant);
+fn meant(name: NameRef<'_>) -> Name {
+    let decoded = name.to_str().and_then(names::meant);
     decoded
-        .filter(|bytes| NameRef::parse(bytes).is_ok())
-        .unwrap_or_else(|| name.to_vec())
+        .and_then(|bytes| Name::parse(bytes).ok())
+        .unwrap_or_else(|| name.to_name())
 }
 
 /// A name as it looks: composed, with plain blanks.

@@ -1,5 +1,6 @@
 //! `get_file_info`: one fact a line; links are followed.
 
+use handfast::files::LastLink;
 use handfast::{ErrorKind, Timestamp};
 
 use crate::answer::Answer;
@@ -9,7 +10,8 @@ use crate::trouble::Trouble;
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let place = call.place("path")?;
-    let status = call.session().metadata(&place.path).map_err(|error| {
+    let status = call.files().metadata(place.rel(), LastLink::Follow);
+    let status = status.map_err(|error| {
         let verb = match error.kind() {
             ErrorKind::NotADirectory => "realpath",
             _ => "stat",

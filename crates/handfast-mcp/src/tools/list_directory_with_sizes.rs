@@ -1,5 +1,7 @@
 //! `list_directory_with_sizes`: names as people sort them, or the largest first.
 
+use handfast::files::LastLink;
+
 use super::list_directory;
 use crate::answer::Answer;
 use crate::call::Call;
@@ -14,14 +16,14 @@ struct Sized {
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let place = call.place("path")?;
-    let entries = list_directory::read(call, call.session(), &place)?;
-    let note = list_directory::cut(entries.len());
-    let mut found: Vec<Sized> = list_directory::shown(entries)
+    let page = list_directory::page(call, &place)?;
+    let mut found: Vec<Sized> = page
+        .shown
         .iter()
         .map(|entry| {
-            let path = crate::view::join(&place.path, entry.name.as_bytes());
+            let path = place.path.join(&entry.name);
             // A link that does not lead to something inside has no size to tell.
-            let status = call.looking().metadata(path);
+            let status = call.looking().metadata(path.as_rel(), LastLink::Follow);
             Sized {
                 name: names::shown(entry.name.as_bytes()).into_owned(),
                 is_dir: list_directory::is_dir(call, &place, entry),
@@ -43,7 +45,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         found.len() - count
     ));
     lines.push(format!("Combined size: {}", size::human(sum)));
-    Ok(Answer::text(lines.join("\n")).with_note(note))
+    Ok(Answer::text(lines.join("\n")).with_cut(page.cut))
 }
 
 fn line(entry: &Sized) -> String {

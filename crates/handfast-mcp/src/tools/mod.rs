@@ -8,6 +8,7 @@ mod directory_tree;
 mod edit_file;
 pub(crate) mod equivalent;
 mod get_file_info;
+mod ignored;
 mod list_allowed_directories;
 mod list_directory;
 mod list_directory_with_sizes;

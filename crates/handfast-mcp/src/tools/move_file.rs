@@ -1,6 +1,7 @@
 //! `move_file`: nothing is replaced, and a link moves itself.
 
-use handfast::{ErrorKind, Metadata, RenameMode, Version};
+use handfast::files::{Attributes, LastLink, Put, WhatToRemove};
+use handfast::{Error, ErrorKind, Metadata, RenameMode, Version, WriteOptions};
 use handfast_session::{Reason, SessionError as _};
 
 use super::{content, versions};
@@ -30,12 +31,10 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
 }
 
 fn rename(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
-    let session = call.session();
-    let renamed = session.rename(&from.path, &to.path, RenameMode::NoReplace);
-    let is_file = || {
-        let status = call.looking().symlink_metadata(&from.path);
-        status.is_ok_and(|status| status.is_file())
-    };
+    let renamed = call
+        .files()
+        .rename(from.rel(), to.rel(), RenameMode::NoReplace);
+    let is_file = || itself(call, from).is_ok_and(|status| status.is_file());
     match &renamed {
         Err(error) if error.reason() == Some(Reason::TwoMounts) && is_file() => {
             return across(call, from, to);
@@ -46,7 +45,7 @@ fn rename(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
         ErrorKind::Exists => taken(to),
         // A file on the way: the reference names the path that it is on the way to.
         ErrorKind::NotADirectory => {
-            let is_source = call.looking().symlink_metadata(&from.path).is_err();
+            let is_source = itself(call, from).is_err();
             call.trouble(&error, "realpath", if is_source { from } else { to })
         }
         _ => Trouble::of_two(&error, from, to, call.view),
@@ -56,32 +55,35 @@ fn rename(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
 /// Moves a file from one allowed directory to another: a new file, then the old one is removed if
 /// it is still the one that was copied. Never are both gone.
 fn across(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
-    let session = call.session();
+    let files = call.files();
     let (bytes, version) =
         content::versioned(call, from)?.ok_or_else(|| content::too_large(call, from))?;
-    let status = call
-        .looking()
-        .symlink_metadata(&from.path)
-        .map_err(|error| content::unreadable(call, &error, from))?;
-    session
-        .write_new(&to.path, &bytes)
+    let status = itself(call, from).map_err(|error| content::unreadable(call, &error, from))?;
+    files
+        .put(to.rel(), &bytes, Put::New, WriteOptions::new())
         .map_err(|error| match error.kind() {
             ErrorKind::Exists => taken(to),
             _ => Trouble::of_two(&error, from, to, call.view),
         })?;
-    let moved = session
-        .chmod(&to.path, status.mode & 0o777)
-        .and_then(|()| session.remove_if(&from.path, &version));
+    let mode = Attributes::new().mode(status.mode & 0o777);
+    let moved = files
+        .set_attributes(to.rel(), &mode)
+        .and_then(|()| files.remove(from.rel(), WhatToRemove::FileIf(&version)));
     moved.map_err(|error| {
         let mut trouble = call.trouble(&error, "rename", from);
         trouble.may_pass = false;
-        if session.remove_file(&to.path).is_err() {
+        if files.remove(to.rel(), WhatToRemove::File).is_err() {
             trouble
                 .text
                 .push_str(" (a copy was left at the destination)");
         }
         trouble
     })
+}
+
+/// What stands at a place, a link itself.
+fn itself(call: &Call<'_>, place: &Place) -> Result<Metadata, Error> {
+    call.looking().metadata(place.rel(), LastLink::Itself)
 }
 
 fn taken(to: &Place) -> Trouble {
@@ -96,9 +98,7 @@ fn require(call: &Call<'_>, place: &Place, expected: &Version) -> Result<Metadat
     if let Some(why) = versions::difference(expected, &now, &bytes) {
         return Err(versions::stale(why, place, Some(now)));
     }
-    call.looking()
-        .symlink_metadata(&place.path)
-        .map_err(|error| content::unreadable(call, &error, place))
+    itself(call, place).map_err(|error| content::unreadable(call, &error, place))
 }
 
 /// Between the look and the move another file may have taken the name: then it is moved back.
@@ -108,7 +108,7 @@ fn check_moved(
     to: &Place,
     before: &Metadata,
 ) -> Result<(), Trouble> {
-    let same = call.looking().symlink_metadata(&to.path).is_ok_and(|now| {
+    let same = itself(call, to).is_ok_and(|now| {
         let facts = |status: &Metadata| {
             let identity = status.identity;
             (
@@ -125,8 +125,8 @@ fn check_moved(
         return Ok(());
     }
     let back = call
-        .session()
-        .rename(&to.path, &from.path, RenameMode::NoReplace);
+        .files()
+        .rename(to.rel(), from.rel(), RenameMode::NoReplace);
     let mut trouble = versions::stale("another file stands under the name", from, None);
     if back.is_err() {
         trouble

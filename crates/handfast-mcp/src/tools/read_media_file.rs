@@ -2,6 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use handfast::NameRef;
+use handfast_session::VirtualPath;
 
 use super::content;
 use crate::answer::{Answer, Media, Resource};
@@ -43,8 +45,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     Ok(Answer::media(media).with_version(Some(version)))
 }
 
-fn mime(path: &[u8]) -> &'static str {
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+fn mime(path: &VirtualPath) -> &'static str {
+    let name = path.as_rel().name().map_or(&[][..], NameRef::as_bytes);
     let end = match name.iter().rposition(|byte| *byte == b'.') {
         // A dot at the beginning hides a name and ends nothing.
         None | Some(0) => &[],
@@ -56,9 +58,9 @@ fn mime(path: &[u8]) -> &'static str {
         .map_or("application/octet-stream", |(_, mime)| mime)
 }
 
-fn file_uri(path: &[u8]) -> String {
-    let mut uri = "file://".to_owned();
-    for byte in path {
+fn file_uri(path: &VirtualPath) -> String {
+    let mut uri = "file:///".to_owned();
+    for byte in path.as_rel().as_bytes() {
         let plain = byte.is_ascii_graphic() && !b"\"#%<>?\\^`{}".contains(byte);
         match plain {
             true => uri.push(char::from(*byte)),
@@ -74,11 +76,12 @@ mod tests {
 
     #[test]
     fn types_and_addresses() {
-        assert_eq!(mime(b"/a/B.PNG"), "image/png");
-        assert_eq!(mime(b"/a/.png"), "application/octet-stream");
-        assert_eq!(mime(b"/a.png/x"), "application/octet-stream");
+        let path = |text: &str| VirtualPath::parse(text).unwrap();
+        assert_eq!(mime(&path("/a/B.PNG")), "image/png");
+        assert_eq!(mime(&path("/a/.png")), "application/octet-stream");
+        assert_eq!(mime(&path("/a.png/x")), "application/octet-stream");
         assert_eq!(
-            file_uri("/a b/ä#?.txt".as_bytes()),
+            file_uri(&path("/a b/ä#?.txt")),
             "file:///a%20b/%C3%A4%23%3F.txt"
         );
     }

@@ -1,32 +1,37 @@
 //! `read_multiple_files`: one failure spoils nothing.
 
-use super::content::{self, Content};
-use crate::answer::Answer;
+use super::content;
+use crate::answer::{Answer, Cut};
 use crate::call::Call;
 use crate::trouble::Trouble;
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
-    let mut left = call.server.read_limit();
+    let mut left = call.server.answer_limit();
     let mut blocks = Vec::new();
+    let mut missing = 0;
     for path in call.texts("paths") {
-        let read = call.patiently(|| content::whole(call, &call.place_of(path)?));
-        let content = match read {
-            Ok(Content {
-                note: None, bytes, ..
-            }) if bytes.len() as u64 <= left => bytes,
+        let read = call.patiently(|| {
+            let place = call.place_of(path)?;
+            Ok((content::whole(call, &place)?, place))
+        });
+        match read {
+            Ok((content, place)) if content.cut.is_none() && content.bytes.len() as u64 <= left => {
+                call.saw(&place, content.shown());
+                left -= content.bytes.len() as u64;
+                blocks.push(format!("{path}:\n{}\n", content::text(content.bytes)));
+            }
             Ok(_) => {
+                missing += 1;
                 blocks.push(format!(
                     "{path}: Error - it does not fit into this answer any more. Call read_text_file for it alone."
                 ));
-                continue;
             }
-            Err(trouble) => {
-                blocks.push(format!("{path}: Error - {}", trouble.text));
-                continue;
-            }
-        };
-        left -= content.len() as u64;
-        blocks.push(format!("{path}:\n{}\n", String::from_utf8_lossy(&content)));
+            Err(trouble) => blocks.push(format!("{path}: Error - {}", trouble.text)),
+        }
     }
-    Ok(Answer::text(blocks.join("\n---\n")))
+    let cut = (missing > 0).then(|| Cut {
+        note: format!("[This is not all: {missing} of the files did not fit.]"),
+        next: None,
+    });
+    Ok(Answer::text(blocks.join("\n---\n")).with_cut(cut))
 }

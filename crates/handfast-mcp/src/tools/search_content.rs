@@ -1,198 +1,250 @@
 //! `search_content`: lines that fit a regular expression. Not in the reference.
 
-use std::io::Read;
-
-use handfast::{ErrorKind, FileKind};
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use handfast::files::LastLink;
+use handfast::{ErrorKind, FileKind, OpenOptions};
 use regex::{Regex, RegexBuilder};
 
+use super::content;
 use super::directory_tree::compile;
 use super::walk::Walk;
-use crate::answer::Answer;
-use crate::call::Call;
+use crate::answer::{Answer, Cut};
+use crate::call::{self, Call};
 use crate::place::Place;
+use crate::text::glob::Glob;
 use crate::trouble::Trouble;
 
-/// Lines without `maxResults`, and at most.
-const USUAL: usize = 200;
-const MOST: usize = 2_000;
+/// Matches without `maxResults`, and at most.
+const USUAL: u64 = 200;
+const MOST: u64 = 2_000;
 
 /// Larger files are skipped; after so much in all the search stops.
 const FILE_LIMIT: u64 = 8 << 20;
 const ALL_LIMIT: u64 = 512 << 20;
 
-/// How much of a line is shown.
+/// How much of a line is shown, and how many lines around it at most.
 const LINE: usize = 500;
-
-const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
+const MOST_CONTEXT: u64 = 20;
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
-    let invalid = |text: String| Trouble::new(ErrorKind::Invalid, text);
-    let pattern = RegexBuilder::new(call.text("pattern"))
-        .size_limit(1 << 20)
-        .dfa_size_limit(1 << 20)
-        .build()
-        .map_err(|error| invalid(format!("Invalid pattern: {error}")))?;
-    let include = call.optional_text("include").map(compile).transpose()?;
-    let excluded = call.texts("excludePatterns");
-    let excluded = excluded
-        .into_iter()
-        .map(compile)
-        .collect::<Result<Vec<_>, _>>()?;
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a saturating cast of what a client sent, between 1 and the most"
-    )]
-    let most = call
-        .number("maxResults")
-        .map_or(USUAL, |count| (count.max(1.0) as usize).min(MOST));
     let top = call.place("path")?;
-    let mut walk = Walk::new(call, &top)?;
-    let mut ignored = Ignored::default();
-    ignored.enter(call, &top, "", 0);
-    let mut search = Search {
-        pattern,
-        most,
-        lines: Vec::new(),
-        read: 0,
-        skipped: 0,
-    };
+    let mut search = Search::new(call)?;
+    let status = call.looking().metadata(top.rel(), LastLink::Follow);
+    if status.is_ok_and(|status| !status.is_dir()) {
+        return of_file(call, &top, search);
+    }
+    let mut walk = Walk::new(call, &top, !call.flag("includeIgnored"))?;
+    let begin = search.begin.take();
+    if let Some((_, relative)) = &begin {
+        walk.begin_at(relative.clone());
+    }
+    let mut next = None;
     while let Some(found) = walk.next() {
-        let is_dir = found.kind == FileKind::Dir;
-        let left_out = ignored.holds(&found.relative, is_dir, found.depth)
-            || excluded.iter().any(|glob| glob.matches(&found.relative))
-            || (is_dir && found.name() == ".git");
-        if left_out {
+        if search
+            .excluded
+            .iter()
+            .any(|glob| glob.matches(&found.relative))
+        {
             continue;
         }
-        if is_dir {
-            ignored.enter(call, &walk.place(&found), &found.relative, found.depth + 1);
+        if found.kind == FileKind::Dir {
             walk.enter(&found);
-        } else if found.kind == FileKind::File
-            && include
-                .as_ref()
-                .is_none_or(|glob| glob.matches(&found.relative))
-            && let Some(why) = search.look(call, &walk.place(&found))?
-        {
+            continue;
+        }
+        let fits = search.include.as_ref();
+        if found.kind != FileKind::File || fits.is_some_and(|glob| !glob.matches(&found.relative)) {
+            continue;
+        }
+        let after = match &begin {
+            Some((line, relative)) if *relative == found.relative => *line,
+            _ => 0,
+        };
+        if let Some((why, line)) = search.look(call, &walk.place(&found), after)? {
+            next = Some(cursor(line, &found.relative));
             walk.stop(why);
             break;
         }
     }
-    let text = match search.lines.is_empty() {
-        true => "No matches found".to_owned(),
-        false => search.lines.join("\n"),
-    };
-    let skipped = (search.skipped > 0).then(|| {
-        format!(
-            "[{} files are larger than {FILE_LIMIT} bytes and were skipped.]",
-            search.skipped
-        )
+    let last = walk.last().map(|relative| cursor(u64::MAX, relative));
+    let answer = search.answer();
+    Ok(walk.finish(answer, next.or(last)))
+}
+
+/// Looks into one file that was named.
+fn of_file(call: &Call<'_>, place: &Place, mut search: Search) -> Result<Answer, Trouble> {
+    // One that may not be read, or is too large, is an error here.
+    let file = content::open(call, place)?;
+    if file.opened_metadata().len > FILE_LIMIT {
+        return Err(content::too_large(call, place));
+    }
+    let after = search.begin.take().map_or(0, |(line, _)| line);
+    let stopped = search.look(call, place, after)?;
+    let cut = stopped.map(|(why, line)| Cut {
+        note: format!("[This is not all: stopped {why}. Give `next` as cursor to go on.]"),
+        next: Some(cursor(line, "")),
     });
-    Ok(Answer::text(text).with_note(walk.note()).with_note(skipped))
+    Ok(search.answer().with_cut(cut))
+}
+
+/// Behind a line of a file.
+fn cursor(line: u64, relative: &str) -> String {
+    call::cursor(format!("{line}/{relative}").as_bytes())
 }
 
 struct Search {
     pattern: Regex,
-    most: usize,
+    multiline: bool,
+    context: u64,
+    include: Option<Glob>,
+    excluded: Vec<Glob>,
+    /// Behind which line of which file to begin.
+    begin: Option<(u64, String)>,
+    most: u64,
+    /// Bytes that the answer may still hold.
+    room: usize,
+    matches: u64,
     lines: Vec<String>,
     read: u64,
     skipped: usize,
 }
 
 impl Search {
-    /// Looks into one file; why to stop, if that is the end.
-    fn look(&mut self, call: &Call<'_>, place: &Place) -> Result<Option<String>, Trouble> {
-        let Ok(file) = call.looking().open(&place.path) else {
+    fn new(call: &Call<'_>) -> Result<Self, Trouble> {
+        let invalid = |text: String| Trouble::new(ErrorKind::Invalid, text);
+        let multiline = call.flag("multiline");
+        let pattern = RegexBuilder::new(call.text("pattern"))
+            .multi_line(multiline)
+            .dot_matches_new_line(multiline)
+            .size_limit(1 << 20)
+            .dfa_size_limit(1 << 20)
+            .build()
+            .map_err(|error| invalid(format!("Invalid pattern: {error}")))?;
+        let begin = call.cursor()?.map(|cursor| {
+            let text = String::from_utf8(cursor).ok()?;
+            let (line, relative) = text.split_once('/')?;
+            Some((line.parse().ok()?, relative.to_owned()))
+        });
+        let begin = begin.map(|begin| begin.ok_or_else(|| call.bad_cursor()));
+        let excluded = call.texts("excludePatterns").into_iter().map(compile);
+        let limit = call.server.answer_limit();
+        Ok(Self {
+            pattern,
+            multiline,
+            context: call.count("contextLines").unwrap_or(0).min(MOST_CONTEXT),
+            include: call.optional_text("include").map(compile).transpose()?,
+            excluded: excluded.collect::<Result<_, _>>()?,
+            begin: begin.transpose()?,
+            most: call
+                .count("maxResults")
+                .map_or(USUAL, |most| most.clamp(1, MOST)),
+            room: usize::try_from(limit).unwrap_or(usize::MAX),
+            matches: 0,
+            lines: Vec::new(),
+            read: 0,
+            skipped: 0,
+        })
+    }
+
+    fn answer(&self) -> Answer {
+        let text = match self.lines.is_empty() {
+            true => "No matches found".to_owned(),
+            false => self.lines.join("\n"),
+        };
+        let skipped = (self.skipped > 0).then(|| {
+            format!(
+                "[{} files are larger than {FILE_LIMIT} bytes and were skipped.]",
+                self.skipped
+            )
+        });
+        Answer::text(text).with_note(skipped)
+    }
+
+    /// Looks into one file, behind a line. Why to stop, and behind which line, if that is the end.
+    fn look(
+        &mut self,
+        call: &Call<'_>,
+        place: &Place,
+        after: u64,
+    ) -> Result<Option<(String, u64)>, Trouble> {
+        let Ok(file) = call.looking().open(place.rel(), OpenOptions::new()) else {
             // Protected, gone, or not a file any more.
             return Ok(None);
         };
-        if file.metadata().len > FILE_LIMIT {
+        if file.opened_metadata().len > FILE_LIMIT {
             self.skipped += 1;
             return Ok(None);
         }
-        let mut bytes = Vec::new();
-        if file.take(FILE_LIMIT).read_to_end(&mut bytes).is_err() {
+        let Ok(bytes) = content::read_some(&*file, 0, FILE_LIMIT) else {
             return Ok(None);
-        }
+        };
         self.read += bytes.len() as u64;
         let is_binary = bytes.iter().take(8192).any(|byte| *byte == 0);
         let text = String::from_utf8_lossy(&bytes);
         if !is_binary && self.pattern.is_match(&text) {
             // What is given out is in the log, like any other read.
-            let logged = call.session().open(&place.path);
+            let logged = call.files().open(place.rel(), OpenOptions::new());
             logged.map_err(|error| call.trouble(&error, "open", place))?;
-            for (number, line) in (1..).zip(text.lines()) {
-                if !self.pattern.is_match(line) {
-                    continue;
-                }
-                if self.lines.len() == self.most {
-                    return Ok(Some(format!("after {} lines", self.most)));
-                }
-                let shown: String = line.chars().take(LINE).collect();
-                self.lines.push(format!("{}:{number}:{shown}", place.shown));
+            let stopped = self.collect(place, &text, after);
+            if stopped.is_some() {
+                return Ok(stopped);
             }
         }
         let spent = self.read > ALL_LIMIT;
-        Ok(spent.then(|| format!("after {ALL_LIMIT} bytes of files")))
+        Ok(spent.then(|| (format!("after {ALL_LIMIT} bytes of files"), u64::MAX)))
+    }
+
+    /// Takes the lines of one file.
+    fn collect(&mut self, place: &Place, text: &str, after: u64) -> Option<(String, u64)> {
+        let lines: Vec<&str> = text.lines().collect();
+        let hits = match self.multiline {
+            true => spans(&self.pattern, text),
+            false => (1_u64..)
+                .zip(&lines)
+                .filter(|(_, line)| self.pattern.is_match(line))
+                .map(|(number, _)| (number, number))
+                .collect(),
+        };
+        let mut shown = after;
+        for (first, last) in hits.into_iter().filter(|(first, _)| *first > after) {
+            if self.matches == self.most {
+                return Some((format!("after {} matches", self.most), shown));
+            }
+            let from = first.saturating_sub(self.context).max(shown + 1);
+            let to = (last + self.context).min(lines.len() as u64);
+            if self.context > 0 && from > shown + 1 && !self.lines.is_empty() {
+                self.lines.push("--".to_owned());
+            }
+            for number in from..=to {
+                let is_hit = (first..=last).contains(&number);
+                let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
+                let line = lines.get(index).copied().unwrap_or_default();
+                let line: String = line.chars().take(LINE).collect();
+                let mark = if is_hit { ':' } else { '-' };
+                let line = format!("{}{mark}{number}{mark}{line}", place.shown);
+                if self.room < line.len() {
+                    let why = "at the size that one answer may have".to_owned();
+                    return Some((why, number - 1));
+                }
+                self.room = self.room.saturating_sub(line.len() + 1);
+                self.lines.push(line);
+            }
+            shown = shown.max(to);
+            self.matches += 1;
+        }
+        None
     }
 }
 
-/// What ignore files name, in the directories from the top to where we are.
-#[derive(Default)]
-struct Ignored(Vec<Rules>);
-
-struct Rules {
-    /// The directory below the top.
-    dir: String,
-    /// How deep its entries are.
-    depth: usize,
-    rules: Gitignore,
-}
-
-impl Ignored {
-    /// Reads the ignore files of a directory that is entered.
-    fn enter(&mut self, call: &Call<'_>, dir: &Place, relative: &str, depth: usize) {
-        self.0.retain(|rules| rules.depth < depth);
-        let mut builder = GitignoreBuilder::new("");
-        let mut any = false;
-        for name in IGNORE_FILES {
-            let path = dir.join(name.as_bytes()).path;
-            let Ok(bytes) = call.looking().read_to_limit(path, 1 << 20) else {
-                continue;
-            };
-            for line in String::from_utf8_lossy(&bytes).lines() {
-                // A line that is no pattern names nothing.
-                any |= builder.add_line(None, line).is_ok();
-            }
-        }
-        if any && let Ok(rules) = builder.build() {
-            self.0.push(Rules {
-                dir: relative.to_owned(),
-                depth,
-                rules,
-            });
-        }
+/// The lines that matches reach from and to, in order.
+fn spans(pattern: &Regex, text: &str) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    let (mut line, mut at) = (1, 0);
+    for hit in pattern.find_iter(text) {
+        let breaks = |part: &str| part.bytes().filter(|byte| *byte == b'\n').count() as u64;
+        line += breaks(&text[at..hit.start()]);
+        at = hit.start();
+        let inside = hit.as_str();
+        let inside = inside.strip_suffix('\n').unwrap_or(inside);
+        found.push((line, line + breaks(inside)));
     }
-
-    /// Whether an entry is ignored: the innermost directory that says something decides.
-    fn holds(&self, relative: &str, is_dir: bool, depth: usize) -> bool {
-        for rules in self.0.iter().rev().filter(|rules| rules.depth <= depth) {
-            let below = match rules.dir.as_str() {
-                "" => relative,
-                dir => match relative
-                    .strip_prefix(dir)
-                    .and_then(|rest| rest.strip_prefix('/'))
-                {
-                    Some(rest) => rest,
-                    None => continue,
-                },
-            };
-            let said = rules.rules.matched(below, is_dir);
-            if !said.is_none() {
-                return said.is_ignore();
-            }
-        }
-        false
-    }
+    found
 }

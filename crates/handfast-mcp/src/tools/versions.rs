@@ -1,7 +1,7 @@
 //! Versions of files: which one was expected, and what differs.
 
-use handfast::{Difference, ErrorKind, Version, Written};
-use handfast_session::Error;
+use handfast::files::Put;
+use handfast::{Difference, ErrorKind, Version, WriteOptions, Written};
 use sha2::{Digest, Sha256};
 
 use crate::call::Call;
@@ -41,11 +41,21 @@ pub(super) fn of_written(written: &Written) -> Option<Version> {
     written.version().ok()
 }
 
-/// Why a file was not written.
-pub(super) fn unwritable(call: &Call<'_>, error: &Error, place: &Place) -> Trouble {
-    let verb = match error.kind() {
-        ErrorKind::NotADirectory => "realpath",
-        _ => "open",
-    };
-    call.trouble(error, verb, place)
+/// Puts content under a place.
+pub(super) fn put(
+    call: &Call<'_>,
+    place: &Place,
+    data: &[u8],
+    put: Put<'_>,
+) -> Result<Written, Trouble> {
+    let put = call
+        .files()
+        .put(place.rel(), data, put, WriteOptions::new());
+    put.map_err(|error| {
+        let verb = match error.kind() {
+            ErrorKind::NotADirectory => "realpath",
+            _ => "open",
+        };
+        call.trouble(&error, verb, place)
+    })
 }

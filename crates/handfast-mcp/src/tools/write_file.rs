@@ -1,5 +1,8 @@
 //! `write_file`: the whole content in one step; the mode of a file that is there stays.
 
+use handfast::ErrorKind;
+use handfast::files::Put;
+
 use super::versions;
 use crate::answer::Answer;
 use crate::call::Call;
@@ -8,12 +11,25 @@ use crate::trouble::Trouble;
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let expected = call.expected_version()?;
     let place = call.place("path")?;
-    let content = call.text("content");
-    let written = match &expected {
-        Some(version) => call.session().write_if(&place.path, version, content),
-        None => call.session().write(&place.path, content),
+    let put = match &expected {
+        Some(version) => Put::If(version),
+        None => Put::Replace,
     };
-    let written = written.map_err(|error| versions::unwritable(call, &error, &place))?;
+    let seen = call.server.seen();
+    if !call.flag("overwrite") && seen.only_a_part(call.client, &place.path) {
+        return Err(Trouble::new(
+            ErrorKind::Stale,
+            format!(
+                "Refused - you have seen only a part of {}, and this would replace all of it. Read the rest first, use edit_file, or set overwrite to true.",
+                place.shown
+            ),
+        ));
+    }
+    let written = versions::put(call, &place, call.text("content").as_bytes(), put)?;
+    let version = versions::of_written(&written);
+    seen.whole(call.client, &place.path, version);
     let text = format!("Successfully wrote to {}", call.text("path"));
-    Ok(Answer::text(text).with_version(versions::of_written(&written)))
+    Ok(Answer::text(text)
+        .with_version(version)
+        .with_note(call.kept_apart()))
 }

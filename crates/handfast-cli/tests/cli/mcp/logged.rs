@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::client::{Mcp, log_lines, path, state};
+use super::client::{Mcp, path, state};
 use crate::support::{Scratch, binary};
 
 #[test]
@@ -116,4 +116,17 @@ fn no_log_means_none_and_a_log_that_cannot_be_means_no_calls() {
     let refusal = server.refusal("write_file", json!({"path": "b", "content": "x"}));
     assert!(refusal.contains("could not be recorded"), "{refusal}");
     assert!(!scratch.at("b").exists());
+}
+
+/// What `handfast log show` prints of the log with this number.
+fn log_lines(scratch: &Scratch, number: u32) -> Vec<String> {
+    let dir = state(scratch).join(format!("logs/mcp-{number}"));
+    let shown = Command::new(binary())
+        .args(["log", "show"])
+        .arg(dir)
+        .output()
+        .unwrap();
+    assert!(shown.status.success(), "{shown:?}");
+    let text = String::from_utf8(shown.stdout).unwrap();
+    text.lines().map(str::to_owned).collect()
 }

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Scratch, binary};
+use crate::support::{Scratch, mcp};
 
 /// A running `handfast mcp` over the scratch's `inside`.
 pub struct Mcp {
@@ -23,9 +23,9 @@ pub fn state(scratch: &Scratch) -> PathBuf {
 
 /// The command line of a server, without directories.
 pub fn command(scratch: &Scratch, args: &[&str]) -> Command {
-    let mut command = Command::new(binary());
+    let mut command = mcp();
     command
-        .args(["mcp", "--state"])
+        .arg("--state")
         .arg(state(scratch))
         .args(args)
         .env_remove("HANDFAST_LOG")
@@ -161,19 +161,6 @@ impl Mcp {
         drop(output);
         (child, input)
     }
-}
-
-/// What `handfast log show` prints of the log with this number.
-pub fn log_lines(scratch: &Scratch, number: u32) -> Vec<String> {
-    let dir = state(scratch).join(format!("logs/mcp-{number}"));
-    let shown = Command::new(binary())
-        .args(["log", "show"])
-        .arg(dir)
-        .output()
-        .unwrap();
-    assert!(shown.status.success(), "{shown:?}");
-    let text = String::from_utf8(shown.stdout).unwrap();
-    text.lines().map(str::to_owned).collect()
 }
 
 /// A path below `inside` as text.

@@ -164,7 +164,7 @@ fn large_things_are_bounded() {
     let sparse = std::fs::File::create(scratch.at("huge")).unwrap();
     sparse.set_len(10 << 30).unwrap();
     scratch.file("long", "line\n".repeat(300_000));
-    let mut server = Mcp::start(&scratch, &["--read-limit", "1MiB"]);
+    let mut server = Mcp::start(&scratch, &["--read-limit", "1MiB", "--full-answers"]);
     let answer = server.call("read_text_file", json!({"path": "huge"}));
     let content = &answer["result"]["content"];
     assert_eq!(content[0]["text"].as_str().unwrap().len(), 1 << 20);

@@ -1,0 +1,119 @@
+//! The server with the options that the tests need, as a process of its own: the wall is for a
+//! whole process. `handfast mcp` has all options.
+#![allow(clippy::print_stderr, reason = "what it says to people goes there")]
+
+#[cfg(supported)]
+mod serve {
+    use std::io::Write;
+    use std::path::PathBuf;
+    use std::process::ExitCode;
+
+    use handfast::{Links, RelPath, Root};
+    use handfast_mcp::{LogChoice, Options, Server, Source};
+
+    /// Writes a file of a root for every line of input: what `write_file` is compared with.
+    fn bare_writes(dir: &str) -> Result<(), Box<dyn std::error::Error>> {
+        let root = Root::open_ambient(dir)?;
+        let path = RelPath::parse("file")?;
+        for line in std::io::stdin().lines() {
+            root.write(&path, line?)?;
+            std::io::stdout().write_all(b"written\n")?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn main() -> ExitCode {
+        if let Some(dir) = std::env::var_os("HANDFAST_MCP_BARE_WRITES") {
+            let done = dir.to_str().ok_or("not text".into()).and_then(bare_writes);
+            return ExitCode::from(u8::from(done.is_err()));
+        }
+        let mut say = |line: &str| eprintln!("handfast mcp: {line}");
+        let (options, http) = match parse(std::env::args().skip(1)) {
+            Ok(parsed) => parsed,
+            Err(why) => {
+                say(&why);
+                return ExitCode::from(2);
+            }
+        };
+        let started = match Server::start(&options) {
+            Ok(started) => started,
+            Err(error) => {
+                say(&error.text);
+                return ExitCode::from(if error.is_usage { 2 } else { 1 });
+            }
+        };
+        for warning in &started.warnings {
+            say(warning);
+        }
+        say(&started.summary);
+        let served = match http {
+            Some(address) => started.server.serve_http(address, &mut say),
+            None => {
+                let (input, output) = (std::io::stdin(), std::io::stdout());
+                started.server.serve_stdio(input, output, &mut say)
+            }
+        };
+        match served {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                say(&error.to_string());
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    type Parsed = (Options, Option<std::net::SocketAddr>);
+
+    fn parse(mut args: impl Iterator<Item = String>) -> Result<Parsed, String> {
+        let mut options = Options::new(Source::Session);
+        let (mut dirs, mut http) = (Vec::new(), None);
+        options.home = std::env::var_os("HOME").map(PathBuf::from);
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
+            let number = |text: String| {
+                let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+                let factor = match &text[digits.len()..] {
+                    "" => 1,
+                    "KiB" => 1 << 10,
+                    "MiB" => 1 << 20,
+                    unit => return Err(format!("{unit}: an unknown unit")),
+                };
+                let number: Result<u64, _> = digits.parse();
+                number.map(|n| n * factor).map_err(|e| e.to_string())
+            };
+            match arg.as_str() {
+                "--state" => options.state = Some(value()?.into()),
+                "--no-log" => options.log = LogChoice::Off,
+                "--read-only" => options.read_only = true,
+                "--deny" => options.deny.push(value()?),
+                "--protect" => options.protect = Some(value()?),
+                "--quota" => options.quota = Some(number(value()?)?),
+                "--read-limit" => options.read_limit = number(value()?)?,
+                "--full-answers" => options.answer_limit = u64::MAX,
+                "--session" => options.session = Some(value()?),
+                "--policy" => options.source = Source::Policy(value()?.into()),
+                "--links" => {
+                    options.links = match value()?.as_str() {
+                        "refuse" => Links::Refuse,
+                        other => return Err(format!("{other}: an unknown rule")),
+                    }
+                }
+                "--http" => http = Some(value()?.parse().map_err(|_| "no address".to_owned())?),
+                flag if flag.starts_with('-') => return Err(format!("{flag}: an unknown flag")),
+                _ => dirs.push(PathBuf::from(arg)),
+            }
+        }
+        if !dirs.is_empty() {
+            options.source = Source::Dirs(dirs);
+        }
+        Ok((options, http))
+    }
+}
+
+#[cfg(supported)]
+fn main() -> std::process::ExitCode {
+    serve::main()
+}
+
+#[cfg(not(supported))]
+fn main() {}

@@ -1,0 +1,119 @@
+//! What a request costs in system calls. Needs `strace`.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::support::{Scratch, server};
+
+type Calls = BTreeMap<String, u32>;
+
+/// Runs the server under strace, sends lines one after the other, and counts what the last one
+/// took: from the end of its reading to its answer.
+fn calls_of(scratch: &Scratch, set_up: impl FnOnce(&mut Command), lines: &[String]) -> Calls {
+    let trace = scratch.path.join("trace");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-o"]).arg(&trace).arg(server());
+    set_up(&mut command);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    for line in lines {
+        writeln!(input, "{line}").unwrap();
+        let mut answer = String::new();
+        output.read_line(&mut answer).unwrap();
+        assert!(
+            answer.contains("Successfully wrote") || answer == "written\n",
+            "{answer}"
+        );
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    between(&trace)
+}
+
+/// The calls from the last line that was read to the last answer.
+fn between(trace: &Path) -> Calls {
+    let text = std::fs::read_to_string(trace).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let last = |what: &dyn Fn(&str) -> bool| lines.iter().rposition(|line| what(line)).unwrap();
+    let answered = last(&|line| line.contains(" write(1,"));
+    let asked = lines[..answered]
+        .iter()
+        .rposition(|line| line.contains(" read(0, \""))
+        .unwrap();
+    let mut calls = Calls::new();
+    for line in &lines[asked + 1..answered] {
+        let call = line.split_whitespace().nth(1).unwrap();
+        let call = call.split('(').next().unwrap();
+        // Memory is the allocator's business.
+        if !matches!(call, "brk" | "mmap" | "munmap" | "madvise" | "mremap") {
+            *calls.entry(call.to_owned()).or_default() += 1;
+        }
+    }
+    calls
+}
+
+#[test]
+fn write_file_takes_few_calls_more_than_a_bare_write() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "CI must have strace");
+        println!("skipped: strace is not installed");
+        return;
+    }
+    let bare_dir = Scratch::new();
+    let bare = calls_of(
+        &bare_dir,
+        |command| {
+            command.env("HANDFAST_MCP_BARE_WRITES", bare_dir.inside());
+        },
+        &["one".to_owned(), "two".to_owned(), "three".to_owned()],
+    );
+    let scratch = Scratch::new();
+    let request = |content: &str| {
+        let arguments = json!({"path": scratch.at("file"), "content": content});
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "write_file", "arguments": arguments}})
+        .to_string()
+    };
+    let requests: Vec<String> = ["one", "two", "three"].map(request).to_vec();
+    let served = calls_of(
+        &scratch,
+        |command| {
+            command.arg("--no-log").arg(scratch.inside());
+        },
+        &requests,
+    );
+    let (few, many) = (bare.values().sum::<u32>(), served.values().sum::<u32>());
+    println!("a bare write: {few} {bare:?}; write_file: {many} {served:?}");
+    assert!(few > 3, "nothing was counted: {bare:?}");
+    assert!(
+        many * 2 <= few * 3,
+        "{many} calls of write_file, {few} of a bare write: {served:?}, {bare:?}"
+    );
+}
+
+/// Behind `Place` a path is a type: no tool reads the text of one again.
+#[test]
+fn tools_parse_no_paths() {
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tools");
+    let mut looked = 0;
+    for entry in std::fs::read_dir(tools).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for parser in ["VirtualPath::parse", "RelPath::parse", "RelPath::clean"] {
+            assert!(!code.contains(parser), "{}: {parser}", path.display());
+        }
+        looked += 1;
+    }
+    assert!(looked > 15, "only {looked} tools were found");
+}

@@ -1,0 +1,29 @@
+//! The server, spoken to as clients do. It runs as a process of its own, `examples/serve.rs`,
+//! because its wall is for a whole process.
+//!
+//! Every test has a private directory, so they run in parallel.
+#![cfg(target_os = "linux")]
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    reason = "tests are named after what they show, and nobody depends on them"
+)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "tests look at the tree from outside"
+)]
+
+mod bad_input;
+mod calls;
+mod client;
+mod eras;
+mod fuzz;
+mod grants;
+mod http;
+mod names;
+mod seen;
+mod structured;
+mod support;
+mod versions;

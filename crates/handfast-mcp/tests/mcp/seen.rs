@@ -1,0 +1,50 @@
+//! Nobody replaces a whole file of which they have seen only a part.
+
+use serde_json::json;
+
+use super::client::{Mcp, read};
+use crate::support::Scratch;
+
+#[test]
+fn a_file_that_was_read_in_part_is_not_replaced() {
+    let scratch = Scratch::new();
+    let lines: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
+    let file = scratch.file("long", &lines);
+    let mut server = Mcp::start(&scratch, &["--no-log"]);
+    let write = json!({"path": "long", "content": "short"});
+    // Cut, and only the first lines: both are parts.
+    for part in [json!({"path": "long"}), json!({"path": "long", "head": 2})] {
+        let mut server = Mcp::start(&scratch, &["--no-log"]);
+        let version = server.version("read_text_file", part);
+        let refusal = server.refusal("write_file", write.clone());
+        assert!(
+            refusal.starts_with("Refused - you have seen only a part"),
+            "{refusal}"
+        );
+        let mut with_version = write.clone();
+        with_version["expectedVersion"] = json!(version);
+        server.refusal("write_file", with_version);
+        assert_eq!(read(&file), lines);
+    }
+    // Read to its end, piece by piece, it is known.
+    let mut arguments = json!({"path": "long"});
+    loop {
+        let answer = server.call("read_text_file", arguments.clone());
+        let next = answer["result"]["structuredContent"]["next"].clone();
+        if next.is_null() {
+            break;
+        }
+        arguments["cursor"] = next;
+    }
+    server.text("write_file", write.clone());
+    assert_eq!(read(&file), "short");
+    // What was never read, what one wrote oneself, and what is meant, is replaced as ever.
+    server.text("write_file", write);
+    std::fs::write(&file, &lines).unwrap();
+    server.text("read_text_file", json!({"path": "long", "tail": 3}));
+    server.text(
+        "write_file",
+        json!({"path": "long", "content": "meant", "overwrite": true}),
+    );
+    assert_eq!(read(&file), "meant");
+}
