@@ -18,6 +18,11 @@ pub trait Layer {
         &[]
     }
 
+    /// What it answers otherwise than a root, and why.
+    fn differences(&self) -> &[Difference] {
+        &[]
+    }
+
     /// Whether changes are seen at once in the directory that it was opened on.
     fn is_on_disk(&self) -> bool {
         true
@@ -56,5 +61,59 @@ impl Refusal {
 
     pub(crate) fn covers(&self, case: &str, path: &str) -> bool {
         case.starts_with(self.case) && self.path.is_none_or(|only| only == path)
+    }
+}
+
+/// What was answered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Answered {
+    /// It was done.
+    Done,
+    /// It was refused, with this kind.
+    Refused(ErrorKind),
+    /// It was done or refused.
+    Anything,
+}
+
+impl Answered {
+    fn fits(self, kind: Option<ErrorKind>) -> bool {
+        match self {
+            Self::Done => kind.is_none(),
+            Self::Refused(wanted) => kind == Some(wanted),
+            Self::Anything => true,
+        }
+    }
+}
+
+/// An answer that is not a root's, for a reason.
+#[derive(Clone, Copy, Debug)]
+pub struct Difference {
+    /// How the names of the cases begin.
+    pub case: &'static str,
+    /// The path, if it is about that one only; or how it begins, with `*` behind it.
+    pub path: Option<&'static str>,
+    /// What a root answers.
+    pub root: Answered,
+    /// What the layer answers.
+    pub layer: Answered,
+    /// Why.
+    pub why: &'static str,
+}
+
+impl Difference {
+    pub(crate) fn covers(
+        &self,
+        asked: (&str, &str),
+        root: Option<ErrorKind>,
+        layer: Option<ErrorKind>,
+    ) -> bool {
+        let (case, path) = asked;
+        case.starts_with(self.case)
+            && self.path.is_none_or(|only| match only.strip_suffix('*') {
+                Some(begin) => path.starts_with(begin),
+                None => only == path,
+            })
+            && self.root.fits(root)
+            && self.layer.fits(layer)
     }
 }

@@ -22,6 +22,8 @@ pub struct Report {
     pub done: u64,
     /// How many the layer refused and may refuse.
     pub refused: u64,
+    /// How many the layer answered otherwise and may.
+    pub different: u64,
 }
 
 /// Compares a layer with another, which is the model, in every case.
@@ -29,13 +31,31 @@ pub struct Report {
 /// # Panics
 /// If an answer or a tree differs, or if something that is listed as refused works.
 pub fn compare(model: &dyn Layer, layer: &dyn Layer, links: Links) -> Report {
+    let mut used = Used::default();
+    let report = ask_everything(model, layer, links, &mut used);
+    used.require_all(layer);
+    report
+}
+
+/// As [`compare`], under both policies for links. What a layer lists must be met under one of them.
+///
+/// # Panics
+/// As [`compare`].
+pub fn compare_both(model: &dyn Layer, layer: &dyn Layer) -> [Report; 2] {
+    let mut used = Used::default();
+    let reports =
+        [Links::Refuse, Links::Beneath].map(|links| ask_everything(model, layer, links, &mut used));
+    used.require_all(layer);
+    reports
+}
+
+fn ask_everything(model: &dyn Layer, layer: &dyn Layer, links: Links, used: &mut Used) -> Report {
     let mut report = Report::default();
-    let mut used = BTreeSet::new();
     let mut differences = Vec::new();
     for case in CASES {
         let mut sides = Sides::plant(model, layer, links);
         for path in paths() {
-            if let Err(what) = sides.ask(case, &path, &mut report, &mut used) {
+            if let Err(what) = sides.ask(case, &path, &mut report, used) {
                 differences.push(what);
                 sides = Sides::plant(model, layer, links);
             }
@@ -52,17 +72,38 @@ pub fn compare(model: &dyn Layer, layer: &dyn Layer, links: Links) -> Report {
         differences.len(),
         differences.join("\n")
     );
-    for (index, refusal) in layer.refusals().iter().enumerate() {
-        assert!(
-            used.contains(&index),
-            "{}: `{}` is listed as refused ({}) and was not",
-            layer.name(),
-            refusal.case,
-            refusal.why
-        );
-    }
     println!("{} {links:?}: {report:?}", layer.name());
     report
+}
+
+/// Entries of a layer's lists that were met.
+#[derive(Default)]
+struct Used {
+    refusals: BTreeSet<usize>,
+    differences: BTreeSet<usize>,
+}
+
+impl Used {
+    /// A list that says more than is true is not one.
+    fn require_all(&self, layer: &dyn Layer) {
+        for (index, refusal) in layer.refusals().iter().enumerate() {
+            assert!(
+                self.refusals.contains(&index),
+                "{}: `{}` is listed as refused ({}) and was not",
+                layer.name(),
+                refusal.case,
+                refusal.why
+            );
+        }
+        for (index, listed) in layer.differences().iter().enumerate() {
+            assert!(
+                self.differences.contains(&index),
+                "{}: `{}` is listed as answered otherwise and was not: {listed:?}",
+                layer.name(),
+                listed.case,
+            );
+        }
+    }
 }
 
 /// An answer, in a form that can be compared.
@@ -139,7 +180,7 @@ impl<'a> Sides<'a> {
         case: &Case,
         path: &RelPath,
         report: &mut Report,
-        used: &mut BTreeSet<usize>,
+        used: &mut Used,
     ) -> Result<(), String> {
         let what = format!("{} {path} {:?}", case.name, self.links);
         let expected = self.model.ask(case, path).map_err(|told| Told {
@@ -165,12 +206,18 @@ impl<'a> Sides<'a> {
                 report.refused += 1;
                 // Only what would have worked shows that the refusal is one.
                 if expected.is_ok() {
-                    used.insert(index);
+                    used.refusals.insert(index);
                     *self = Self::plant(self.model.layer, self.layer.layer, self.links);
                 }
                 return Ok(());
             }
             _ if answer != expected => {
+                if let Some(index) = self.difference(case, path, &expected, &answer) {
+                    report.different += 1;
+                    used.differences.insert(index);
+                    *self = Self::plant(self.model.layer, self.layer.layer, self.links);
+                    return Ok(());
+                }
                 return Err(format!("{what}: {answer:?}, and not {expected:?}"));
             }
             _ => {}
@@ -190,6 +237,24 @@ impl<'a> Sides<'a> {
         listed
             .into_iter()
             .find(|(_, refusal)| refusal.covers(case.name, &shown))
+    }
+
+    /// The difference that is listed for this.
+    fn difference(
+        &self,
+        case: &Case,
+        path: &RelPath,
+        expected: &Answer,
+        answer: &Answer,
+    ) -> Option<usize> {
+        let shown = path.to_string();
+        let kind = |answer: &Answer| answer.as_ref().err().map(|told| told.kind);
+        let (root, layer) = (kind(expected), kind(answer));
+        self.layer
+            .layer
+            .differences()
+            .iter()
+            .position(|listed| listed.covers((case.name, &shown), root, layer))
     }
 
     /// Both trees are equal, and nothing outside was changed.

@@ -60,8 +60,10 @@ impl Files for Session {
     fn link_to_follow(&self, link: &Node) -> Result<SymlinkTarget, Error> {
         let mount = link.data::<SessionNode>()?.mount(self);
         if mount.is_some_and(|mount| mount.links == Links::Refuse) {
-            let why = "a link is on the way, and links are not followed in this mount";
-            return Err(Error::refused(handfast::ErrorKind::Link, why));
+            return Err(Error::refused(
+                handfast::ErrorKind::Link,
+                "a symbolic link is in the way",
+            ));
         }
         self.link_of(link)
     }
@@ -101,7 +103,7 @@ impl Files for Session {
     fn set_attributes_of(&self, node: &Node, attributes: &Attributes) -> Result<(), Error> {
         let place = self.place_of_node(node)?;
         let path = node.data::<SessionNode>()?.path();
-        let verb = attributes_verb(attributes);
+        let verb = attributes.verb();
         self.set_attributes_as(Request::change(verb, path).held(&place), attributes)
     }
 
@@ -331,17 +333,6 @@ impl Files for Session {
 
     fn set_attributes(&self, path: &RelPath, attributes: &Attributes) -> Result<(), Error> {
         Self::set_attributes(self, virtual_path(path), attributes)
-    }
-}
-
-/// Which verb a change of attributes is, for events and errors.
-pub(crate) fn attributes_verb(attributes: &Attributes) -> Verb {
-    if attributes.mode.is_some() {
-        Verb::Chmod
-    } else if attributes.uid.is_some() || attributes.gid.is_some() {
-        Verb::Chown
-    } else {
-        Verb::SetTimes
     }
 }
 

@@ -586,6 +586,17 @@ fn write_direct(root: &Root, path: &RelPath, content: Content<'_>) -> Result<Wri
             Put::If(version) => root.write_if_with(path, version, bytes, options),
         };
     }
+    if let Put::New = put
+        && root
+            .symlink_metadata(path)
+            .is_ok_and(|there| there.is_symlink())
+    {
+        // Staging says that a link is in the way; of a new file it is taken.
+        return Err(Error::refused(
+            ErrorKind::Exists,
+            "something is there already",
+        ));
+    }
     let mut staged = root.stage(path, options)?;
     source.fill(&mut staged)?;
     match put {

@@ -1,7 +1,7 @@
 //! Handles on what a session shows.
 
 use handfast::files::{At, Node, NodeData, Resolved};
-use handfast::{ErrorKind, FileKind, Metadata, RelPath};
+use handfast::{ErrorKind, FileKind, Metadata, RelPath, Verb};
 
 use crate::error::{Error, Reason};
 use crate::mount::{Mount, Route};
@@ -65,7 +65,13 @@ impl Session {
     pub(crate) fn child(&self, at: At<'_>) -> Result<Node, Error> {
         let dir = at.dir.data::<SessionNode>()?;
         let path = dir.path.join(at.name);
+        let shown = path.to_string();
         self.node_at(path, Some((dir, at)))
+            .map_err(|error| match error.path().is_empty() {
+                true => error,
+                // A layer says where it looked, below its own top.
+                false => error.on(Verb::Resolve, shown),
+            })
     }
 
     fn node_at(

@@ -15,7 +15,7 @@ use handfast::{Decision, ErrorKind, Event, Files as _, Links, Metadata, Phase, R
 use crate::error::{Error, NotRecorded, Reason};
 use crate::mount::{Mount, Route};
 use crate::node::SessionNode;
-use crate::place::{Guard, Place};
+use crate::place::{Guard, Place, Spot};
 use crate::rules::{Access, Shape};
 use crate::session::Session;
 use crate::vpath::{AsVirtualPath, VirtualPath};
@@ -122,30 +122,25 @@ impl Session {
         mut act: impl FnMut(&Place<'_>, &Guard<'_>, &Op<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let mut place = self.begin(request, path)?;
+        let mut followed = false;
         for _ in 0..MAX_RETRIES {
             let guard = self.guard(&place, request);
             guard.check(&place.path)?;
             if request.access == Access::Change {
                 op.allow(place.mount, None)?;
             }
-            match act(&place, &guard, op) {
+            let done = refuse_link_as_dir(&place, request).and_then(|()| act(&place, &guard, op));
+            match done {
                 Err(error) if error.kind() == ErrorKind::Link => {
-                    let followed = self.follow(request, path)?;
-                    match followed {
+                    match self.follow(request, path)? {
+                        Some(next) if !followed || next.path != place.path => place = next,
                         // Where the links lead now is where we were: the error is not about them.
-                        Some(next) if next.path != place.path || !place.through_link => {
-                            place = next;
-                        }
                         _ => return Err(error),
                     }
+                    followed = true;
                 }
-                // A link led to the top of the mount, which is a directory like others.
-                Err(error)
-                    if error.kind() == ErrorKind::Invalid
-                        && place.through_link
-                        && place.rest.is_root() =>
-                {
-                    return Err(Error::refused(ErrorKind::IsADirectory, ""));
+                Err(error) if followed => {
+                    return Err(top_is_a_directory(error, request.verb, &[&place]));
                 }
                 done => return done,
             }
@@ -166,6 +161,7 @@ impl Session {
         let mut run = || {
             let mut source = self.begin(&from, &path)?;
             let mut target = self.begin(&to, &destination)?;
+            let mut followed = false;
             for _ in 0..MAX_RETRIES {
                 let moving = Moving {
                     from: &source,
@@ -176,14 +172,24 @@ impl Session {
                 moving.from_guard.check(&source.path)?;
                 moving.to_guard.check(&target.path)?;
                 op.allow(source.mount, None)?;
-                let error = match act(&moving, &op) {
+                let links = refuse_link_as_dir(&source, &from)
+                    .and_then(|()| refuse_link_as_dir(&target, &to));
+                let error = match links.and_then(|()| act(&moving, &op)) {
                     Err(error) if error.kind() == ErrorKind::Link => error,
+                    Err(error) if followed => {
+                        return Err(top_is_a_directory(error, from.verb, &[&source, &target]));
+                    }
                     done => return done,
                 };
                 let (one, other) = (self.follow(&from, &path)?, self.follow(&to, &destination)?);
-                if one.is_none() && other.is_none() {
+                let is_there = |next: &Option<Place<'_>>, now: &Place<'_>| {
+                    next.as_ref()
+                        .is_none_or(|next| followed && next.path == now.path)
+                };
+                if is_there(&one, &source) && is_there(&other, &target) {
                     return Err(error);
                 }
+                followed = true;
                 source = one.unwrap_or(source);
                 target = other.unwrap_or(target);
             }
@@ -251,12 +257,9 @@ impl Session {
         if links == 0 {
             return Ok(None);
         }
-        let writes = matches!(request.verb, Verb::Write | Verb::WriteIf | Verb::Append);
-        if writes && found.through_link && found.node.is_none() {
-            return Err(match path.as_rel().must_be_dir() {
-                true => Error::refused(ErrorKind::NotFound, ""),
-                false => Error::refused(ErrorKind::Link, "the link leads to nothing"),
-            });
+        let leads_nowhere = found.node.is_none() && found.dir.is_none();
+        if leads_nowhere && request.access == Access::Change && puts_content(request.verb) {
+            return Err(Error::refused(ErrorKind::Link, "the link leads to nothing"));
         }
         self.place_of(&found).map(Some)
     }
@@ -331,6 +334,53 @@ pub(crate) struct Moving<'a> {
     pub(crate) to: &'a Place<'a>,
     pub(crate) from_guard: Guard<'a>,
     pub(crate) to_guard: Guard<'a>,
+}
+
+/// A name with a slash behind it asks for the directory that a link leads to: a layer, which follows
+/// no link, would say that it is none.
+fn refuse_link_as_dir(place: &Place<'_>, request: &Request<'_>) -> Result<(), Error> {
+    if request.last == LastLink::Itself || !place.rest.must_be_dir() || place.rest.is_root() {
+        return Ok(());
+    }
+    let name = place.rest.clone().with_must_be_dir(false);
+    let spot = Spot {
+        rest: &name,
+        ..place.spot()
+    };
+    match place.mount.layer.symlink_metadata(spot) {
+        Ok(status) if status.is_symlink() => Err(Error::refused(
+            ErrorKind::Link,
+            "a symbolic link is in the way",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a verb makes a file where there is none: of a link that leads to nothing it is told that
+/// nothing is created through links.
+fn puts_content(verb: Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Write | Verb::WriteNew | Verb::WriteIf | Verb::Append | Verb::TempFile | Verb::Copy
+    )
+}
+
+/// A link that leads to the top of a mount leads to a directory: only a path that names the top
+/// itself is no path of a file.
+fn top_is_a_directory(error: Error, verb: Verb, places: &[&Place<'_>]) -> Error {
+    let is_top = places.iter().any(|place| place.rest.is_root());
+    match is_top && error.kind() == ErrorKind::Invalid && is_about_a_file(verb) {
+        true => Error::refused(ErrorKind::IsADirectory, "is a directory"),
+        false => error,
+    }
+}
+
+fn is_about_a_file(verb: Verb) -> bool {
+    let reads = matches!(
+        verb,
+        Verb::Read | Verb::Version | Verb::Open | Verb::OpenWrite
+    );
+    reads || puts_content(verb)
 }
 
 /// For a verb that expects a version: a file that is not there is not that version.

@@ -34,21 +34,26 @@ impl Overlay {
         guard.check_new(path, Some(FileKind::File))?;
         let (changes, written, old) = {
             let tree = locked.state().tree.clone_spine(path);
-            let standing = self.standing(&tree, path)?;
             refuse_top(path)?;
+            let standing = match (self.standing(&tree, path), put) {
+                (Err(error), Put::If(_)) if error.kind() == ErrorKind::NotFound => {
+                    return Err(Error::refused(ErrorKind::Stale, "the file is gone"));
+                }
+                (standing, _) => standing?,
+            };
             let (file, mode) = match (&standing, put) {
                 (Standing::Missing, Put::If(_)) => {
                     return Err(Error::refused(ErrorKind::Stale, "the file is gone"));
                 }
-                (Standing::Missing, _) => (None, mode),
-                (Standing::Dir, Put::New) | (Standing::Link, Put::New) => {
-                    return Err(exists());
+                (Standing::Missing, _) => {
+                    refuse_dir_name(path)?;
+                    (None, mode)
                 }
+                (_, Put::New) => return Err(taken(path)),
                 (Standing::Dir, _) => {
                     return Err(Error::refused(ErrorKind::IsADirectory, "is a directory"));
                 }
                 (Standing::Link, _) => return Err(super::tree::link()),
-                (Standing::File(_), Put::New) => return Err(exists()),
                 (Standing::File(file), put) => {
                     if let Put::If(version) = put
                         && !self.is_version(file, version)?
@@ -65,7 +70,11 @@ impl Overlay {
                 _ => None,
             };
             let was = self.was_given(&tree, path, file, given)?;
-            let bits = mode.map_or(NewMode::Usual, NewMode::Exact);
+            let bits = match (mode, options.mode_if_created()) {
+                (Some(mode), _) => NewMode::Exact(mode),
+                (None, Some(mode)) => NewMode::Umask(mode),
+                (None, None) => NewMode::Usual,
+            };
             let durability = options.durability_level();
             let (id, written) = self.put_object(source, bits, old, durability)?;
             let origin = origin_of(&tree, path, file);
@@ -88,8 +97,10 @@ impl Overlay {
         let locked = self.begin()?;
         let path = &self.judged(&locked, spot, guard)?;
         guard.check_new(path, Some(FileKind::File))?;
+        refuse_top(path)?;
         let standing = self.standing(&locked.state().tree.clone_spine(path), path)?;
         if let Standing::Missing = standing {
+            refuse_dir_name(path)?;
             drop(locked);
             let content = LayerContent {
                 source: Source::Bytes(data),
@@ -126,6 +137,7 @@ impl Overlay {
         let tree = locked.state().tree.clone_spine(path);
         let id = match self.standing(&tree, path)? {
             Standing::Missing if options.creates() => {
+                refuse_dir_name(path)?;
                 let was = self.was(&tree, path.as_bytes())?;
                 // A new object is made under the umask, as any new file.
                 let bits = NewMode::Umask(options.creation_mode());
@@ -138,9 +150,9 @@ impl Overlay {
             Standing::Missing => {
                 return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
             }
+            _ if options.creates_new() => return Err(taken(path)),
             Standing::Dir => return Err(Error::refused(ErrorKind::IsADirectory, "is a directory")),
             Standing::Link => return Err(super::tree::link()),
-            Standing::File(_) if options.creates_new() => return Err(exists()),
             Standing::File(_) => self.own_object(&locked, path, Some(guard))?,
         };
         let file = self.open_object(id, options.create(false).truncate(false), true)?;
@@ -215,7 +227,9 @@ impl Overlay {
     ) -> Result<(), Error> {
         let locked = self.begin()?;
         let path = &self.judged(&locked, spot, guard)?;
-        refuse_top(path).map_err(|_| exists())?;
+        refuse_top(path)?;
+        // `a/` is a new directory as well as `a`.
+        let path = &path.clone().with_must_be_dir(false);
         let tree = locked.state().tree.clone_spine(path);
         if !matches!(self.standing(&tree, path)?, Standing::Missing) {
             return Err(exists());
@@ -263,10 +277,15 @@ impl Overlay {
         let locked = self.begin()?;
         let path = &self.judged(&locked, spot, guard)?;
         guard.check_new(path, Some(FileKind::Symlink))?;
-        handfast::check_symlink_target(target, path)?;
-        refuse_top(path).map_err(|_| exists())?;
+        refuse_top(path)?;
         let tree = locked.state().tree.clone_spine(path);
-        if !matches!(self.standing(&tree, path)?, Standing::Missing) {
+        let is_free = matches!(self.standing(&tree, path)?, Standing::Missing);
+        if path.must_be_dir() && !is_free {
+            return Err(taken(path));
+        }
+        refuse_dir_name(path)?;
+        handfast::check_symlink_target(target, path)?;
+        if !is_free {
             return Err(exists());
         }
         let was = self.was(&tree, path.as_bytes())?;
@@ -288,6 +307,13 @@ impl Overlay {
     ) -> Result<(), Error> {
         let locked = self.begin()?;
         let path = &self.judged(&locked, spot, guard)?;
+        if *attributes == Attributes::new() {
+            let status = self.symlink_metadata(super::look::whole(path))?;
+            return match status.is_symlink() {
+                true => Err(super::tree::link()),
+                false => Ok(()),
+            };
+        }
         refuse_top(path)?;
         let tree = locked.state().tree.clone_spine(path);
         if let Standing::Dir = self.standing(&tree, path)? {
@@ -358,6 +384,25 @@ pub(super) fn refuse_top(path: &RelPath) -> Result<(), Error> {
         return Err(top_itself());
     }
     Ok(())
+}
+
+/// Only a directory comes under a name with a slash behind it.
+fn refuse_dir_name(path: &RelPath) -> Result<(), Error> {
+    if path.must_be_dir() {
+        return Err(Error::refused(
+            ErrorKind::NotFound,
+            "there is no directory of that name",
+        ));
+    }
+    Ok(())
+}
+
+/// Something stands under the name of a new file.
+fn taken(path: &RelPath) -> Error {
+    match path.must_be_dir() {
+        true => Error::refused(ErrorKind::IsADirectory, "is a directory"),
+        false => exists(),
+    }
 }
 
 pub(super) fn exists() -> Error {

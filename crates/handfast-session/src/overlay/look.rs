@@ -108,9 +108,8 @@ impl Overlay {
                 let hold = self.hold(*id);
                 Ok((self.store.open(&super::store::object_path(*id))?, hold))
             }
-            Where::Top | Where::Dir(..) => {
-                Err(Error::refused(ErrorKind::IsADirectory, "is a directory"))
-            }
+            Where::Top => Err(super::base::top_itself()),
+            Where::Dir(..) => Err(Error::refused(ErrorKind::IsADirectory, "is a directory")),
             Where::Link(..) => Err(super::tree::link()),
         })
     }

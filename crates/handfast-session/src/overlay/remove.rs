@@ -39,21 +39,26 @@ impl Overlay {
         version: Option<&Version>,
     ) -> Result<(), Error> {
         let tree = locked.state().tree.clone_spine(path);
-        let standing = self.standing(&tree, path)?;
+        let gone = || Error::refused(ErrorKind::Stale, "the file is gone");
+        let standing = match (self.standing(&tree, path), version) {
+            (Err(error), Some(_)) if error.kind() == ErrorKind::NotFound => return Err(gone()),
+            (standing, _) => standing?,
+        };
         match (&standing, version) {
-            (Standing::Missing, Some(_)) => {
-                return Err(Error::refused(ErrorKind::Stale, "the file is gone"));
-            }
-            (Standing::Missing, None) => {
+            (Standing::Missing, Some(_)) if !path.must_be_dir() => return Err(gone()),
+            (Standing::Missing, _) => {
                 return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
             }
-            (Standing::Dir, _) => {
+            (Standing::Dir, None) => {
+                return Err(Error::refused(ErrorKind::IsADirectory, "is a directory"));
+            }
+            (Standing::Dir, Some(_)) if path.must_be_dir() => {
                 return Err(Error::refused(ErrorKind::IsADirectory, "is a directory"));
             }
             (Standing::File(file), Some(version)) if !self.is_version(file, version)? => {
                 return Err(Error::refused(ErrorKind::Stale, "the content was changed"));
             }
-            (Standing::Link, Some(_)) => {
+            (Standing::Link | Standing::Dir, Some(_)) => {
                 return Err(Error::refused(
                     ErrorKind::Stale,
                     "something else than a file stands under the name",

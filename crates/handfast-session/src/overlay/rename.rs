@@ -26,10 +26,15 @@ impl Overlay {
         if let Standing::Missing = source {
             return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
         }
+        if mode == RenameMode::Exchange && matches!(target, Standing::Missing) {
+            return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
+        }
         require_dir(from, &source)?;
+        // `b/` is a directory, so that is what has to come there.
+        require_dir(to, &source)?;
         // What moves is what was judged: nobody else changes the tree until we are done.
         self.judge_move(&moving.from_guard, from, to, &source)?;
-        if mode == RenameMode::Exchange && !matches!(target, Standing::Missing) {
+        if mode == RenameMode::Exchange {
             self.judge_move(&moving.to_guard, to, from, &target)?;
         }
         if from.as_bytes() == to.as_bytes() {
@@ -57,9 +62,6 @@ impl Overlay {
         }
         require_depth(&tree, from, to)?;
         if mode == RenameMode::Exchange {
-            if let Standing::Missing = target {
-                return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
-            }
             require_depth(&tree, to, from)?;
             if let Some(change) = self.materialise(&tree, to)? {
                 step(&mut tree, change)?;

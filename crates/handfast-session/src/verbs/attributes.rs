@@ -4,7 +4,6 @@ use handfast::files::Attributes;
 use handfast::{Timestamp, Verb};
 
 use crate::error::Error;
-use crate::files::attributes_verb;
 use crate::pipeline::Request;
 use crate::session::Session;
 use crate::vpath::AsVirtualPath;
@@ -54,7 +53,7 @@ impl Session {
         path: impl AsVirtualPath,
         attributes: &Attributes,
     ) -> Result<(), Error> {
-        let verb = attributes_verb(attributes);
+        let verb = attributes.verb();
         self.set_attributes_as(Request::change(verb, &path), attributes)
     }
 

@@ -47,6 +47,17 @@ impl Session {
     /// As [`Session::create_dir_all`].
     pub fn create_dir_all_with(&self, path: impl AsVirtualPath, mode: u32) -> Result<(), Error> {
         let whole = self.parse(Verb::CreateDirAll, &path)?;
+        let named = |error: Error| error.on(Verb::CreateDirAll, whole.to_string());
+        let is_dir = |at: &VirtualPath| -> Result<bool, Error> {
+            match self.metadata(at) {
+                // The name is taken and leads to nothing.
+                Err(error) if error.kind() == ErrorKind::NotFound => Err(named(Error::refused(
+                    ErrorKind::Link,
+                    "the link leads to nothing",
+                ))),
+                status => Ok(status.map_err(named)?.is_dir()),
+            }
+        };
         let mut at = VirtualPath::root();
         for name in whole.as_rel().segments() {
             at = at.join(name);
@@ -54,17 +65,14 @@ impl Session {
                 continue;
             }
             match self.create_dir_with(&at, mode) {
-                Ok(()) => {}
-                Err(error) if error.kind() == ErrorKind::Exists && self.metadata(&at)?.is_dir() => {
-                }
+                Err(error) if error.kind() == ErrorKind::Exists && is_dir(&at)? => {}
                 Err(error) if error.kind() == ErrorKind::Exists => {
-                    return Err(Error::refused(
+                    return Err(named(Error::refused(
                         ErrorKind::NotADirectory,
                         "something on the way is not a directory",
-                    )
-                    .on(Verb::CreateDirAll, whole.to_string()));
+                    )));
                 }
-                Err(error) => return Err(error),
+                made => made.map_err(named)?,
             }
         }
         Ok(())

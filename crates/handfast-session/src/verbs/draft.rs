@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use handfast::files::Put;
-use handfast::{FileKind, Identity, NameRef, Verb, Version, WriteOptions, Written};
+use handfast::{ErrorKind, FileKind, Identity, NameRef, Verb, Version, WriteOptions, Written};
 
 use super::read::refuse_new;
 use super::write::{put_request, store};
@@ -51,9 +51,11 @@ impl Session {
         let path = place.full();
         let request = Request::change(Verb::TempFile, &path).itself().held(&place);
         let draft = self.act(request, |place, guard, _| {
+            require_file_or_nothing(place)?;
             guard.check_new(&place.path, Some(FileKind::File))?;
             self.draft_in(&place.parent())
-        })?;
+        });
+        let draft = draft.map_err(as_write)?;
         Ok(Staged {
             goal: Goal::Held(Box::new(place)),
             draft,
@@ -79,13 +81,15 @@ impl Session {
         options: Option<WriteOptions>,
     ) -> Result<Staged<'_>, Error> {
         let request = Request::change(Verb::TempFile, path);
-        let (path, draft) = self.act(request, |place, guard, op| {
+        let begun = self.act(request, |place, guard, op| {
             if place.through_link {
                 refuse_new(place)?;
             }
+            require_file_or_nothing(place)?;
             guard.check_new(&place.path, Some(FileKind::File))?;
             Ok((op.path().clone(), self.draft_in(&place.parent())?))
-        })?;
+        });
+        let (path, draft) = begun.map_err(as_write)?;
         Ok(Staged {
             goal: Goal::Path(path),
             draft,
@@ -129,6 +133,41 @@ impl Session {
             scratch,
             _ticket: ticket,
         })
+    }
+}
+
+/// The log tells of a file that nobody sees yet; the one who asked was about to write.
+fn as_write(error: Error) -> Error {
+    let path = error.path().to_owned();
+    error.on(Verb::Write, path)
+}
+
+/// What cannot become a file is refused before anything is written. What may is decided again when
+/// the content is published.
+fn require_file_or_nothing(place: &Place<'_>) -> Result<(), Error> {
+    if place.rest.is_root() {
+        return Err(Error::refused(
+            ErrorKind::Invalid,
+            "the mount point itself cannot be used here; name something in it",
+        ));
+    }
+    let status = match place.mount.layer.symlink_metadata(place.spot()) {
+        Err(error) if error.kind() == ErrorKind::NotFound && !place.rest.must_be_dir() => {
+            return Ok(());
+        }
+        status => status?,
+    };
+    match status.kind {
+        FileKind::File => Ok(()),
+        FileKind::Dir => Err(Error::refused(ErrorKind::IsADirectory, "is a directory")),
+        FileKind::Symlink => Err(Error::refused(
+            ErrorKind::Link,
+            "a symbolic link is in the way",
+        )),
+        _ => Err(Error::refused(
+            ErrorKind::Kind,
+            "it is a FIFO, a socket or a device",
+        )),
     }
 }
 

@@ -121,10 +121,15 @@ impl Session {
         how: OpenOptions,
     ) -> Result<SessionFile, Error> {
         how.check()?;
+        // A new file is never looked for behind a link.
+        let request = match how.creates_new() {
+            true => request.itself(),
+            false => request,
+        };
         self.act(request, |place, guard, op| {
             let ticket = self.account().ticket(place.mount.number)?;
             let mut inner = how;
-            if place.through_link {
+            if place.through_link && how.creates() {
                 refuse_new(place)?;
                 inner = inner.create(false);
             }

@@ -1,9 +1,10 @@
 //! Whole trees, entry by entry: every entry is judged by its own path.
 
-use handfast::files::{Files, LastLink, Put, TreeWalk};
+use handfast::files::{Files, LastLink, Node, Put, TreeWalk};
 use handfast::{ErrorKind, FileKind, TreeLimits, Verb, Version};
 
 use crate::error::Error;
+use crate::node::SessionNode;
 use crate::place::Guard;
 use crate::rules::{Access, Shape};
 use crate::session::Session;
@@ -91,18 +92,21 @@ impl Session {
         self.refuse_mount_point(&place).map_err(named)?;
         let top = place.full();
         self.judge(&top, Access::Change)?;
-        let node = found.node.as_ref();
-        let is_dir = node.is_some_and(|node| node.metadata().is_dir());
-        if node.is_some() && path.as_rel().must_be_dir() && !is_dir {
-            return Err(named(Error::refused(ErrorKind::NotADirectory, "")));
-        }
-        if is_dir {
-            let mut walk = self.walk(&top, limits)?;
-            while let Some(entry) = walk.next_entry()? {
+        if found
+            .node
+            .as_ref()
+            .is_some_and(|node| node.metadata().is_dir())
+        {
+            let mut walk = self.walk(&top, limits).map_err(named)?;
+            while let Some(entry) = walk.next_entry().map_err(named)? {
                 self.judge(&entry.path, Access::Change)?;
             }
         }
-        handfast::files::remove_tree(self, top.as_rel(), limits).map_err(named)
+        let top = top
+            .as_rel()
+            .clone()
+            .with_must_be_dir(path.as_rel().must_be_dir());
+        handfast::files::remove_tree(self, &top, limits).map_err(named)
     }
 
     /// Copies a tree, between mounts too; the name must be free. Every entry is judged first.
@@ -127,18 +131,13 @@ impl Session {
     ) -> Result<(), Error> {
         let source = self.parse(Verb::CopyTree, &from)?;
         let target = self.parse(Verb::CopyTree, &to)?;
-        let mut walk = self.walk(&*source, limits)?;
-        while let Some(entry) = walk.next_entry()? {
-            let Some(rest) = entry.path.strip_prefix(&source) else {
-                continue;
-            };
-            self.judge(&entry.path, Access::Read)?;
-            self.judge(&target.join(rest), Access::Change)?;
-        }
         self.copy_judged(&source, &target, limits).map_err(|error| {
-            error
-                .on(Verb::CopyTree, source.to_string())
-                .with_destination(Some(target.to_string()))
+            // What a rule says is told of the path that it is about.
+            let error = match error.kind() {
+                ErrorKind::Denied => error.or_on(Verb::CopyTree, || source.to_string()),
+                _ => error.on(Verb::CopyTree, source.to_string()),
+            };
+            error.with_destination(Some(target.to_string()))
         })
     }
 
@@ -150,12 +149,21 @@ impl Session {
         limits: TreeLimits,
     ) -> Result<(), Error> {
         if to.starts_with(from) {
-            return Err(Error::refused(
-                ErrorKind::Invalid,
-                "a directory cannot be copied into itself",
-            ));
+            return Err(into_itself());
         }
         let top = self.node(from.as_rel(), LastLink::Follow)?;
+        if !top.metadata().is_dir() {
+            return Err(Error::refused(ErrorKind::NotADirectory, "not a directory"));
+        }
+        self.require_free(to, &top)?;
+        let mut walk = self.walk(from, limits)?;
+        while let Some(entry) = walk.next_entry()? {
+            let Some(rest) = entry.path.strip_prefix(from) else {
+                continue;
+            };
+            self.judge(&entry.path, Access::Read)?;
+            self.judge(&to.join(rest), Access::Change)?;
+        }
         let files: &dyn Files = self;
         let mut walk = files.walk(from.as_rel(), limits)?;
         // Private until the whole tree is there; then it gets the source's own bits.
@@ -175,6 +183,27 @@ impl Session {
             }
         }
         copied
+    }
+
+    /// A tree is copied to a free name outside of it, whichever way leads there.
+    fn require_free(&self, path: &VirtualPath, source: &Node) -> Result<(), Error> {
+        let source = source.data::<SessionNode>()?.path();
+        let found = self.resolve(path.as_rel(), LastLink::Itself, &mut |_| Ok(()))?;
+        let is_inside = match &found.dir {
+            Some(dir) => dir.data::<SessionNode>()?.path().starts_with(source),
+            None => true,
+        };
+        if is_inside {
+            return Err(into_itself());
+        }
+        match found.node.map(|node| node.kind()) {
+            None => Ok(()),
+            Some(FileKind::Dir) => Err(Error::refused(ErrorKind::IsADirectory, "is a directory")),
+            Some(_) => Err(Error::refused(
+                ErrorKind::Exists,
+                "something is there already",
+            )),
+        }
     }
 
     fn copy_entries(
@@ -199,7 +228,8 @@ impl Session {
                     None
                 }
                 FileKind::Symlink => {
-                    self.symlink(self.link_of(&node)?.as_bytes(), &target)?;
+                    // Where links are not followed they are not spread either.
+                    self.symlink(self.link_to_follow(&node)?.as_bytes(), &target)?;
                     None
                 }
                 _ => self.copy_with(&source, &target, Put::New)?.version().ok(),
@@ -236,4 +266,11 @@ impl Session {
             _ => error.or_on(verb, || path.to_string()),
         })
     }
+}
+
+fn into_itself() -> Error {
+    Error::refused(
+        ErrorKind::Invalid,
+        "a directory cannot be copied into itself",
+    )
 }

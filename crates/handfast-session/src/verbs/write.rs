@@ -1,7 +1,9 @@
 //! Writing whole files.
 
 use handfast::files::Put;
-use handfast::{Durability, FileKind, Verb, Version, WriteOptions, Written};
+use handfast::{
+    Durability, ErrorKind, FileKind, Metadata, RelPath, Verb, Version, WriteOptions, Written,
+};
 
 use super::read::{open_judged, refuse_new};
 use crate::error::Error;
@@ -179,6 +181,9 @@ impl Session {
         self.act_on_two(source, target, |copying, op| {
             let opened = open_judged(copying.from, &copying.from_guard, op)?;
             let there = copying.to.mount.layer.symlink_metadata(copying.to.spot());
+            if let Put::New = put {
+                refuse_taken(&copying.to.rest, &there)?;
+            }
             let mut options = self.usual_options(copying.to);
             if there.is_err() {
                 options = options.mode(opened.file.metadata().mode & 0o777);
@@ -192,6 +197,20 @@ impl Session {
             store(copying.to, &copying.to_guard, content)
         })
     }
+}
+
+/// A copy that must be new is refused before anything is written.
+fn refuse_taken(path: &RelPath, there: &Result<Metadata, Error>) -> Result<(), Error> {
+    let (kind, why) = match there {
+        Ok(_) if path.is_root() => return Ok(()),
+        Ok(_) if path.must_be_dir() => (ErrorKind::IsADirectory, "is a directory"),
+        Ok(_) => (ErrorKind::Exists, "something is there already"),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            (ErrorKind::NotADirectory, "not a directory")
+        }
+        Err(_) => return Ok(()),
+    };
+    Err(Error::refused(kind, why))
 }
 
 pub(super) fn put_request<'a>(path: &'a dyn AsVirtualPath, put: Put<'_>) -> Request<'a> {

@@ -14,6 +14,7 @@
 
 mod attacks;
 mod commit;
+mod conformance;
 mod drafts;
 mod foreign;
 mod late;
@@ -23,6 +24,7 @@ mod modes;
 mod mounts;
 mod overlay;
 mod places;
+mod properties;
 mod protect;
 mod quota;
 mod rows;

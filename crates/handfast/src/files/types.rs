@@ -81,7 +81,8 @@ impl Attributes {
     }
 
     /// The verb of the first change that is made; `Metadata` if none is.
-    pub(super) fn verb(&self) -> Verb {
+    #[must_use]
+    pub fn verb(&self) -> Verb {
         if self.uid.is_some() || self.gid.is_some() {
             Verb::Chown
         } else if self.accessed.is_some() || self.modified.is_some() {

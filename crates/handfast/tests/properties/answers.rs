@@ -97,6 +97,7 @@ impl Model {
                 self.put(&place, Node::Link(target.clone()));
                 done
             }
+            Step::HardLink(..) if !self.hard_links => refuse(ErrorKind::Unsupported),
             Step::HardLink(from, to) => {
                 let source = match self.entry(from) {
                     Ok((_, Node::File(file))) => Ok(file),

@@ -24,6 +24,8 @@ pub type Refused = Vec<ErrorKind>;
 #[derive(Clone, Debug)]
 pub struct Model {
     pub links: Links,
+    /// Whether a file may be given another name.
+    pub hard_links: bool,
     top: Entries,
     files: Vec<Vec<u8>>,
 }
@@ -49,6 +51,7 @@ impl Model {
     pub fn new(links: Links) -> Self {
         Self {
             links,
+            hard_links: true,
             top: Entries::new(),
             files: Vec::new(),
         }

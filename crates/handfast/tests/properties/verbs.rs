@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use handfast::files::{LastLink, Put, WhatToRemove};
 use handfast::{
-    BackendChoice, Durability, Error, ErrorKind, Links, RelPath, RenameMode, Root, RootOptions,
-    WriteOptions,
+    BackendChoice, Durability, Error, ErrorKind, Files, Links, RelPath, RenameMode, Root,
+    RootOptions, TreeLimits, WriteOptions,
 };
 
 use super::bytes::Choices;
@@ -76,11 +77,39 @@ pub type Succeeded = BTreeMap<String, u64>;
 
 /// Runs the steps that the bytes choose in an empty directory, on one backend.
 pub fn check(directory: &Path, backend: BackendChoice, bytes: &[u8], succeeded: &mut Succeeded) {
+    let open = |links| {
+        let options = RootOptions::new().backend(backend).links(links);
+        Root::open_ambient_with(directory, options).expect("the root opens")
+    };
+    let root_links = Choices::new(bytes).pick(&POLICIES);
+    let root = open(root_links);
+    let listing = || {
+        let mut real = Vec::new();
+        list(directory, "", &mut real);
+        real.sort();
+        real
+    };
+    check_files(&root, Model::new(root_links), &listing, bytes, succeeded);
+}
+
+const POLICIES: [Links; 2] = [Links::Refuse, Links::Beneath];
+
+/// The policy for links that the bytes choose.
+pub fn links_of(bytes: &[u8]) -> Links {
+    Choices::new(bytes).pick(&POLICIES)
+}
+
+/// Runs the steps that the bytes choose in files that are empty. `listing` tells what is there, as
+/// [`Model::listing`] does.
+pub fn check_files(
+    files: &dyn Files,
+    mut model: Model,
+    listing: &dyn Fn() -> Vec<String>,
+    bytes: &[u8],
+    succeeded: &mut Succeeded,
+) {
     let mut choices = Choices::new(bytes);
-    let links = choices.pick(&[Links::Refuse, Links::Beneath]);
-    let options = RootOptions::new().backend(backend).links(links);
-    let root = Root::open_ambient_with(directory, options).expect("the root opens");
-    let mut model = Model::new(links);
+    let links = choices.pick(&POLICIES);
     let mut history = Vec::new();
     for _ in 0..STEPS {
         if choices.is_spent() {
@@ -89,7 +118,7 @@ pub fn check(directory: &Path, backend: BackendChoice, bytes: &[u8], succeeded: 
         let step = Step::choose(&mut choices);
         history.push(step.clone());
         let expected = model.answer(&step);
-        match (perform(&root, &step), expected) {
+        match (perform(files, &step), expected) {
             (Ok(answer), Ok(expected)) => {
                 assert_eq!(answer, expected, "{links:?} {history:?}");
                 let kind = format!("{step:?}");
@@ -104,76 +133,102 @@ pub fn check(directory: &Path, backend: BackendChoice, bytes: &[u8], succeeded: 
                 panic!("{answer:?}, expected {expected:?}, {links:?} {history:?}")
             }
         }
-        let mut real = Vec::new();
-        list(directory, "", &mut real);
-        real.sort();
-        assert_eq!(real, model.listing(), "{links:?} {history:?}");
+        assert_eq!(listing(), model.listing(), "{links:?} {history:?}");
     }
 }
 
-/// Calls the library, and again where others on this machine rename: the kernel's counters are
+/// Asks the files, and again where others on this machine rename: the kernel's counters are
 /// system-wide.
-fn perform(root: &Root, step: &Step) -> Result<String, Error> {
+fn perform(files: &dyn Files, step: &Step) -> Result<String, Error> {
     for _ in 0..100 {
-        match call(root, step) {
+        match call(files, step) {
             Err(error) if error.kind() == ErrorKind::Raced => {}
             answer => return answer,
         }
     }
-    call(root, step)
+    call(files, step)
 }
 
-fn call(root: &Root, step: &Step) -> Result<String, Error> {
+fn call(files: &dyn Files, step: &Step) -> Result<String, Error> {
     let fast = WriteOptions::new().durability(Durability::None);
     let path = |names: &[String]| RelPath::parse(names.join("/"));
     let done = |()| String::new();
+    let put = |names: &[String], data: &[u8], put: Put<'_>| {
+        let written = files.put(&path(names)?, data, put, fast);
+        written.map(|_| String::new())
+    };
+    let whole = TreeLimits::new();
     match step {
-        Step::Read(names) => root.read(&path(names)?).map(|data| handfast::escape(&data)),
-        Step::Kind(names) => root.metadata(&path(names)?).map(|m| m.kind.to_string()),
-        Step::KindItself(names) => root
-            .symlink_metadata(&path(names)?)
+        Step::Read(names) => files
+            .read(&path(names)?, 1 << 20)
+            .map(|data| handfast::escape(&data)),
+        Step::Kind(names) => files
+            .metadata(&path(names)?, LastLink::Follow)
             .map(|m| m.kind.to_string()),
-        Step::ReadLink(names) => root.read_link(&path(names)?).map(|text| text.to_string()),
+        Step::KindItself(names) => files
+            .metadata(&path(names)?, LastLink::Itself)
+            .map(|m| m.kind.to_string()),
+        Step::ReadLink(names) => files.read_link(&path(names)?).map(|text| text.to_string()),
         Step::List(names) => {
-            let mut listed = root.read_dir(&path(names)?)?;
             let mut found = Vec::new();
-            while let Some(entry) = listed.next_entry()? {
-                found.push(entry.name().to_string());
+            for entry in files.entries(&path(names)?)? {
+                found.push(entry?.name.to_string());
             }
             found.sort();
             Ok(found.join(" "))
         }
-        Step::Write(names, data) => root
-            .write_with(&path(names)?, data, fast)
-            .map(|_| String::new()),
-        Step::WriteNew(names, data) => root
-            .write_new_with(&path(names)?, data, fast)
-            .map(|_| String::new()),
+        Step::Write(names, data) => put(names, data, Put::Replace),
+        Step::WriteNew(names, data) => put(names, data, Put::New),
         Step::WriteIf(names, data) => {
-            let version = root.version(&path(names)?)?;
-            root.write_if_with(&path(names)?, &version, data, fast)
-                .map(|_| String::new())
+            let version = files.version(&path(names)?, false)?;
+            put(names, data, Put::If(&version))
         }
         Step::WriteIfStale(names, data) => {
-            let version = root.version(&path(names)?)?;
-            root.write_with(&path(names)?, data, fast)?;
-            root.write_if_with(&path(names)?, &version, "never", fast)
-                .map(|_| String::new())
+            let version = files.version(&path(names)?, false)?;
+            put(names, data, Put::Replace)?;
+            put(names, b"never", Put::If(&version))
         }
-        Step::Append(names, data) => root.append(&path(names)?, data).map(|_| String::new()),
-        Step::CreateDir(names) => root.create_dir(&path(names)?).map(|_| String::new()),
-        Step::CreateDirAll(names) => root.create_dir_all(&path(names)?).map(|_| String::new()),
-        Step::Rename(from, to, mode) => root.rename(&path(from)?, &path(to)?, *mode).map(done),
-        Step::RemoveFile(names) => root.remove_file(&path(names)?).map(done),
-        Step::RemoveDir(names) => root.remove_dir(&path(names)?).map(done),
-        Step::RemoveTree(names) => root.remove_tree(&path(names)?).map(done),
-        Step::Symlink(target, names) => root.symlink(target, &path(names)?).map(done),
-        Step::HardLink(from, to) => root.hard_link(&path(from)?, &path(to)?).map(done),
-        Step::Copy(from, to) => root
-            .copy_with(&path(from)?, &path(to)?, fast)
+        Step::Append(names, data) => files
+            .append(&path(names)?, data, fast)
             .map(|_| String::new()),
-        Step::CopyTree(from, to) => root.copy_tree(&path(from)?, &path(to)?).map(done),
+        Step::CreateDir(names) => files.create_dir(&path(names)?, 0o777).map(done),
+        Step::CreateDirAll(names) => files.create_dir_all(&path(names)?, 0o777).map(done),
+        Step::Rename(from, to, mode) => files.rename(&path(from)?, &path(to)?, *mode).map(done),
+        Step::RemoveFile(names) => files.remove(&path(names)?, WhatToRemove::File).map(done),
+        Step::RemoveDir(names) => files.remove(&path(names)?, WhatToRemove::Dir).map(done),
+        Step::RemoveTree(names) => files.remove_tree(&path(names)?, whole).map(done),
+        Step::Symlink(target, names) => files.symlink(target.as_bytes(), &path(names)?).map(done),
+        Step::HardLink(from, to) => files.hard_link(&path(from)?, &path(to)?).map(done),
+        Step::Copy(from, to) => files
+            .copy(&path(from)?, &path(to)?, Put::Replace)
+            .map(|_| String::new()),
+        Step::CopyTree(from, to) => files.copy_tree(&path(from)?, &path(to)?, whole).map(done),
     }
+}
+
+/// What files show, as [`Model::listing`] lists the model.
+pub fn shown(files: &dyn Files) -> Vec<String> {
+    let mut walk = files
+        .walk(&RelPath::root(), TreeLimits::new())
+        .expect("the tree can be walked");
+    let mut lines = Vec::new();
+    while let Some(entry) = walk.next_entry().expect("the tree can be walked") {
+        let node = entry.node.expect("nothing is hidden");
+        let path = entry.path.escaped();
+        lines.push(match entry.kind {
+            handfast::FileKind::Symlink => {
+                format!("/{path} link {}", files.link_of(&node).expect("a link"))
+            }
+            handfast::FileKind::Dir => format!("/{path} dir"),
+            _ => {
+                let content = files.read(&entry.path, 1 << 20).expect("a file");
+                let names = node.metadata().nlink;
+                format!("/{path} file {names} {}", handfast::escape(&content))
+            }
+        });
+    }
+    lines.sort();
+    lines
 }
 
 /// The real tree, as [`Model::listing`] lists the model.

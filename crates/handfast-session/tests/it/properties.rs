@@ -1,0 +1,57 @@
+//! The library's properties hold of sessions: whatever is done in whatever order, answers and tree
+//! are those of the model, and nothing outside changes.
+
+#[path = "../../../handfast/tests/properties/mod.rs"]
+mod library;
+
+use std::cell::RefCell;
+
+use handfast_session::{Mode, Session, SessionSpec};
+use library::model::Model;
+use library::verbs::{Succeeded, check_files, links_of, shown};
+use proptest::prelude::*;
+
+use super::support::{Scratch, me};
+
+fn check(mode: Mode) {
+    let cases = std::env::var("HANDFAST_RANDOM_CASES").map_or(150, |text| {
+        text.parse().expect("HANDFAST_RANDOM_CASES is a number")
+    });
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let succeeded = RefCell::new(Succeeded::new());
+    let bytes = prop::collection::vec(any::<u8>(), 8..400);
+    runner
+        .run(&bytes, |bytes| {
+            let scratch = Scratch::new();
+            let outside = scratch.outside();
+            let mut model = Model::new(links_of(&bytes));
+            model.hard_links = mode == Mode::ReadWrite;
+            let mount = scratch.mount(mode).links(model.links);
+            let session = Session::new(&SessionSpec::new().mount(mount), me()).unwrap();
+            let listing = || shown(&session);
+            let mut succeeded = succeeded.borrow_mut();
+            check_files(&session, model, &listing, &bytes, &mut succeeded);
+            assert_eq!(scratch.outside(), outside);
+            Ok(())
+        })
+        .unwrap();
+    // A verb that never succeeds shows nothing. One of the 20 kinds is meant to be refused, and an
+    // overlay has no hard links.
+    let succeeded = succeeded.into_inner();
+    let kinds = if mode == Mode::ReadWrite { 19 } else { 18 };
+    assert_eq!(succeeded.len(), kinds, "{succeeded:?}");
+}
+
+#[test]
+fn the_verbs_of_a_read_write_session_do_what_the_model_does() {
+    check(Mode::ReadWrite);
+}
+
+#[test]
+fn the_verbs_of_an_overlay_do_what_the_model_does() {
+    check(Mode::Memory);
+}
