@@ -123,7 +123,9 @@ impl Session {
         let mut place = self.begin(request, path)?;
         for _ in 0..MAX_RETRIES {
             let guard = self.guard(&place, request);
-            guard.check(&place.path)?;
+            if is_judged(&place) {
+                guard.check(&place.path)?;
+            }
             if request.access == Access::Change {
                 op.allow(place.mount, None)?;
             }
@@ -312,6 +314,16 @@ pub(crate) struct Moving<'a> {
     pub(crate) to: &'a Place<'a>,
     pub(crate) from_guard: Guard<'a>,
     pub(crate) to_guard: Guard<'a>,
+}
+
+/// Every place is judged, except in a build that is broken on purpose.
+fn is_judged(place: &Place<'_>) -> bool {
+    #[cfg(handfast_sabotage)]
+    if handfast::sabotage::is("judge-request") {
+        return !place.through_link;
+    }
+    let _ = place;
+    true
 }
 
 fn links_keep_changing() -> Error {

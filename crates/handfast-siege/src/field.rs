@@ -74,7 +74,16 @@ impl Field<'_> {
     pub(crate) fn lacks(&mut self, verb: &str, layer: Layer, why: &str) {
         match layer.backend() {
             Some(_) => self.skip(format!("{verb} everywhere"), why),
-            None => self.skip(format!("{verb} on {}", layer.name()), why),
+            None => {
+                // One line a layer, however many verbs it lacks.
+                let layer = format!(" on {}", layer.name());
+                let mut skipped = self.report.skipped.iter_mut();
+                match skipped.find(|one| one.why == why && one.what.ends_with(&layer)) {
+                    Some(one) if one.what.split([',', ' ']).any(|word| word == verb) => {}
+                    Some(one) => one.what = format!("{verb}, {}", one.what),
+                    None => self.skip(format!("{verb}{layer}"), why),
+                }
+            }
         }
     }
 

@@ -84,6 +84,9 @@ impl Leased {
             "rename" => client
                 .rename(lease, at("f")?, at("renamed")?, "replace")
                 .map(none),
+            "rename-onto" => client
+                .rename(lease, at("f")?, at("spot")?, "no-replace")
+                .map(none),
             "remove-file" => client.remove(lease, at("f")?, "file").map(none),
             _ => {
                 return Err(Error::refused(

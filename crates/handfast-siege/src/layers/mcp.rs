@@ -80,6 +80,10 @@ impl Remote for Tools {
                 self.tool("write_file", &arguments)
             }
             "create-dir" => self.tool("create_directory", &json!({"path": at("d")?})),
+            "rename-onto" => self.tool(
+                "move_file",
+                &json!({"source": at("f")?, "destination": at("spot")?}),
+            ),
             "rename" => self.tool(
                 "move_file",
                 &json!({"source": at("f")?, "destination": at("renamed")?}),

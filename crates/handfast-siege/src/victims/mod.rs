@@ -1,5 +1,6 @@
 //! Every verb as an attacker's target: what must be there, and one call.
 
+mod chains;
 mod change;
 mod dirs;
 mod lock;
@@ -8,6 +9,8 @@ mod read;
 mod remove;
 mod versioned;
 mod write;
+
+pub(crate) use chains::{APPEND_AND_READ, COPY_AND_READ, FILL_NEW_DIR, RENAME_ONTO};
 
 use handfast::{Durability, Error, Files, Identity, RelPath, Root, Version, WriteOptions};
 
