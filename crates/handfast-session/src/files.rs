@@ -8,8 +8,8 @@ use handfast::files::{
     WhatToRemove,
 };
 use handfast::{
-    Links, Metadata, NameRef, OpenOptions, RelPath, RenameMode, SymlinkTarget, TreeLimits, Verb,
-    Version, WriteOptions, Written,
+    Effect, Links, Metadata, NameRef, OpenOptions, RelPath, RenameMode, SymlinkTarget, TreeLimits,
+    Verb, Version, WriteOptions, Written,
 };
 
 use crate::error::Error;
@@ -150,8 +150,18 @@ impl Files for Session {
         let place = self.place_at(at)?;
         let path = place.full();
         let request = Request::change(Verb::CreateDir, &path).itself();
-        self.create_dir_as(request.held(&place), mode)?;
-        self.child(at)
+        let made = self.create_dir_as(request.held(&place), mode)?;
+        let node = self
+            .child(at)
+            .map_err(|error| error.with_effect(Effect::Visible))?;
+        match made {
+            // A co-owner of the parent renamed a directory of his own over the new one.
+            Some(made) if !made.same_object(&node.metadata().identity) => {
+                let why = "another object stands under the name right after it was made";
+                Err(Error::refused(handfast::ErrorKind::Raced, why).with_effect(Effect::Visible))
+            }
+            _ => Ok(node),
+        }
     }
 
     fn symlink_at(&self, target: &[u8], at: At<'_>) -> Result<(), Error> {

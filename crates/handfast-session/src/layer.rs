@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use handfast::files::{Attributes, Entry, Put, WhatToRemove};
 use handfast::{
-    Dir, ErrorKind, LockGuard, LockKind, Metadata, NameRef, OpenOptions, RelPath, RenameMode, Root,
-    SymlinkTarget, WriteOptions, Written,
+    Dir, ErrorKind, Identity, LockGuard, LockKind, Metadata, NameRef, OpenOptions, RelPath,
+    RenameMode, Root, SymlinkTarget, WriteOptions, Written,
 };
 
 use crate::error::Error;
@@ -288,20 +288,22 @@ impl Layer {
         }
     }
 
+    /// Makes a directory, and says which one it is where others may rename theirs over it.
     pub(crate) fn create_dir(
         &self,
         spot: Spot<'_>,
         guard: &Guard<'_>,
         mode: u32,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<Identity>, Error> {
         match self {
             Self::Direct(direct) => {
                 let root = direct.at(spot)?;
                 direct.making(&root, spot, (0, Making::Replaces), || {
-                    root.create_dir_with(spot.rest, mode).map(drop)
+                    let made = root.create_dir_with(spot.rest, mode)?;
+                    Ok(Some(made.identity()))
                 })
             }
-            Self::Overlay(overlay) => overlay.create_dir(spot, guard, mode),
+            Self::Overlay(overlay) => overlay.create_dir(spot, guard, mode).map(|()| None),
         }
     }
 

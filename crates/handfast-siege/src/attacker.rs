@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::attacks::{self, Attack};
 use crate::cores;
+use crate::layers::{self, Layer};
 use crate::pace::{Jitter, Pace};
 
 /// One change of the tree; says whether it took place.
@@ -23,6 +24,8 @@ pub(crate) type Swap = Box<dyn FnMut() -> bool + Send>;
 pub(crate) enum Way {
     Thread,
     Process,
+    /// Inside the same session or lease: a process where one can be started, else a thread.
+    Accomplice,
 }
 
 impl Way {
@@ -30,6 +33,7 @@ impl Way {
         match self {
             Self::Thread => "thread",
             Self::Process => "process",
+            Self::Accomplice => "accomplice",
         }
     }
 }
@@ -98,19 +102,26 @@ impl std::error::Error for UnknownAttack {}
 const SWAPS: u64 = 0;
 const PACE: u64 = 8;
 
-/// Attacks until it is killed, or until whoever started it is gone. Standard output is a file; what
-/// it did so far is the first number in it, and the second is how long it is to pause.
+/// Does what a siege started this process for, until it is killed or the siege is gone: attacks, or
+/// serves as a broker or an MCP server. An attacker's standard output is a file; what the attacker
+/// did so far is the first number in it, and the second is how long the attacker is to pause.
 ///
 /// # Errors
 /// If the attack is unknown; otherwise it returns only when its parent is gone.
 pub fn serve_attacker(order: &Order) -> Result<(), UnknownAttack> {
-    let attack = attacks::find(&order.attack).ok_or(UnknownAttack)?;
-    let mut swap = (attack.swaps)(&order.top, &order.leaf)
-        .into_iter()
-        .next()
-        .ok_or(UnknownAttack)?;
     let kill = rustix::process::Signal::KILL;
     let dies_along = rustix::process::set_parent_process_death_signal(Some(kill)).is_ok();
+    if let Some(layer) = Layer::named(&order.attack) {
+        return layers::serve(layer, &order.top).map_err(|_| UnknownAttack);
+    }
+    let mut swap = match order.attack.as_str() {
+        ACCOMPLICE => accomplice(&order.top, &order.leaf).map_err(|_| UnknownAttack)?,
+        name => {
+            let attack = attacks::find(name).ok_or(UnknownAttack)?;
+            let swaps = (attack.swaps)(&order.top, &order.leaf);
+            swaps.into_iter().next().ok_or(UnknownAttack)?
+        }
+    };
     cores::elsewhere();
     let mut jitter = Jitter::new(order.parent.into());
     let mut swaps = 0_u64;
@@ -130,8 +141,22 @@ pub fn serve_attacker(order: &Order) -> Result<(), UnknownAttack> {
                 return Ok(());
             }
         }
-        jitter.pause(number_at(&told, PACE).map_or(attack.pace, Pace::unpacked));
+        jitter.pause(number_at(&told, PACE).map_or(Pace::QUICK, Pace::unpacked));
     }
+}
+
+/// The name under which somebody inside the same session or lease is started.
+const ACCOMPLICE: &str = "accomplice";
+
+/// Somebody inside the layer of an arena: `who` is the layer and the two names, with slashes between.
+fn accomplice(top: &Path, who: &str) -> io::Result<Swap> {
+    let mut words = who.split('/');
+    let (layer, one, other) = (words.next(), words.next(), words.next());
+    let layer = layer.and_then(Layer::named);
+    let (Some(layer), Some(one), Some(other)) = (layer, one, other) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    layers::accomplice(layer, top, (one, other))
 }
 
 fn number_at(file: &File, offset: u64) -> Option<u64> {
@@ -163,7 +188,7 @@ enum Kind {
 }
 
 impl Attacker {
-    /// Starts an attack on an arena.
+    /// Starts an attack on an arena. For an accomplice, `leaf` says in which layer it exchanges what.
     pub(crate) fn start(
         attack: &Attack,
         top: &Path,
@@ -173,8 +198,14 @@ impl Attacker {
     ) -> io::Result<Self> {
         match (way, program) {
             (Way::Thread, _) => Self::threads((attack.swaps)(top, leaf), attack.pace),
-            (Way::Process, Some(program)) => Self::process(attack, top, leaf, program),
+            (Way::Process, Some(program)) => {
+                Self::process(attack.name, attack.pace, top, leaf, program)
+            }
             (Way::Process, None) => Err(io::ErrorKind::Unsupported.into()),
+            (Way::Accomplice, Some(program)) => {
+                Self::process(ACCOMPLICE, attack.pace, top, leaf, program)
+            }
+            (Way::Accomplice, None) => Self::threads(vec![accomplice(top, leaf)?], attack.pace),
         }
     }
 
@@ -204,7 +235,8 @@ impl Attacker {
     }
 
     fn process(
-        attack: &Attack,
+        role: &str,
+        pace: Pace,
         top: &Path,
         leaf: &str,
         program: &AttackerProgram,
@@ -217,10 +249,10 @@ impl Attacker {
             .create(true)
             .truncate(true)
             .open(path)?;
-        told.write_all_at(&attack.pace.packed().to_le_bytes(), PACE)?;
+        told.write_all_at(&pace.packed().to_le_bytes(), PACE)?;
         let child = Command::new(&program.program)
             .args(&program.arguments)
-            .arg(attack.name)
+            .arg(role)
             .arg(top)
             .arg(leaf)
             .arg(std::process::id().to_string())
@@ -230,7 +262,7 @@ impl Attacker {
             .spawn()?;
         let mut attacker = Self {
             swaps: Arc::new(AtomicU64::new(0)),
-            pace: Arc::new(AtomicU64::new(attack.pace.packed())),
+            pace: Arc::new(AtomicU64::new(pace.packed())),
             kind: Kind::Process { child, told },
         };
         let begun = Instant::now();

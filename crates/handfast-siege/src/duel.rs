@@ -3,14 +3,15 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use handfast::{BackendChoice, Error, ErrorKind, Links, Root};
+use handfast::{Error, ErrorKind, Links, Root};
 
 use crate::arena::Arena;
 use crate::attacker::{Attacker, Way};
-use crate::attacks::Attack;
+use crate::attacks::{Attack, BOTH_WAYS};
 use crate::canary::Canary;
 use crate::cell::Cell;
-use crate::field::{CALMER, ENOUGH, Field, Quota, backend_name};
+use crate::field::{CALMER, ENOUGH, Field, Quota};
+use crate::layers::{self, Layer, ROOTS, Rules, Stand};
 use crate::pace::Pace;
 use crate::victims::{self, Names, Seen, Victim};
 use crate::watchdog::Watchdog;
@@ -23,8 +24,16 @@ pub(crate) struct Duel {
     pub(crate) prefix: &'static str,
     /// The directory those names lie in, below the arena, while nobody attacks.
     pub(crate) inside: &'static str,
+    /// Which layers are attacked.
+    pub(crate) layers: &'static [Layer],
+    /// What the layers above a root are told to keep.
+    pub(crate) rules: Rules,
+    /// The two names below the root that somebody inside the same session or lease exchanges.
+    pub(crate) pair: Option<(&'static str, &'static str)>,
     /// Which verbs are attacked, of those that use the name that is swapped.
     pub(crate) targets: fn(&Victim) -> bool,
+    /// Verbs of this attack alone.
+    pub(crate) own: &'static [Victim],
     /// Under which policies for links.
     pub(crate) policies: &'static [Links],
     /// How attackers run.
@@ -37,6 +46,8 @@ pub(crate) struct Duel {
     pub(crate) floor: fn(&Victim) -> u64,
     /// Whether reading something of the outside is harm.
     pub(crate) leaks: bool,
+    /// What else is looked at after every call, whatever it answered: harm in words.
+    pub(crate) look: fn(&Arena, &Stand, &Seen) -> Option<String>,
     /// The one name that the attacker swaps: then it is started for each victim.
     pub(crate) leaf: Option<fn(&Victim) -> Option<&'static str>>,
     /// The FIFO that a call may hang on, below the arena.
@@ -78,6 +89,7 @@ pub(crate) fn leaf_floor(victim: &Victim) -> u64 {
 /// One part of a cell's rounds.
 #[derive(Clone, Copy)]
 struct Leg {
+    layer: Layer,
     links: Links,
     way: Way,
     rounds: u64,
@@ -85,14 +97,59 @@ struct Leg {
     calmer: u32,
 }
 
+/// Numbers of rehearsals: no attempt has them.
+pub(crate) const REHEARSED: u64 = 1 << 32;
+
 impl Duel {
-    /// Runs every victim under the attack, on every backend, policy and way.
+    /// What most duels are: every verb, on a root, by threads and processes.
+    pub(crate) const USUAL: Self = Self {
+        scene: |_| Err(io::ErrorKind::Unsupported.into()),
+        prefix: "",
+        inside: "root",
+        layers: ROOTS,
+        rules: Rules::NONE,
+        pair: None,
+        targets: |_| true,
+        own: &[],
+        policies: BOTH,
+        ways: BOTH_WAYS,
+        is_good: |_, _| true,
+        allowed: |_, links| vec![refusal(links), ErrorKind::Raced],
+        floor: usual_floor,
+        leaks: true,
+        look: |_, _, _| None,
+        leaf: None,
+        fifo: None,
+    };
+
+    /// Runs every victim under the attack, on every layer, policy and way.
     pub(crate) fn run(&self, attack: &'static Attack, field: &mut Field<'_>) -> io::Result<()> {
-        let targets: Vec<_> = victims::all()
-            .filter(|victim| (self.targets)(victim) && field.wants(attack.name, victim.verb))
-            .filter(|victim| self.leaf.is_none_or(|leaf| leaf(victim).is_some()))
-            .collect();
-        self.run_against(attack, field, &targets)
+        for layer in field.layers.clone() {
+            if !self.layers.contains(&layer) {
+                continue;
+            }
+            let targets: Vec<_> = victims::all()
+                .filter(|victim| victim.is_common || layer.backend().is_some())
+                .filter(|victim| (self.targets)(victim))
+                .chain(self.own)
+                .filter(|victim| field.wants(attack.name, victim.verb, layer))
+                .filter(|victim| self.leaf.is_none_or(|leaf| leaf(victim).is_some()))
+                .collect();
+            match self.run_against(attack, field, layer, &targets) {
+                // A layer that cannot be set up here is left out, and the others go on.
+                Err(error) if layer.backend().is_none() => {
+                    field.skip(
+                        format!("{} on {}", attack.name, layer.name()),
+                        error.to_string(),
+                    );
+                    if error.kind() != io::ErrorKind::Unsupported {
+                        field.report.broken_off.push(attack.name);
+                    }
+                }
+                done => done?,
+            }
+        }
+        Ok(())
     }
 
     /// Every policy and way; whoever refused too much is tried again at calmer paces.
@@ -100,119 +157,119 @@ impl Duel {
         &self,
         attack: &'static Attack,
         field: &mut Field<'_>,
+        layer: Layer,
         targets: &[&'static Victim],
     ) -> io::Result<()> {
         if targets.is_empty() {
             return Ok(());
         }
-        let ways = field.ways(attack.name, self.ways);
-        let count = (self.policies.len() * ways.len()) as u64;
-        let rounds = field.rounds.div_ceil(count);
-        for backend in field.backends.clone() {
-            let mut left = targets.to_vec();
-            for calmer in std::iter::once(1).chain(CALMER) {
-                for &links in self.policies {
-                    for &way in &ways {
-                        let leg = Leg {
-                            links,
-                            way,
-                            rounds,
-                            calmer,
-                        };
-                        self.run_leg(attack, field, backend, leg, &left)?;
-                    }
-                }
-                left.retain(|victim| {
-                    field.is_unsettled(attack.name, victim.verb, backend_name(backend))
-                });
-                if left.is_empty() {
-                    break;
-                }
+        let legs = self.legs(attack, field, layer);
+        let mut left = targets.to_vec();
+        for calmer in std::iter::once(1).chain(CALMER) {
+            for leg in &legs {
+                self.run_leg(attack, field, Leg { calmer, ..*leg }, &left)?;
+            }
+            left.retain(|victim| field.is_unsettled(attack.name, victim.verb, layer.name()));
+            if left.is_empty() {
+                break;
             }
         }
         Ok(())
+    }
+
+    /// The parts of a cell: each policy and each way gets its share of the rounds. A call through a
+    /// layer above a root takes many times as long, and makes a quarter of them, where links are
+    /// followed if the attack allows for that.
+    fn legs(&self, attack: &Attack, field: &mut Field<'_>, layer: Layer) -> Vec<Leg> {
+        let is_root = layer.backend().is_some();
+        let mut ways = field.ways(attack.name, self.ways);
+        if self.pair.is_some() && layers::has_accomplices(layer) {
+            ways.push(Way::Accomplice);
+        }
+        let policies = match (is_root, self.policies) {
+            (true, policies) => policies,
+            (false, [.., last]) => std::slice::from_ref(last),
+            (false, []) => &[],
+        };
+        let rounds = field.rounds.div_ceil(if is_root { 1 } else { 4 });
+        let rounds = rounds.div_ceil((policies.len() * ways.len()) as u64);
+        let leg = |links: &Links, way: &Way| Leg {
+            layer,
+            links: *links,
+            way: *way,
+            rounds,
+            calmer: 1,
+        };
+        let of = |links| ways.iter().map(move |way| leg(links, way));
+        policies.iter().flat_map(of).collect()
     }
 
     fn run_leg(
         &self,
         attack: &'static Attack,
         field: &mut Field<'_>,
-        backend: BackendChoice,
         leg: Leg,
         targets: &[&'static Victim],
     ) -> io::Result<()> {
         let arena = Arena::new(&field.base)?;
         let mut canary = (self.scene)(&arena)?;
-        let root = arena.open(backend, leg.links).map_err(io::Error::from)?;
+        let program = field.program.clone();
+        let stand = Stand::open(leg.layer, &arena, leg.links, self.rules, program.as_ref())?;
         let inside = arena.hold(self.inside).map_err(io::Error::from)?;
-        let quiet = arena
-            .open_at(self.inside, backend, leg.links)
-            .map_err(io::Error::from)?;
         let watchdog = match self.fifo {
             Some(fifo) => Some(Watchdog::new(arena.path(fifo))?),
             None => None,
         };
-        let mut shared = None;
+        let mut fight = Fight {
+            duel: self,
+            arena: &arena,
+            stand: &stand,
+            layer: leg.layer,
+            inside: &inside,
+            watchdog: watchdog.as_ref(),
+            links: leg.links,
+        };
+        // Everybody rehearses before the first change of the tree.
+        let mut ready = Vec::new();
         for victim in targets {
-            field.tell(attack.name, victim.verb, backend_name(backend));
-            let leaf = self.leaf.and_then(|leaf| leaf(victim)).unwrap_or_default();
-            if self.leaf.is_some() {
-                restore(&arena.path(self.inside).join(leaf))?;
+            if let Some(took) = self.rehearsed(attack, field, leg, victim, &fight)? {
+                ready.push((*victim, took));
             }
-            let rehearsed = self.rehearse(victim, &quiet, &inside);
-            if let Err(error) = &rehearsed {
-                if error.kind() == ErrorKind::Unsupported {
-                    field.skip(format!("{} everywhere", victim.verb), error.detail());
-                    continue;
-                }
-                let cell = Cell {
-                    attempts: 1,
-                    spurious: 1,
-                    odd: vec![format!("without any attack: {error}")],
-                    ..self.blank(attack, victim, backend, leg)
-                };
-                field.report.add(cell);
-                continue;
-            }
-            if self.leaf.is_some() {
-                // The rehearsal may have made something else of it.
-                restore(&arena.path(self.inside).join(leaf))?;
-            }
-            // An attacker of one name is stopped before the next is rehearsed.
+        }
+        let mut shared = None;
+        for (victim, took) in ready {
+            field.tell(attack.name, victim.verb, leg.layer.name());
+            let leaf = self.swapped(leg, victim);
+            // An attacker of one name is stopped before the next begins.
+            let start = || Attacker::start(attack, arena.top(), &leaf, leg.way, program.as_ref());
             let own;
             let attacker = match (&mut shared, self.leaf.is_some()) {
                 (_, true) => {
-                    let program = field.program.as_ref();
-                    own = Attacker::start(attack, arena.top(), leaf, leg.way, program)?;
+                    own = start()?;
                     &own
                 }
                 (Some(shared), false) => &*shared,
-                (none, false) => {
-                    let program = field.program.as_ref();
-                    none.insert(Attacker::start(attack, arena.top(), "", leg.way, program)?)
-                }
+                (none, false) => none.insert(start()?),
             };
-            let mut cell = self.blank(attack, victim, backend, leg);
-            let pace = Pace::around(rehearsed.unwrap_or_default()).calmer(leg.calmer);
+            let mut cell = self.blank(attack, victim, leg);
+            let pace = Pace::around(took).calmer(leg.calmer);
             let before = attacker.swaps();
             attacker.set_pace(pace)?;
             attacker.wait_for_life();
-            let quota = match leg.calmer {
-                1 => Quota::new(leg.rounds),
+            let quota = match (leg.calmer, leg.layer.backend()) {
+                (1, Some(_)) => Quota::new(leg.rounds),
+                (1, None) => Quota::of_layer(leg.rounds),
                 _ => Quota::paced(leg.rounds, pace),
             };
-            let mut fight = Fight {
-                duel: self,
-                victim,
-                arena: &arena,
-                root: &root,
-                inside: &inside,
-                attacker,
-                watchdog: watchdog.as_ref(),
-                links: leg.links,
-            };
             while !quota.is_spent(cell.attempts) && cell.escapes < ENOUGH {
-                fight.attempt(&mut cell, &mut canary);
+                fight.attempt(victim, attacker, leg.way, &mut cell, &mut canary);
+            }
+            // What the last attempt left in an overlay shows on the disk.
+            stand.commit();
+            if let Some(touched) = canary.touched() {
+                cell.escapes += 1;
+                cell.harm.get_or_insert(touched);
+                canary.look_again();
             }
             cell.swaps = attacker.swaps() - before;
             field.report.cut_short += u64::from(quota.is_late() && cell.attempts < leg.rounds);
@@ -221,17 +278,38 @@ impl Duel {
         Ok(())
     }
 
-    fn blank(
-        &self,
-        attack: &'static Attack,
-        victim: &Victim,
-        backend: BackendChoice,
-        leg: Leg,
-    ) -> Cell {
+    /// The closed list of refusals on a layer. Those above a root look name by name and say that a link
+    /// came in between; they also have rules, where the attack gives them some.
+    fn allowed_on(&self, layer: Layer, victim: &Victim, links: Links) -> Vec<ErrorKind> {
+        let mut allowed = (self.allowed)(victim, links);
+        if layer.backend().is_none() {
+            allowed.push(ErrorKind::Link);
+            allowed.extend(self.rules.is_any().then_some(ErrorKind::Denied));
+            // The base changed between two names that an overlay looked up.
+            allowed.extend((layer == Layer::Overlay).then_some(ErrorKind::NotADirectory));
+        }
+        allowed
+    }
+
+    /// What the attacker is told to swap: the victim's own name, or what an accomplice exchanges.
+    fn swapped(&self, leg: Leg, victim: &Victim) -> String {
+        match (leg.way, self.pair) {
+            (Way::Accomplice, Some((one, other))) => {
+                format!("{}/{one}/{other}", leg.layer.name())
+            }
+            _ => self
+                .leaf
+                .and_then(|leaf| leaf(victim))
+                .unwrap_or_default()
+                .to_owned(),
+        }
+    }
+
+    fn blank(&self, attack: &'static Attack, victim: &Victim, leg: Leg) -> Cell {
         Cell {
             verb: victim.verb.to_owned(),
             attack: attack.name,
-            backend: backend_name(backend),
+            backend: leg.layer.name(),
             attackers: vec![leg.way.name()],
             links: vec![policy_name(leg.links)],
             floor: (self.floor)(victim),
@@ -239,16 +317,38 @@ impl Duel {
         }
     }
 
-    /// A few calls through the quiet directory: it works here at all, and takes so long.
-    fn rehearse(&self, victim: &Victim, quiet: &Root, inside: &Root) -> Result<Duration, Error> {
-        let mut fastest = Duration::MAX;
-        for number in 0..3 {
-            (victim.prepare)(inside, number);
-            let begun = Instant::now();
-            (victim.attempt)(quiet, &Names { prefix: "" }, number)?;
-            fastest = fastest.min(begun.elapsed());
+    /// A few calls while nobody attacks: how long one takes here. Nothing if it does not work here;
+    /// then the report says why.
+    fn rehearsed(
+        &self,
+        attack: &'static Attack,
+        field: &mut Field<'_>,
+        leg: Leg,
+        victim: &Victim,
+        fight: &Fight<'_>,
+    ) -> io::Result<Option<Duration>> {
+        let leaf = self.leaf.and_then(|leaf| leaf(victim));
+        let leaf = leaf.map(|leaf| fight.arena.path(self.inside).join(leaf));
+        leaf.as_deref().map_or(Ok(()), restore)?;
+        let found = fight.rehearse(victim);
+        // The rehearsal may have made something else of it.
+        leaf.as_deref().map_or(Ok(()), restore)?;
+        let error = match found {
+            Ok(took) => return Ok(Some(took)),
+            Err(error) => error,
+        };
+        if error.kind() == ErrorKind::Unsupported {
+            field.lacks(victim.verb, leg.layer, &error.detail());
+        } else {
+            let cell = Cell {
+                attempts: 1,
+                spurious: 1,
+                odd: vec![format!("without any attack: {error}")],
+                ..self.blank(attack, victim, leg)
+            };
+            field.report.add(cell);
         }
-        Ok(fastest)
+        Ok(None)
     }
 }
 
@@ -259,31 +359,76 @@ fn restore(path: &std::path::Path) -> io::Result<()> {
         Ok(_) => std::fs::remove_file(path)?,
         Err(_) => {}
     }
-    std::fs::write(path, "inside")
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::File::options();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    io::Write::write_all(&mut file, b"inside")
 }
 
 struct Fight<'a> {
     duel: &'a Duel,
-    victim: &'a Victim,
     arena: &'a Arena,
-    root: &'a Root,
+    stand: &'a Stand,
+    layer: Layer,
     inside: &'a Root,
-    attacker: &'a Attacker,
     watchdog: Option<&'a Watchdog>,
     links: Links,
 }
 
 impl Fight<'_> {
-    fn attempt(&mut self, cell: &mut Cell, canary: &mut Canary) {
-        let names = Names {
+    fn names(&self) -> Names<'static> {
+        Names {
             prefix: self.duel.prefix,
-        };
+        }
+    }
+
+    fn rehearse(&self, victim: &Victim) -> Result<Duration, Error> {
+        let mut fastest = Duration::MAX;
+        for number in REHEARSED..REHEARSED + 3 {
+            self.prepare(victim, number);
+            let begun = Instant::now();
+            match self.stand.call(victim, &self.names(), number) {
+                Err(error) if !self.may_refuse(victim, &error) => return Err(error),
+                _ => fastest = fastest.min(begun.elapsed()),
+            }
+        }
+        self.prepare(victim, REHEARSED);
+        Ok(fastest)
+    }
+
+    /// Whether a layer may refuse a call even while nobody attacks.
+    fn may_refuse(&self, victim: &Victim, error: &Error) -> bool {
+        let allowed = self.duel.allowed_on(self.layer, victim, self.links);
+        (self.duel.floor)(victim) == 0 && allowed.contains(&error.kind())
+    }
+
+    fn prepare(&self, victim: &Victim, number: u64) {
+        if victim.changes() {
+            self.stand.refresh();
+        }
+        (victim.prepare)(self.inside, number);
+    }
+
+    fn attempt(
+        &mut self,
+        victim: &Victim,
+        attacker: &Attacker,
+        way: Way,
+        cell: &mut Cell,
+        canary: &mut Canary,
+    ) {
         let number = cell.attempts;
-        let leaf = self.duel.leaf.and_then(|leaf| leaf(self.victim));
-        (self.victim.prepare)(self.inside, number);
-        self.attacker.wait_for_swap();
-        let good = (self.duel.is_good)(self.arena, leaf.unwrap_or_default());
-        let call = || (self.victim.attempt)(self.root, &names, number);
+        let leaf = self.duel.leaf.and_then(|leaf| leaf(victim));
+        self.prepare(victim, number);
+        attacker.wait_for_swap();
+        // What somebody inside an overlay exchanged, the disk does not show.
+        let is_known = !(self.stand.is_overlay() && way == Way::Accomplice);
+        let good = is_known && (self.duel.is_good)(self.arena, leaf.unwrap_or_default());
+        let call = || self.stand.call(victim, &self.names(), number);
         let (result, hung) = match self.watchdog {
             Some(watchdog) => watchdog.watch(call),
             None => (call(), false),
@@ -295,18 +440,21 @@ impl Fight<'_> {
             harm = harm.or(Some(touched));
             canary.look_again();
         }
-        match result {
+        let seen = match result {
             Ok(seen) => {
-                if self.duel.leaks {
-                    harm = harm.or_else(|| leak(&seen, canary));
-                }
                 cell.succeeded += 1;
+                seen
             }
             Err(error) => {
-                let allowed = (self.duel.allowed)(self.victim, self.links);
+                let allowed = self.duel.allowed_on(self.layer, victim, self.links);
                 note_error(cell, &error, &allowed);
+                Seen::default()
             }
+        };
+        if self.duel.leaks {
+            harm = harm.or_else(|| leak(&seen, canary));
         }
+        let harm = harm.or_else(|| (self.duel.look)(self.arena, self.stand, &seen));
         if let Some(harm) = harm {
             cell.escapes += 1;
             cell.harm.get_or_insert(harm);
@@ -357,21 +505,17 @@ mod tests {
             },
             prefix: "a/",
             inside: "root/a",
-            targets: |_| true,
             policies: &[Links::Refuse],
             ways: &[Way::Thread],
             is_good: |arena, _| attacks::is_dir(&arena.path("root/a")),
             allowed: |_, links| vec![refusal(links), ErrorKind::Raced, ErrorKind::Invalid],
-            floor: usual_floor,
-            leaks: true,
-            leaf: None,
-            fifo: None,
+            ..Duel::USUAL
         };
         let mut told = |_: &crate::siege::Progress<'_>| {};
         let mut field = Field {
             base: std::env::temp_dir(),
             rounds: 60,
-            backends: vec![BackendChoice::Walk],
+            layers: vec![Layer::Walk],
             only: Vec::new(),
             program: None,
             report: Report::default(),
@@ -379,19 +523,20 @@ mod tests {
             position: (1, 1),
         };
         let attack = attacks::find("directory-swap").unwrap();
-        duel.run_against(attack, &mut field, &[victim]).unwrap();
+        duel.run_against(attack, &mut field, Layer::Walk, &[victim])
+            .unwrap();
         assert_eq!(field.report.cells.len(), 1);
         field.report.cells.remove(0)
     }
 
     /// Well while it is rehearsed, and never again.
-    static REFUSES: Victim = fake("refuses", |_, names, _| match names.prefix {
-        "" => Ok(Seen::default()),
-        _ => RelPath::parse("/").map(|_| Seen::default()),
+    static REFUSES: Victim = fake("refuses", |_, _, number| match number >= REHEARSED {
+        true => Ok(Seen::default()),
+        false => RelPath::parse("/").map(|_| Seen::default()),
     });
 
-    static READS: Victim = fake("reads", |root, names, _| {
-        nothing(root.read(&names.at("data")?))
+    static READS: Victim = fake("reads", |files, names, _| {
+        nothing(files.read(&names.at("data")?, 100))
     });
 
     #[test]

@@ -7,6 +7,7 @@ use handfast::{Backend, BackendChoice};
 
 use crate::attacker::{AttackerProgram, Way};
 use crate::cell::Finding;
+use crate::layers::Layer;
 use crate::pace::Pace;
 use crate::report::{Report, Skipped};
 use crate::siege::Progress;
@@ -26,7 +27,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Field<'a> {
     pub(crate) base: PathBuf,
     pub(crate) rounds: u64,
-    pub(crate) backends: Vec<BackendChoice>,
+    pub(crate) layers: Vec<Layer>,
     pub(crate) only: Vec<String>,
     pub(crate) program: Option<AttackerProgram>,
     pub(crate) report: Report,
@@ -35,9 +36,17 @@ pub(crate) struct Field<'a> {
 }
 
 impl Field<'_> {
-    /// Whether a cell was asked for: by attack, by verb, or by both with a slash between.
-    pub(crate) fn wants(&self, attack: &str, verb: &str) -> bool {
-        let name = format!("{attack}/{verb}");
+    /// The backends of a root on which an attack meets a verb that was asked for.
+    pub(crate) fn backends(&self, attack: &str, verb: &str) -> Vec<BackendChoice> {
+        let layers = self.layers.iter();
+        let layers = layers.filter(|layer| self.wants(attack, verb, **layer));
+        layers.filter_map(|layer| layer.backend()).collect()
+    }
+
+    /// Whether a cell was asked for: by a part of `attack/verb@layer`.
+    pub(crate) fn wants(&self, attack: &str, verb: &str, layer: Layer) -> bool {
+        let layer = layer.name();
+        let name = format!("{attack}/{verb}@{layer}");
         self.only.is_empty() || self.only.iter().any(|pattern| name.contains(pattern))
     }
 
@@ -58,6 +67,23 @@ impl Field<'_> {
         };
         if !self.report.skipped.contains(&skipped) {
             self.report.skipped.push(skipped);
+        }
+    }
+
+    /// Notes that a layer does not have a verb.
+    pub(crate) fn lacks(&mut self, verb: &str, layer: Layer, why: &str) {
+        match layer.backend() {
+            Some(_) => self.skip(format!("{verb} everywhere"), why),
+            None => {
+                // One line a layer, however many verbs it lacks.
+                let layer = format!(" on {}", layer.name());
+                let mut skipped = self.report.skipped.iter_mut();
+                match skipped.find(|one| one.why == why && one.what.ends_with(&layer)) {
+                    Some(one) if one.what.split([',', ' ']).any(|word| word == verb) => {}
+                    Some(one) => one.what = format!("{verb}, {}", one.what),
+                    None => self.skip(format!("{verb}{layer}"), why),
+                }
+            }
         }
     }
 
@@ -106,6 +132,15 @@ impl Quota {
         Self {
             rounds,
             deadline: Instant::now() + time,
+        }
+    }
+
+    /// For a layer above a root, which makes a quarter of the rounds in the same time.
+    pub(crate) fn of_layer(rounds: u64) -> Self {
+        let time = Duration::from_micros(rounds.saturating_mul(360));
+        Self {
+            rounds,
+            deadline: Instant::now() + time.max(Duration::from_millis(30)),
         }
     }
 

@@ -30,6 +30,7 @@ mod cores;
 mod duel;
 pub mod faults;
 mod field;
+mod layers;
 mod pace;
 pub mod render;
 mod report;

@@ -12,6 +12,7 @@ use crate::attacks;
 use crate::controls;
 use crate::cores::Pinned;
 use crate::field::Field;
+use crate::layers::{Layer, RULED};
 use crate::report::Report;
 
 /// Which backends are attacked.
@@ -113,7 +114,7 @@ impl Siege {
         self
     }
 
-    /// Runs only cells whose `attack/verb` contains one of these.
+    /// Runs only cells whose `attack/verb@layer` contains one of these.
     #[must_use]
     pub fn only(mut self, patterns: impl IntoIterator<Item = String>) -> Self {
         self.only.extend(patterns);
@@ -137,7 +138,7 @@ impl Siege {
         let _pinned = Pinned::new();
         // The operator's own path: a temporary directory may well be a link.
         let base = self.base.canonicalize().map_err(SiegeError::Scene)?;
-        let (backends, missing) = self.available(&base)?;
+        let (layers, missing) = self.available(&base)?;
         let mut field = Field {
             report: Report {
                 rounds: self.rounds,
@@ -150,7 +151,7 @@ impl Siege {
             },
             base,
             rounds: self.rounds,
-            backends,
+            layers,
             only: self.only.clone(),
             program: self.program.clone(),
             progress,
@@ -198,16 +199,17 @@ impl Siege {
         Ok(report)
     }
 
-    /// Backends that are asked for and there, and why the other is not.
-    fn available(&self, base: &Path) -> Result<(Vec<BackendChoice>, Option<String>), SiegeError> {
-        let walk = vec![BackendChoice::Walk];
+    /// Layers that are asked for and there, and why a backend of the root is not. The layers above a
+    /// root resolve as the machine allows, and are attacked unless one backend was asked for.
+    fn available(&self, base: &Path) -> Result<(Vec<Layer>, Option<String>), SiegeError> {
         if self.backends == Backends::Walk {
-            return Ok((walk, None));
+            return Ok((vec![Layer::Walk], None));
         }
+        let walk = [&[Layer::Walk], RULED].concat();
         let options = RootOptions::new().backend(BackendChoice::Kernel);
         match (Root::open_ambient_with(base, options), self.backends) {
-            (Ok(_), Backends::Kernel) => Ok((vec![BackendChoice::Kernel], None)),
-            (Ok(_), _) => Ok((vec![BackendChoice::Kernel, BackendChoice::Walk], None)),
+            (Ok(_), Backends::Kernel) => Ok((vec![Layer::Kernel], None)),
+            (Ok(_), _) => Ok(([&[Layer::Kernel], &walk[..]].concat(), None)),
             (Err(error), Backends::Kernel) if error.kind() == ErrorKind::Unsupported => {
                 Err(SiegeError::NoBackend(error.detail()))
             }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is broken, and the cells that must notice: names, and arguments.
-const VARIANTS: [(&str, &[&str]); 5] = [
+const VARIANTS: [(&str, &[&str]); 10] = [
     (
         "no-symlinks",
         &["--backend", "kernel", "--only", "inner-swap/read"],
@@ -36,6 +36,25 @@ const VARIANTS: [(&str, &[&str]); 5] = [
         &["--only", "directory-swap/open", "leaf-swap/open"],
     ),
     ("truncate-first", &["--only", "hard-link-plant/open-write"]),
+    (
+        "judge-names",
+        &[
+            "--only",
+            "denied-name/read@session",
+            "denied-name/read@broker",
+        ],
+    ),
+    (
+        "judge-request",
+        &[
+            "--only",
+            "protected-swap/write@",
+            "denied-swap/read@session",
+        ],
+    ),
+    ("version-apart", &["--only", "version-swap/"]),
+    ("any-owner", &["--only", "foreign-owner/"]),
+    ("usual-mode", &["--only", "wider-access/write@"]),
 ];
 
 fn build() -> PathBuf {

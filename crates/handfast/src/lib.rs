@@ -58,7 +58,8 @@ mod root;
 #[cfg(supported)]
 mod rules;
 #[cfg(all(supported, handfast_sabotage))]
-mod sabotage;
+#[doc(hidden)]
+pub mod sabotage;
 #[cfg(supported)]
 mod staging;
 #[cfg(supported)]

@@ -13,7 +13,8 @@ use crate::root::Root;
 use crate::sys;
 
 /// Whether this fault was asked for.
-fn is(variant: &str) -> bool {
+#[must_use]
+pub fn is(variant: &str) -> bool {
     static CHOSEN: OnceLock<Option<String>> = OnceLock::new();
     CHOSEN
         .get_or_init(|| std::env::var("HANDFAST_SABOTAGE").ok())

@@ -1,7 +1,7 @@
 //! Directories: making and listing.
 
 use handfast::files::Entry;
-use handfast::{ErrorKind, FileKind, Verb};
+use handfast::{ErrorKind, FileKind, Identity, Verb};
 
 use crate::error::Error;
 use crate::mount::Route;
@@ -25,9 +25,14 @@ impl Session {
     /// As [`Session::create_dir`].
     pub fn create_dir_with(&self, path: impl AsVirtualPath, mode: u32) -> Result<(), Error> {
         self.create_dir_as(Request::change(Verb::CreateDir, &path).itself(), mode)
+            .map(drop)
     }
 
-    pub(crate) fn create_dir_as(&self, request: Request<'_>, mode: u32) -> Result<(), Error> {
+    pub(crate) fn create_dir_as(
+        &self,
+        request: Request<'_>,
+        mode: u32,
+    ) -> Result<Option<Identity>, Error> {
         self.act(request, |place, guard, _| {
             place.mount.layer.create_dir(place.spot(), guard, mode)
         })

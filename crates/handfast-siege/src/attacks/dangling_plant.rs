@@ -8,7 +8,7 @@ use super::{Attack, BOTH_WAYS, Pace, frees};
 use crate::arena::Arena;
 use crate::canary::Canary;
 use crate::controls::{Control, naive_check};
-use crate::duel::{BOTH, Duel, refusal, usual_floor};
+use crate::duel::{Duel, refusal};
 
 pub(crate) static ATTACK: Attack = Attack {
     name: "dangling-plant",
@@ -54,9 +54,6 @@ static DUEL: Duel = Duel {
     scene,
     prefix: "d/",
     inside: "root/d",
-    targets: |_| true,
-    policies: BOTH,
-    ways: BOTH_WAYS,
     is_good: |arena, leaf| {
         let path = arena.path("root/d").join(leaf);
         std::fs::symlink_metadata(path).map_or(true, |meta| !meta.is_symlink())
@@ -72,10 +69,8 @@ static DUEL: Duel = Duel {
         }
         allowed
     },
-    floor: usual_floor,
-    leaks: true,
     leaf: Some(|victim| victim.creates),
-    fifo: None,
+    ..Duel::USUAL
 };
 
 fn scene(arena: &Arena) -> io::Result<Canary> {

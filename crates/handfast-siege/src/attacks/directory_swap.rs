@@ -2,13 +2,12 @@
 
 use std::io;
 
-use handfast::ErrorKind;
-
 use super::{Attack, BOTH_WAYS, Pace, is_dir};
 use crate::arena::{Arena, exchange};
 use crate::canary::Canary;
 use crate::controls::{Control, naive_check};
-use crate::duel::{BOTH, Duel, refusal, usual_floor};
+use crate::duel::Duel;
+use crate::layers::EVERY;
 
 pub(crate) static ATTACK: Attack = Attack {
     name: "directory-swap",
@@ -42,15 +41,10 @@ static DUEL: Duel = Duel {
     scene,
     prefix: "a/",
     inside: "root/a",
-    targets: |_| true,
-    policies: BOTH,
-    ways: BOTH_WAYS,
+    layers: EVERY,
+    pair: Some(("a", "evil")),
     is_good: |arena, _| is_dir(&arena.path("root/a")),
-    allowed: |_, links| vec![refusal(links), ErrorKind::Raced],
-    floor: usual_floor,
-    leaks: true,
-    leaf: None,
-    fifo: None,
+    ..Duel::USUAL
 };
 
 fn scene(arena: &Arena) -> io::Result<Canary> {

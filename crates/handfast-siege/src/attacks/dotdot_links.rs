@@ -52,10 +52,8 @@ static DUEL: Duel = Duel {
     scene,
     prefix: "via/",
     inside: "root/h",
-    targets: |_| true,
     // Where links are refused, none is walked.
     policies: &[Links::Beneath],
-    ways: BOTH_WAYS,
     is_good: |arena, _| is_dir(&arena.path("root/a/c")),
     allowed: |victim, _| {
         let mut allowed = vec![ErrorKind::NotFound, ErrorKind::Raced, ErrorKind::Escape];
@@ -71,9 +69,7 @@ static DUEL: Duel = Duel {
     // Half is not natural here: the directory comes and goes while the long way is walked, and
     // every one of its turns must meet it.
     floor: |victim| if victim.lookups > 1 { 0 } else { 5 },
-    leaks: true,
-    leaf: None,
-    fifo: None,
+    ..Duel::USUAL
 };
 
 fn scene(arena: &Arena) -> io::Result<Canary> {

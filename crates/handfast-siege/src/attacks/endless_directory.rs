@@ -94,13 +94,11 @@ const CALLS: [(&str, Call); 4] = [
 ];
 
 fn run(attack: &'static Attack, field: &mut Field<'_>) -> io::Result<()> {
-    for backend in field.backends.clone() {
-        for (verb, call) in CALLS {
-            if field.wants(attack.name, verb) {
-                field.tell(attack.name, verb, backend_name(backend));
-                let cell = run_cell(attack, field, backend, verb, call)?;
-                field.report.add(cell);
-            }
+    for (verb, call) in CALLS {
+        for backend in field.backends(attack.name, verb) {
+            field.tell(attack.name, verb, backend_name(backend));
+            let cell = run_cell(attack, field, backend, verb, call)?;
+            field.report.add(cell);
         }
     }
     Ok(())

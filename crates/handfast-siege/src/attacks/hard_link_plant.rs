@@ -9,7 +9,7 @@ use super::{Attack, BOTH_WAYS, Pace, is_file, take_turns};
 use crate::arena::{Arena, FILES};
 use crate::canary::Canary;
 use crate::controls::Control;
-use crate::duel::{BOTH, Duel, leaf_floor};
+use crate::duel::{Duel, leaf_floor};
 
 pub(crate) static ATTACK: Attack = Attack {
     name: "hard-link-plant",
@@ -54,8 +54,6 @@ static DUEL: Duel = Duel {
             "read" | "open" | "metadata" | "get-xattr" | "list-xattr" | "version" | "chown"
         )
     },
-    policies: BOTH,
-    ways: BOTH_WAYS,
     is_good: |arena, leaf| {
         std::fs::symlink_metadata(arena.path("root/d").join(leaf))
             .is_ok_and(|meta| meta.is_file() && meta.nlink() == 1)
@@ -70,7 +68,7 @@ static DUEL: Duel = Duel {
     floor: leaf_floor,
     leaks: false,
     leaf: Some(|victim| victim.leaf),
-    fifo: None,
+    ..Duel::USUAL
 };
 
 fn scene(arena: &Arena) -> io::Result<Canary> {

@@ -9,7 +9,7 @@ use super::{Attack, BOTH_WAYS, Pace, is_dir};
 use crate::arena::{Arena, exchange};
 use crate::canary::Canary;
 use crate::controls::Control;
-use crate::duel::{Duel, usual_floor};
+use crate::duel::Duel;
 
 pub(crate) static ATTACK: Attack = Attack {
     name: "inner-swap",
@@ -42,15 +42,10 @@ static DUEL: Duel = Duel {
     scene,
     prefix: "a/",
     inside: "root/a",
-    targets: |_| true,
     policies: &[Links::Refuse],
-    ways: BOTH_WAYS,
     is_good: |arena, _| is_dir(&arena.path("root/a")),
     allowed: |_, _| vec![ErrorKind::Link, ErrorKind::Raced],
-    floor: usual_floor,
-    leaks: true,
-    leaf: None,
-    fifo: None,
+    ..Duel::USUAL
 };
 
 fn scene(arena: &Arena) -> io::Result<Canary> {

@@ -8,7 +8,8 @@ use super::{Attack, BOTH_WAYS, Pace, is_file, take_turns};
 use crate::arena::Arena;
 use crate::canary::Canary;
 use crate::controls::Control;
-use crate::duel::{BOTH, Duel, leaf_floor, refusal};
+use crate::duel::{Duel, leaf_floor, refusal};
+use crate::layers::EVERY;
 
 pub(crate) static ATTACK: Attack = Attack {
     name: "leaf-swap",
@@ -45,9 +46,7 @@ static DUEL: Duel = Duel {
     scene,
     prefix: "d/",
     inside: "root/d",
-    targets: |_| true,
-    policies: BOTH,
-    ways: BOTH_WAYS,
+    layers: EVERY,
     is_good: |arena, leaf| is_file(&arena.path("root/d").join(leaf)),
     allowed: |victim, links| {
         let mut allowed = vec![refusal(links), ErrorKind::Link, ErrorKind::Raced];
@@ -60,9 +59,8 @@ static DUEL: Duel = Duel {
         allowed
     },
     floor: leaf_floor,
-    leaks: true,
     leaf: Some(|victim| victim.leaf),
-    fifo: None,
+    ..Duel::USUAL
 };
 
 fn scene(arena: &Arena) -> io::Result<Canary> {

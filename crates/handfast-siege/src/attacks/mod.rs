@@ -1,4 +1,4 @@
-//! The attacks, one file each.
+//! The attacks, one file each; what the layers promise beyond staying inside is one table.
 
 mod dangling_plant;
 mod directory_swap;
@@ -8,6 +8,8 @@ mod hard_link_plant;
 mod inner_swap;
 mod leaf_swap;
 mod moved_parent;
+mod owners;
+mod promises;
 mod replaced_lock;
 mod root_swap;
 mod special_plant;
@@ -55,6 +57,13 @@ pub(crate) static ALL: &[&Attack] = &[
     &special_plant::ATTACK,
     &endless_directory::ATTACK,
     &replaced_lock::ATTACK,
+    &promises::DENIED_SWAP,
+    &promises::DENIED_NAME,
+    &promises::PROTECTED_SWAP,
+    &promises::PROTECTED_MOVE,
+    &promises::VERSION_SWAP,
+    &owners::FOREIGN_OWNER,
+    &owners::WIDER_ACCESS,
     &scenarios::SHARED_ROOT,
     &scenarios::GIT,
     &scenarios::BUILD,

@@ -11,7 +11,7 @@ use super::{Attack, BOTH_WAYS, Pace, is_dir};
 use crate::arena::Arena;
 use crate::canary::Canary;
 use crate::controls::{Control, naive_descent};
-use crate::duel::{BOTH, Duel, usual_floor};
+use crate::duel::Duel;
 
 pub(crate) static ATTACK: Attack = Attack {
     name: "moved-parent",
@@ -54,9 +54,6 @@ static DUEL: Duel = Duel {
     scene,
     prefix: "p/a/",
     inside: "root/p/a",
-    targets: |_| true,
-    policies: BOTH,
-    ways: BOTH_WAYS,
     is_good: |arena, _| is_dir(&arena.path("root/p/a")),
     allowed: |victim, _| {
         let mut allowed = vec![ErrorKind::NotFound, ErrorKind::Raced];
@@ -66,10 +63,7 @@ static DUEL: Duel = Duel {
         }
         allowed
     },
-    floor: usual_floor,
-    leaks: true,
-    leaf: None,
-    fifo: None,
+    ..Duel::USUAL
 };
 
 fn scene(arena: &Arena) -> io::Result<Canary> {

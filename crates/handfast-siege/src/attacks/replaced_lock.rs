@@ -69,11 +69,8 @@ const CALLS: [(&str, Call); 2] = [
 ];
 
 fn run(attack: &'static Attack, field: &mut Field<'_>) -> io::Result<()> {
-    for backend in field.backends.clone() {
-        for (verb, call) in CALLS {
-            if !field.wants(attack.name, verb) {
-                continue;
-            }
+    for (verb, call) in CALLS {
+        for backend in field.backends(attack.name, verb) {
             field.tell(attack.name, verb, backend_name(backend));
             for calmer in std::iter::once(1).chain(CALMER) {
                 for way in field.ways(attack.name, attack.ways) {

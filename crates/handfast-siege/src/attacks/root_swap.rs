@@ -6,7 +6,7 @@ use super::{Attack, BOTH_WAYS, Pace, is_dir};
 use crate::arena::{Arena, exchange};
 use crate::canary::Canary;
 use crate::controls::Control;
-use crate::duel::{BOTH, Duel};
+use crate::duel::Duel;
 
 pub(crate) static ATTACK: Attack = Attack {
     name: "root-swap",
@@ -37,15 +37,10 @@ static DUEL: Duel = Duel {
     scene,
     prefix: "a/",
     inside: "root/a",
-    targets: |_| true,
-    policies: BOTH,
-    ways: BOTH_WAYS,
     is_good: |_, _| true,
     allowed: |_, _| Vec::new(),
     floor: |_| 100,
-    leaks: true,
-    leaf: None,
-    fifo: None,
+    ..Duel::USUAL
 };
 
 fn scene(arena: &Arena) -> io::Result<Canary> {

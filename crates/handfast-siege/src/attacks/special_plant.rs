@@ -9,7 +9,7 @@ use super::{Attack, BOTH_WAYS, Pace, is_file, take_turns};
 use crate::arena::Arena;
 use crate::canary::Canary;
 use crate::controls::Control;
-use crate::duel::{BOTH, Duel, leaf_floor};
+use crate::duel::{Duel, leaf_floor};
 
 pub(crate) static ATTACK: Attack = Attack {
     name: "special-plant",
@@ -49,9 +49,6 @@ static DUEL: Duel = Duel {
     scene,
     prefix: "d/",
     inside: "root/d",
-    targets: |_| true,
-    policies: BOTH,
-    ways: BOTH_WAYS,
     is_good: |arena, leaf| is_file(&arena.path("root/d").join(leaf)),
     allowed: |victim, _| {
         let mut allowed = vec![ErrorKind::Kind, ErrorKind::Raced];
@@ -61,9 +58,9 @@ static DUEL: Duel = Duel {
         allowed
     },
     floor: leaf_floor,
-    leaks: true,
     leaf: Some(|victim| victim.leaf),
     fifo: Some("fifo"),
+    ..Duel::USUAL
 };
 
 fn scene(arena: &Arena) -> io::Result<Canary> {

@@ -2,6 +2,7 @@
 
 use super::{circumstances, refusals, remarks, share};
 use crate::cell::{Cell, Finding};
+use crate::layers::EVERY;
 use crate::report::Report;
 
 /// The report as a table. `every` shows a line for each verb too.
@@ -22,7 +23,8 @@ pub fn table(report: &Report, every: bool) -> String {
                 line(control_line(cell));
             }
         }
-        for backend in ["kernel", "walk"] {
+        for layer in EVERY {
+            let backend = layer.name();
             let cells: Vec<_> = report
                 .victims()
                 .filter(|cell| cell.attack == *name && cell.backend == backend)

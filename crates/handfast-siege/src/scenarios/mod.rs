@@ -34,10 +34,7 @@ pub(crate) struct Workload {
 
 impl Workload {
     pub(crate) fn run(&self, attack: &'static Attack, field: &mut Field<'_>) -> io::Result<()> {
-        if !field.wants(attack.name, self.verb) {
-            return Ok(());
-        }
-        for backend in field.backends.clone() {
+        for backend in field.backends(attack.name, self.verb) {
             field.tell(attack.name, self.verb, backend_name(backend));
             for calmer in std::iter::once(1).chain(CALMER) {
                 for &links in BOTH {

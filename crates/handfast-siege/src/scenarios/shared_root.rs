@@ -72,10 +72,7 @@ fn plant(top: &Path, name: &str) -> Swap {
 }
 
 fn run(attack: &'static Attack, field: &mut Field<'_>) -> io::Result<()> {
-    if !field.wants(attack.name, "write") {
-        return Ok(());
-    }
-    for backend in field.backends.clone() {
+    for backend in field.backends(attack.name, "write") {
         field.tell(attack.name, "write", backend_name(backend));
         for calmer in std::iter::once(1).chain(CALMER) {
             for &links in BOTH {

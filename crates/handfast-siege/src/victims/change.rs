@@ -1,30 +1,34 @@
 //! Verbs that change an object in place.
 
 use handfast::Timestamp;
+use handfast::files::Attributes;
 
 use super::{Victim, keep, nothing, victim};
 
 pub(super) const VICTIMS: &[Victim] = &[
-    victim("chmod", Some("g"), keep, |root, names, attempt| {
+    victim("chmod", Some("g"), keep, |files, names, attempt| {
         // Never what the files outside have.
         let mode = if attempt % 2 == 0 { 0o600 } else { 0o640 };
-        nothing(root.chmod(&names.at("g")?, mode))
-    }),
-    victim("chown", Some("g"), keep, |root, names, _| {
+        nothing(files.set_attributes(&names.at("g")?, &Attributes::new().mode(mode)))
+    })
+    .common(),
+    victim("chown", Some("g"), keep, |files, names, _| {
         let user = rustix::process::geteuid().as_raw();
-        nothing(root.chown(&names.at("g")?, Some(user), None))
+        let owner = Attributes::new().owner(Some(user), None);
+        nothing(files.set_attributes(&names.at("g")?, &owner))
     }),
-    victim("set-times", Some("g"), keep, |root, names, _| {
+    victim("set-times", Some("g"), keep, |files, names, _| {
         let time = Timestamp {
             seconds: 7,
             nanoseconds: 7,
         };
-        nothing(root.set_times(&names.at("g")?, None, Some(time)))
+        let times = Attributes::new().times(None, Some(time));
+        nothing(files.set_attributes(&names.at("g")?, &times))
     }),
-    victim("set-xattr", Some("g"), keep, |root, names, _| {
+    Victim::of_root("set-xattr", Some("g"), keep, |root, names, _| {
         nothing(root.set_xattr(&names.at("g")?, "user.x", b"inside"))
     }),
-    victim(
+    Victim::of_root(
         "remove-xattr",
         Some("g"),
         |inside, _| {

@@ -1,9 +1,11 @@
 //! Verbs on directories and trees.
 
+use handfast::TreeLimits;
+
 use super::{Seen, Victim, clear, keep, nothing, victim};
 
 pub(super) const VICTIMS: &[Victim] = &[
-    victim("open-dir", None, keep, |root, names, _| {
+    Victim::of_root("open-dir", None, keep, |root, names, _| {
         let dir = root.open_dir(&names.at("tree")?)?;
         Ok(Seen::object(dir.identity()))
     }),
@@ -11,25 +13,26 @@ pub(super) const VICTIMS: &[Victim] = &[
         "create-dir",
         None,
         |inside, _| clear(inside, "d"),
-        |root, names, _| nothing(root.create_dir(&names.at("d")?)),
+        |files, names, _| nothing(files.create_dir(&names.at("d")?, 0o777)),
     )
-    .creates("d"),
+    .creates("d")
+    .common(),
     victim(
         "create-dir-all",
         None,
         |inside, _| clear(inside, "e"),
-        |root, names, _| nothing(root.create_dir_all(&names.at("e/x/y")?)),
+        |files, names, _| nothing(files.create_dir_all(&names.at("e/x/y")?, 0o777)),
     )
     .creates("e"),
-    victim("read-dir", None, keep, |root, names, _| {
+    victim("read-dir", None, keep, |files, names, _| {
         let mut seen = Seen::default();
-        let mut list = root.read_dir(&names.at("tree/sub")?)?;
-        while let Some(entry) = list.next_entry()? {
-            seen.text.extend_from_slice(entry.name().as_bytes());
+        for entry in files.entries(&names.at("tree/sub")?)? {
+            seen.text.extend_from_slice(entry?.name.as_bytes());
         }
         Ok(seen)
-    }),
-    victim("walk", None, keep, |root, names, _| {
+    })
+    .common(),
+    Victim::of_root("walk", None, keep, |root, names, _| {
         let mut seen = Seen::default();
         let mut walk = root.walk(&names.at("tree")?)?;
         while let Some(entry) = walk.next_entry()? {
@@ -41,14 +44,17 @@ pub(super) const VICTIMS: &[Victim] = &[
         "copy-tree",
         None,
         |inside, _| clear(inside, "t"),
-        |root, names, _| nothing(root.copy_tree(&names.at("tree")?, &names.at("t")?)),
+        |files, names, _| {
+            nothing(files.copy_tree(&names.at("tree")?, &names.at("t")?, TreeLimits::new()))
+        },
     )
+    .on_root(|root, names, _| nothing(root.copy_tree(&names.at("tree")?, &names.at("t")?)))
     .looks_up(2)
     .creates("t"),
-    victim("temp-dir", None, keep, |root, names, _| {
+    Victim::of_root("temp-dir", None, keep, |root, names, _| {
         nothing(root.temp_dir(&names.at("tree")?))
     }),
-    victim("recover", None, keep, |root, names, _| {
+    Victim::of_root("recover", None, keep, |root, names, _| {
         nothing(root.recover(&names.at("tree")?))
     }),
 ];

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use handfast::LockKind;
 
-use super::{Seen, Victim, keep, victim};
+use super::{Seen, Victim, keep};
 
 pub(super) const VICTIMS: &[Victim] = &[
-    victim("lock", Some("lock"), keep, |root, names, _| {
+    Victim::of_root("lock", Some("lock"), keep, |root, names, _| {
         let guard = root.lock(&names.at("lock")?, LockKind::Exclusive, Duration::ZERO)?;
         Ok(Seen::object(guard.identity()))
     })
     .creates("lock"),
-    victim("lock-dir", None, keep, |root, names, _| {
+    Victim::of_root("lock-dir", None, keep, |root, names, _| {
         let guard = root.lock_dir(&names.at("tree")?, LockKind::Exclusive, Duration::ZERO)?;
         Ok(Seen::object(guard.identity()))
     }),

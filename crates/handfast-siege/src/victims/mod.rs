@@ -1,5 +1,6 @@
 //! Every verb as an attacker's target: what must be there, and one call.
 
+mod chains;
 mod change;
 mod dirs;
 mod lock;
@@ -9,27 +10,38 @@ mod remove;
 mod versioned;
 mod write;
 
-use handfast::{Durability, Error, Identity, RelPath, Root, WriteOptions};
+pub(crate) use chains::{APPEND_AND_READ, COPY_AND_READ, FILL_NEW_DIR, RENAME_ONTO};
+
+use handfast::{Durability, Error, Files, Identity, RelPath, Root, Version, WriteOptions};
 
 /// What a call gave back; nothing of the outside may be in it.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) text: Vec<u8>,
     pub(crate) object: Option<(u64, u64)>,
+    /// Which version the text is said to be.
+    pub(crate) version: Option<Version>,
 }
 
 impl Seen {
-    fn text(text: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn text(text: impl Into<Vec<u8>>) -> Self {
         Self {
             text: text.into(),
-            object: None,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn versioned(text: Vec<u8>, version: Version) -> Self {
+        Self {
+            version: Some(version),
+            ..Self::text(text)
         }
     }
 
     fn object(identity: Identity) -> Self {
         Self {
-            text: Vec::new(),
             object: Some((identity.device, identity.inode)),
+            ..Self::default()
         }
     }
 }
@@ -51,7 +63,8 @@ impl Names<'_> {
 }
 
 type Prepare = fn(&Root, u64);
-type Attempt = fn(&Root, &Names<'_>, u64) -> Result<Seen, Error>;
+type Attempt = fn(&dyn Files, &Names<'_>, u64) -> Result<Seen, Error>;
+type RootAttempt = fn(&Root, &Names<'_>, u64) -> Result<Seen, Error>;
 
 /// A verb as a target.
 pub(crate) struct Victim {
@@ -62,10 +75,15 @@ pub(crate) struct Victim {
     pub(crate) creates: Option<&'static str>,
     /// How many lookups one call makes: each may meet another state of the tree.
     pub(crate) lookups: u32,
+    /// Whether every layer is attacked through it, or only a root.
+    pub(crate) is_common: bool,
     /// Sets the scene for an attempt and clears what the one before left, through a root of its
     /// own on the directory that is attacked.
     pub(crate) prepare: Prepare,
-    pub(crate) attempt: Attempt,
+    /// The call through the interface that every layer has; `None` for verbs of a root alone.
+    pub(crate) attempt: Option<Attempt>,
+    /// The call that is made to a root instead: it has the verb under another signature.
+    pub(crate) on_root: Option<RootAttempt>,
 }
 
 const fn victim(
@@ -79,8 +97,10 @@ const fn victim(
         leaf,
         creates: None,
         lookups: 1,
+        is_common: false,
         prepare,
-        attempt,
+        attempt: Some(attempt),
+        on_root: None,
     }
 }
 
@@ -91,6 +111,36 @@ pub(crate) const fn fake(verb: &'static str, attempt: Attempt) -> Victim {
 }
 
 impl Victim {
+    /// A verb that only a root has.
+    const fn of_root(
+        verb: &'static str,
+        leaf: Option<&'static str>,
+        prepare: Prepare,
+        attempt: RootAttempt,
+    ) -> Self {
+        Self {
+            verb,
+            leaf,
+            creates: None,
+            lookups: 1,
+            is_common: false,
+            prepare,
+            attempt: None,
+            on_root: Some(attempt),
+        }
+    }
+
+    /// Whether the call changes anything.
+    pub(crate) fn changes(&self) -> bool {
+        let looks = ["read", "read-versioned", "open", "metadata", "read-dir"];
+        !looks.contains(&self.verb)
+    }
+
+    const fn on_root(mut self, attempt: RootAttempt) -> Self {
+        self.on_root = Some(attempt);
+        self
+    }
+
     const fn looks_up(mut self, lookups: u32) -> Self {
         self.lookups = lookups;
         self
@@ -98,6 +148,11 @@ impl Victim {
 
     const fn creates(mut self, name: &'static str) -> Self {
         self.creates = Some(name);
+        self
+    }
+
+    const fn common(mut self) -> Self {
+        self.is_common = true;
         self
     }
 }

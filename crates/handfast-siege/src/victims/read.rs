@@ -1,41 +1,49 @@
 //! Verbs that read and look.
 
-use std::io::Read;
-
-use handfast::Files;
-use handfast::files::LastLink;
+use handfast::OpenOptions;
+use handfast::files::{self, LastLink};
 
 use super::{Seen, Victim, keep, nothing, victim};
 
 pub(super) const VICTIMS: &[Victim] = &[
-    victim("read", Some("data"), keep, |root, names, _| {
-        root.read(&names.at("data")?).map(Seen::text)
-    }),
-    victim("open", Some("data"), keep, |root, names, _| {
-        let mut file = root.open(&names.at("data")?)?;
-        let mut seen = Seen::object(file.identity());
-        drop(file.read_to_end(&mut seen.text));
+    victim("read", Some("data"), keep, |files, names, _| {
+        files
+            .read(&names.at("data")?, files.read_limit())
+            .map(Seen::text)
+    })
+    .common(),
+    victim("read-versioned", Some("data"), keep, |files, names, _| {
+        let (text, version) = files.read_versioned(&names.at("data")?, files.read_limit())?;
+        Ok(Seen::versioned(text, version))
+    })
+    .common(),
+    victim("open", Some("data"), keep, |files, names, _| {
+        let file = files.open(&names.at("data")?, OpenOptions::new())?;
+        let mut seen = Seen::object(file.opened_metadata().identity);
+        seen.text = files::read_whole(&*file, files.read_limit())?;
         Ok(seen)
-    }),
-    victim("resolve", None, keep, |root, names, _| {
-        let node = root.node(&names.at("data")?, LastLink::Itself)?;
+    })
+    .common(),
+    victim("resolve", None, keep, |files, names, _| {
+        let node = files.node(&names.at("data")?, LastLink::Itself)?;
         Ok(Seen::object(node.metadata().identity))
     }),
-    victim("metadata", Some("data"), keep, |root, names, _| {
-        let meta = root.metadata(&names.at("data")?)?;
+    victim("metadata", Some("data"), keep, |files, names, _| {
+        let meta = files.metadata(&names.at("data")?, LastLink::Follow)?;
         Ok(Seen::object(meta.identity))
-    }),
-    victim("read-link", None, keep, |root, names, _| {
-        let target = root.read_link(&names.at("link")?)?;
+    })
+    .common(),
+    victim("read-link", None, keep, |files, names, _| {
+        let target = files.read_link(&names.at("link")?)?;
         Ok(Seen::text(target.as_bytes()))
     }),
-    victim("get-xattr", Some("g"), keep, |root, names, _| {
+    Victim::of_root("get-xattr", Some("g"), keep, |root, names, _| {
         nothing(root.get_xattr(&names.at("g")?, "user.x"))
     }),
-    victim("list-xattr", Some("g"), keep, |root, names, _| {
+    Victim::of_root("list-xattr", Some("g"), keep, |root, names, _| {
         nothing(root.list_xattrs(&names.at("g")?))
     }),
-    victim("version", Some("data"), keep, |root, names, _| {
-        nothing(root.version(&names.at("data")?))
+    victim("version", Some("data"), keep, |files, names, _| {
+        nothing(files.version(&names.at("data")?, false))
     }),
 ];

@@ -1,13 +1,15 @@
 //! Verbs that remove.
 
-use handfast::RelPath;
+use handfast::files::WhatToRemove;
+use handfast::{RelPath, TreeLimits};
 
 use super::{Victim, nothing, victim, with_f};
 
 pub(super) const VICTIMS: &[Victim] = &[
-    victim("remove-file", Some("f"), with_f, |root, names, _| {
-        nothing(root.remove_file(&names.at("f")?))
-    }),
+    victim("remove-file", Some("f"), with_f, |files, names, _| {
+        nothing(files.remove(&names.at("f")?, WhatToRemove::File))
+    })
+    .common(),
     victim(
         "remove-dir",
         None,
@@ -16,7 +18,7 @@ pub(super) const VICTIMS: &[Victim] = &[
                 drop(inside.create_dir(&path));
             }
         },
-        |root, names, _| nothing(root.remove_dir(&names.at("empty")?)),
+        |files, names, _| nothing(files.remove(&names.at("empty")?, WhatToRemove::Dir)),
     ),
     victim(
         "remove-tree",
@@ -26,6 +28,7 @@ pub(super) const VICTIMS: &[Victim] = &[
                 drop(inside.create_dir_all(&path));
             }
         },
-        |root, names, _| nothing(root.remove_tree(&names.at("gone")?)),
-    ),
+        |files, names, _| nothing(files.remove_tree(&names.at("gone")?, TreeLimits::new())),
+    )
+    .on_root(|root, names, _| nothing(root.remove_tree(&names.at("gone")?))),
 ];

@@ -3,54 +3,62 @@
 use std::io::Write;
 
 use handfast::OpenOptions;
+use handfast::files::Put;
 
 use super::{Seen, Victim, clear, fast, keep, nothing, victim, with_f};
 
 pub(super) const VICTIMS: &[Victim] = &[
-    victim("open-write", Some("f"), with_f, |root, names, _| {
+    victim("open-write", Some("f"), with_f, |files, names, _| {
         let how = OpenOptions::new().write(true).create(true).truncate(true);
-        let mut file = root.open_with(&names.at("f")?, how)?;
-        drop(file.write_all(b"inside"));
-        Ok(Seen::object(file.identity()))
+        let file = files.open(&names.at("f")?, how)?;
+        let seen = Seen::object(file.opened_metadata().identity);
+        drop(file.write_at(b"inside", 0));
+        Ok(seen)
     })
     .creates("f"),
     victim(
         "create-new",
         None,
         |inside, _| clear(inside, "n"),
-        |root, names, _| {
+        |files, names, _| {
             let how = OpenOptions::new().write(true).create_new(true);
-            nothing(root.open_with(&names.at("n")?, how))
+            nothing(files.open(&names.at("n")?, how))
         },
     )
     .creates("n"),
-    victim("write", Some("f"), keep, |root, names, _| {
-        nothing(root.write_with(&names.at("f")?, "inside", fast()))
+    victim("write", Some("f"), keep, |files, names, _| {
+        nothing(files.put(&names.at("f")?, b"inside", Put::Replace, fast()))
     })
-    .creates("f"),
-    victim("stage", Some("f"), keep, |root, names, _| {
-        let mut staged = root.stage(&names.at("f")?, fast())?;
+    .creates("f")
+    .common(),
+    victim("stage", Some("f"), keep, |files, names, _| {
+        let mut staged = files.stage(&names.at("f")?, fast())?;
         drop(staged.write_all(b"inside"));
-        nothing(staged.commit())
+        nothing(staged.publish(Put::Replace))
     })
     .creates("f"),
     victim(
         "write-new",
         None,
         |inside, _| clear(inside, "w"),
-        |root, names, _| nothing(root.write_new_with(&names.at("w")?, "inside", fast())),
+        |files, names, _| nothing(files.put(&names.at("w")?, b"inside", Put::New, fast())),
     )
     .creates("w"),
-    victim("append", Some("g"), keep, |root, names, _| {
-        nothing(root.append(&names.at("g")?, "i"))
+    victim("append", Some("g"), keep, |files, names, _| {
+        nothing(files.append(&names.at("g")?, b"i", fast()))
     })
-    .creates("g"),
-    victim("copy", Some("data"), keep, |root, names, _| {
+    .creates("g")
+    .common(),
+    victim("copy", Some("data"), keep, |files, names, _| {
+        nothing(files.copy(&names.at("data")?, &names.at("copied")?, Put::Replace))
+    })
+    .on_root(|root, names, _| {
         nothing(root.copy_with(&names.at("data")?, &names.at("copied")?, fast()))
     })
     .looks_up(2)
-    .creates("copied"),
-    victim("temp-file", None, keep, |root, names, _| {
+    .creates("copied")
+    .common(),
+    Victim::of_root("temp-file", None, keep, |root, names, _| {
         nothing(root.temp_file(&names.at("tree")?))
     }),
 ];

@@ -193,7 +193,13 @@ fn follow<F: Files + ?Sized>(
     link: &Node,
 ) -> Result<(), Error> {
     walk.count_link().map_err(bare)?;
-    let target = files.link_to_follow(link)?;
+    // It was a link when it was looked up: what is none by now was replaced meanwhile.
+    let target = files
+        .link_to_follow(link)
+        .map_err(|error| match error.kind() {
+            ErrorKind::Kind => Error::refused(ErrorKind::Raced, "the link was replaced"),
+            _ => error,
+        })?;
     let target = target.as_bytes();
     if origin(target) == Origin::Here {
         walk.splice(target);
