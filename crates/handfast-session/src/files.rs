@@ -4,8 +4,8 @@
 //! or changed is.
 
 use handfast::files::{
-    AbsoluteLink, At, Attributes, Entries, FileHandle, Files, LastLink, Node, Put, StagedContent,
-    WhatToRemove,
+    AbsoluteLink, At, Attributes, Entries, FileHandle, Files, LastLink, Node, Put, Space,
+    StagedContent, WhatToRemove,
 };
 use handfast::{
     Effect, Links, Metadata, NameRef, OpenOptions, RelPath, RenameMode, SymlinkTarget, TreeLimits,
@@ -217,6 +217,28 @@ impl Files for Session {
             way,
             rest: rest.to_vec(),
         }))
+    }
+
+    fn space_of(&self, dir: &Node) -> Result<Space, Error> {
+        let node = dir.data::<SessionNode>()?;
+        let mount = (node.mount(self)).or_else(|| self.mounts().iter().next());
+        let mount = mount
+            .ok_or_else(|| Error::refused(handfast::ErrorKind::NotFound, "nothing is mounted"))?;
+        let mut space = mount.base.space_of(&mount.base.top()?)?;
+        let used = self.account().used(mount.number)?;
+        for quota in [mount.quota, self.quota()] {
+            if let Some(bytes) = quota.bytes {
+                space.bytes = space.bytes.min(bytes);
+                let free = bytes.saturating_sub(used.bytes);
+                space.bytes_free = space.bytes_free.min(free);
+            }
+            if let Some(names) = quota.inodes {
+                space.names = space.names.min(names);
+                let free = names.saturating_sub(used.inodes);
+                space.names_free = space.names_free.min(free);
+            }
+        }
+        Ok(space)
     }
 
     fn xattr_of(&self, node: &Node, name: &str) -> Result<Option<Vec<u8>>, Error> {

@@ -34,9 +34,35 @@ impl NodeData for SessionNode {
     fn is_boundary(&self) -> bool {
         self.is_top
     }
+
+    /// A file keeps its key when it is copied up; its numbers on the disk change then.
+    fn is_same(&self, other: &dyn NodeData) -> bool {
+        let any: &dyn std::any::Any = other;
+        let Some(other) = any.downcast_ref::<Self>() else {
+            return false;
+        };
+        if self.mount != other.mount || self.metadata.kind != other.metadata.kind {
+            return false;
+        }
+        match (&self.found_in, &other.found_in) {
+            (
+                Some((_, Some(ObjectKey::Overlay(one)))),
+                Some((_, Some(ObjectKey::Overlay(other)))),
+            ) => one == other,
+            _ => self.is_same_dir(other),
+        }
+    }
 }
 
 impl SessionNode {
+    fn is_same_dir(&self, other: &Self) -> bool {
+        match (&self.dir, &other.dir) {
+            (Some(LayerDir::Overlay(one)), Some(LayerDir::Overlay(other))) => one.is_same(other),
+            (None, None) if self.mount.is_none() => self.path == other.path,
+            _ => (self.metadata.identity).same_object(&other.metadata.identity),
+        }
+    }
+
     pub(crate) fn mount<'a>(&self, session: &'a Session) -> Option<&'a Mount> {
         let number = self.mount?;
         session.mounts().iter().find(|mount| mount.number == number)

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 /// The crates whose build scripts name `cfg(supported)`.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "handfast",
     "handfast-broker",
     "handfast-cli",
+    "handfast-fuse",
     "handfast-ledger",
     "handfast-mcp",
     "handfast-session",

@@ -45,6 +45,10 @@ impl DirHandle {
             seen_at: Mutex::new(seen_at),
         })
     }
+
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
 }
 
 impl Tree {

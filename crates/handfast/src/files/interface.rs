@@ -15,8 +15,7 @@ use super::places::{Places, Trailing, gone};
 use super::removal;
 use super::resolve::{LastLink, Resolved, Step};
 use super::staged::StagedByPath;
-use super::types::{AbsoluteLink, Attributes, Entries, Put, StagedContent, WhatToRemove};
-use super::walk::TreeWalk;
+use super::types::{AbsoluteLink, Attributes, Entries, Put, Space, StagedContent, WhatToRemove};
 use super::whole;
 
 /// Files that somebody serves: see the module [`files`](crate::files) for how it is meant.
@@ -82,6 +81,19 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// `Exists`; otherwise as [`Root::open_with`](crate::Root::open_with).
     fn create_at(&self, at: At<'_>, how: OpenOptions) -> Result<Box<dyn FileHandle>, Error>;
+
+    /// As [`Files::create_at`], with the node of the file that was opened.
+    ///
+    /// # Errors
+    /// As [`Files::create_at`]; `Raced` if the name leads to another file by now. The file that was
+    /// created stays then, and the error says so.
+    fn create_node_at(
+        &self,
+        at: At<'_>,
+        how: OpenOptions,
+    ) -> Result<(Node, Box<dyn FileHandle>), Error> {
+        super::making::create_node_at(self, at, how)
+    }
 
     /// Puts whole content under a name, all at once.
     ///
@@ -167,6 +179,15 @@ pub trait Files: Send + Sync {
     fn require_search(&self, dir: &Node) -> Result<(), Error> {
         let _ = dir;
         Ok(())
+    }
+
+    /// How much room there is where a directory lies.
+    ///
+    /// # Errors
+    /// `Unsupported` where nobody says.
+    fn space_of(&self, dir: &Node) -> Result<Space, Error> {
+        let _ = dir;
+        Err(unsupported("limits that are known"))
     }
 
     /// Reads an extended attribute in `user.`; `None` if the object does not have it.
@@ -458,17 +479,6 @@ pub trait Files: Send + Sync {
         self.with_node(attributes.verb(), path, LastLink::Follow, |node| {
             self.set_attributes_of(&node, attributes)
         })
-    }
-}
-
-impl dyn Files + '_ {
-    /// Walks a tree below a directory, parents before what is in them. Links are not followed.
-    ///
-    /// # Errors
-    /// As [`Files::entries`].
-    pub fn walk(&self, path: &RelPath, limits: TreeLimits) -> Result<TreeWalk<'_>, Error> {
-        TreeWalk::new(self, path, limits)
-            .map_err(|error| error.on(Verb::Walk, self.shown_path(path)))
     }
 }
 

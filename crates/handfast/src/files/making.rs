@@ -1,10 +1,12 @@
-//! Directories and their missing parents, over handles alone.
+//! Files and directories that are made, over handles alone.
 
 use crate::error::{Effect, Error, ErrorKind};
 use crate::options::Links;
 use crate::path::{Name, NameRef, RelPath};
 use crate::resolve::itinerary::not_a_directory_on_the_way;
+use crate::verbs::OpenOptions;
 
+use super::handle::FileHandle;
 use super::interface::Files;
 use super::node::{At, Node};
 use super::places::leads_to_nothing;
@@ -13,6 +15,26 @@ use super::types::WhatToRemove;
 
 /// How often a directory that vanishes while it is entered is made again.
 const TRIES: u32 = 16;
+
+/// Creates or opens a file and looks its name up. Somebody may have put another file there between
+/// the two: the node of one file is never told with the handle of another.
+pub(super) fn create_node_at<F: Files + ?Sized>(
+    files: &F,
+    at: At<'_>,
+    how: OpenOptions,
+) -> Result<(Node, Box<dyn FileHandle>), Error> {
+    let file = files.create_at(at, how)?;
+    let visible = |error: Error| error.with_effect(Effect::Visible);
+    let node = files.lookup(at.dir, at.name).map_err(visible)?;
+    let opened = file.opened_metadata().identity;
+    match node.metadata().identity.same_object(&opened) {
+        true => Ok((node, file)),
+        false => Err(visible(Error::refused(
+            ErrorKind::Raced,
+            "the name leads to another file than the one that was opened",
+        ))),
+    }
+}
 
 /// Makes every missing directory in the held one above it.
 pub(super) fn create_dir_all<F: Files + ?Sized>(

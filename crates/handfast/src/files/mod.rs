@@ -29,6 +29,8 @@ pub use node::{At, Node, NodeData};
 pub use removal::remove_tree;
 pub use resolve::{LastLink, Resolved, Step};
 pub(crate) use root::dir_of;
-pub use types::{AbsoluteLink, Attributes, Entries, Entry, Put, StagedContent, WhatToRemove};
+pub use types::{
+    AbsoluteLink, Attributes, Entries, Entry, Put, Space, StagedContent, WhatToRemove,
+};
 pub use walk::{TreeEntry, TreeWalk};
 pub use whole::{read as read_whole, read_versioned};

@@ -17,6 +17,13 @@ pub trait NodeData: Any + Send + Sync + fmt::Debug {
     fn is_boundary(&self) -> bool {
         false
     }
+
+    /// Whether both are the same object. A layer that copies an object before it changes it knows
+    /// better than the numbers of the disk.
+    fn is_same(&self, other: &dyn NodeData) -> bool {
+        let (one, other) = (self.metadata(), other.metadata());
+        one.kind == other.kind && one.identity.same_object(&other.identity)
+    }
 }
 
 /// An object that was looked up: a directory, a file, a link or something else.
@@ -50,6 +57,12 @@ impl Node {
     #[must_use]
     pub fn is_boundary(&self) -> bool {
         self.0.is_boundary()
+    }
+
+    /// Whether both are the same object of these files, changed meanwhile or not.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.0.is_same(&*other.0)
     }
 
     /// What the maker of the node put in.

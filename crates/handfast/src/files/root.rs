@@ -21,7 +21,7 @@ use super::interface::Files;
 use super::node::{At, Node, NodeData};
 use super::places::Places;
 use super::resolve::LastLink;
-use super::types::{Attributes, Entries, Entry, Put, StagedContent, WhatToRemove};
+use super::types::{Attributes, Entries, Entry, Put, Space, StagedContent, WhatToRemove};
 use super::whole;
 
 /// A pinned object of a root.
@@ -273,6 +273,18 @@ impl Files for Root {
 
     fn remove_at(&self, at: At<'_>, what: WhatToRemove<'_>) -> Result<(), Error> {
         remove(dir_of(at.dir)?, &path_of(&at), what)
+    }
+
+    fn space_of(&self, dir: &Node) -> Result<Space, Error> {
+        let dir = dir_of(dir)?;
+        let told = rustix::fs::fstatvfs(&dir.pinned.fd)
+            .map_err(|errno| Error::new(Verb::Metadata, "", Fault::sys("fstatvfs", errno)))?;
+        Ok(Space {
+            bytes: told.f_blocks.saturating_mul(told.f_frsize),
+            bytes_free: told.f_bavail.saturating_mul(told.f_frsize),
+            names: told.f_files,
+            names_free: told.f_favail,
+        })
     }
 
     fn xattr_of(&self, node: &Node, name: &str) -> Result<Option<Vec<u8>>, Error> {

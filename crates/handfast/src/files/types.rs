@@ -123,6 +123,19 @@ impl Attributes {
     }
 }
 
+/// How much room there is, as `statfs` tells it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Space {
+    /// Bytes in all.
+    pub bytes: u64,
+    /// Bytes that are free.
+    pub bytes_free: u64,
+    /// Names in all.
+    pub names: u64,
+    /// Names that are free.
+    pub names_free: u64,
+}
+
 /// One entry of a directory.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Entry {

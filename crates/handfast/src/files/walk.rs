@@ -38,6 +38,17 @@ pub struct TreeWalk<'a, F: Files + ?Sized = dyn Files + 'a> {
     skipped: u64,
 }
 
+impl dyn Files + '_ {
+    /// Walks a tree below a directory, parents before what is in them. Links are not followed.
+    ///
+    /// # Errors
+    /// As [`Files::entries`].
+    pub fn walk(&self, path: &RelPath, limits: TreeLimits) -> Result<TreeWalk<'_>, Error> {
+        TreeWalk::new(self, path, limits)
+            .map_err(|error| error.on(Verb::Walk, self.shown_path(path)))
+    }
+}
+
 impl<'a, F: Files + ?Sized> TreeWalk<'a, F> {
     pub(super) fn new(files: &'a F, path: &RelPath, limits: TreeLimits) -> Result<Self, Error> {
         let top = files.node(path, LastLink::Follow)?;

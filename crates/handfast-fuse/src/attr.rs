@@ -1,0 +1,62 @@
+//! Facts about objects, as the kernel wants them.
+
+use std::time::SystemTime;
+
+use fuser::{FileAttr, FileType, INodeNo};
+use handfast::{FileKind, Metadata};
+
+/// The kind, as the kernel wants it. A kind that nobody knows is told as a file.
+pub(crate) fn kind(kind: FileKind) -> FileType {
+    match kind {
+        FileKind::Dir => FileType::Directory,
+        FileKind::Symlink => FileType::Symlink,
+        FileKind::Fifo => FileType::NamedPipe,
+        FileKind::Socket => FileType::Socket,
+        FileKind::Block => FileType::BlockDevice,
+        FileKind::Char => FileType::CharDevice,
+        FileKind::File | FileKind::Unknown => FileType::RegularFile,
+    }
+}
+
+/// All facts. The device number of a special file is not told: nobody opens a device here.
+pub(crate) fn attr(number: u64, of: &Metadata) -> FileAttr {
+    FileAttr {
+        ino: INodeNo(number),
+        size: of.len,
+        blocks: of.blocks,
+        atime: of.accessed.to_system_time(),
+        mtime: of.modified.to_system_time(),
+        ctime: of.changed.to_system_time(),
+        crtime: of.changed.to_system_time(),
+        kind: kind(of.kind),
+        perm: u16::try_from(of.mode & 0o7777).unwrap_or(0),
+        nlink: u32::try_from(of.nlink).unwrap_or(u32::MAX),
+        uid: of.uid,
+        gid: of.gid,
+        rdev: 0,
+        blksize: 4096,
+        flags: 0,
+    }
+}
+
+/// An answer that nothing is there, which the kernel may remember.
+pub(crate) fn nothing() -> FileAttr {
+    let epoch = SystemTime::UNIX_EPOCH;
+    FileAttr {
+        ino: INodeNo(0),
+        size: 0,
+        blocks: 0,
+        atime: epoch,
+        mtime: epoch,
+        ctime: epoch,
+        crtime: epoch,
+        kind: FileType::RegularFile,
+        perm: 0,
+        nlink: 0,
+        uid: 0,
+        gid: 0,
+        rdev: 0,
+        blksize: 0,
+        flags: 0,
+    }
+}

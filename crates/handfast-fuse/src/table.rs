@@ -1,0 +1,277 @@
+//! The nodes that the kernel knows, as a tree.
+//!
+//! A node has its number, the handle of the object, and its name in the directory above. A rename
+//! moves one node. A file that was removed while it is open has no name and keeps its number.
+
+use std::collections::{BTreeMap, HashMap};
+
+use handfast::files::Node;
+use handfast::{FileKind, Name, NameRef};
+
+/// The number of the top in the kernel's protocol.
+pub(crate) const TOP: u64 = 1;
+
+/// Numbers that are ours begin here: beyond what filesystems use for their own objects.
+const OWN: u64 = 1 << 48;
+
+/// One object.
+struct Known {
+    node: Node,
+    /// The directory above and the name in it; nothing for the top, and for what was removed.
+    place: Option<(u64, Name)>,
+    /// The names in it that the kernel knows.
+    children: BTreeMap<Name, u64>,
+    /// How often the kernel was told of it, and has not forgotten yet.
+    lookups: u64,
+    /// How many open files it has.
+    opened: u64,
+    /// The epoch in which its handle was looked up.
+    epoch: u64,
+}
+
+/// What is known of one number.
+pub(crate) struct Seen {
+    pub(crate) node: Node,
+    pub(crate) place: Option<(u64, Name)>,
+    /// Whether the handle was looked up after the last rename of a directory.
+    pub(crate) is_fresh: bool,
+}
+
+/// The tree.
+pub(crate) struct Table {
+    known: HashMap<u64, Known>,
+    next: u64,
+    /// Counts renames of directories: what lies below one has to be looked up again, because a
+    /// handle may remember the way that it was found by.
+    epoch: u64,
+}
+
+impl Table {
+    pub(crate) fn new(top: Node) -> Self {
+        let top = Known {
+            node: top,
+            place: None,
+            children: BTreeMap::new(),
+            lookups: 1,
+            opened: 0,
+            epoch: 0,
+        };
+        Self {
+            known: HashMap::from([(TOP, top)]),
+            next: OWN,
+            epoch: 0,
+        }
+    }
+
+    pub(crate) fn get(&self, number: u64) -> Option<Seen> {
+        let known = self.known.get(&number)?;
+        Some(Seen {
+            node: known.node.clone(),
+            place: known.place.clone(),
+            is_fresh: number == TOP || known.epoch == self.epoch,
+        })
+    }
+
+    /// Which number a name has.
+    pub(crate) fn child(&self, dir: u64, name: NameRef<'_>) -> Option<u64> {
+        let dir = self.known.get(&dir)?;
+        dir.children.get(&name.to_name()).copied()
+    }
+
+    /// Takes in what a name led to, and counts that the kernel is told. The number stays while the
+    /// object is the same; the base's own number is used where it is free.
+    pub(crate) fn told(&mut self, dir: u64, name: NameRef<'_>, node: Node) -> u64 {
+        let number = self.number_for(dir, name, &node);
+        let epoch = self.epoch;
+        let known = self.known.entry(number).or_insert_with(|| Known {
+            node: node.clone(),
+            place: None,
+            children: BTreeMap::new(),
+            lookups: 0,
+            opened: 0,
+            epoch,
+        });
+        known.node = node;
+        known.lookups += 1;
+        known.epoch = epoch;
+        if number != TOP {
+            self.place(number, dir, name.to_name());
+        }
+        number
+    }
+
+    fn number_for(&self, dir: u64, name: NameRef<'_>, node: &Node) -> u64 {
+        let is_it = |number: &u64| {
+            self.known
+                .get(number)
+                .is_some_and(|known| known.node.is_same(node))
+        };
+        if let Some(number) = self.child(dir, name).filter(is_it) {
+            return number;
+        }
+        let own = node.metadata().identity.inode;
+        match self.known.get(&own) {
+            _ if own <= TOP => self.free_number(),
+            None => own,
+            // Another name of a file that is known already.
+            Some(known) if known.node.is_same(node) && node.kind() != FileKind::Dir => own,
+            Some(_) => self.free_number(),
+        }
+    }
+
+    fn free_number(&self) -> u64 {
+        let mut number = self.next;
+        while self.known.contains_key(&number) {
+            number += 1;
+        }
+        number
+    }
+
+    /// Puts a node under a name. What had the name before has none any more.
+    fn place(&mut self, number: u64, dir: u64, name: Name) {
+        if number >= OWN && number == self.next {
+            self.next += 1;
+        }
+        let Some(above) = self.known.get_mut(&dir) else {
+            return;
+        };
+        let before = above.children.insert(name.clone(), number);
+        if let Some(before) = before.filter(|before| *before != number) {
+            self.unplace(before, dir, &name);
+        }
+        let Some(known) = self.known.get_mut(&number) else {
+            return;
+        };
+        let old = known.place.replace((dir, name.clone()));
+        // A file with several names is found by any of them; a directory has one.
+        if let Some((old_dir, old_name)) = old
+            && (old_dir, &old_name) != (dir, &name)
+            && known.node.kind() == FileKind::Dir
+            && let Some(above) = self.known.get_mut(&old_dir)
+        {
+            above.children.remove(&old_name);
+        }
+    }
+
+    fn unplace(&mut self, number: u64, dir: u64, name: &Name) {
+        if let Some(known) = self.known.get_mut(&number)
+            && known.place.as_ref() == Some(&(dir, name.clone()))
+        {
+            known.place = None;
+        }
+        self.collect(number);
+    }
+
+    /// A name is gone.
+    pub(crate) fn removed(&mut self, dir: u64, name: NameRef<'_>) {
+        let name = name.to_name();
+        let Some(above) = self.known.get_mut(&dir) else {
+            return;
+        };
+        if let Some(number) = above.children.remove(&name) {
+            self.unplace(number, dir, &name);
+        }
+    }
+
+    /// A name was renamed, with whatever lies below it.
+    pub(crate) fn renamed(&mut self, from: (u64, NameRef<'_>), to: (u64, NameRef<'_>)) {
+        let (from_name, to_name) = (from.1.to_name(), to.1.to_name());
+        let moved = match self.known.get_mut(&from.0) {
+            Some(above) => above.children.remove(&from_name),
+            None => None,
+        };
+        let kind = moved.and_then(|number| Some(self.known.get(&number)?.node.kind()));
+        // Nothing lies below a file.
+        if kind.is_none_or(|kind| kind == FileKind::Dir) {
+            self.epoch += 1;
+        }
+        match moved {
+            Some(number) => self.place(number, to.0, to_name),
+            None => self.removed(to.0, to.1),
+        }
+    }
+
+    /// Two names changed places.
+    pub(crate) fn exchanged(&mut self, one: (u64, NameRef<'_>), other: (u64, NameRef<'_>)) {
+        self.epoch += 1;
+        let first = self.child(one.0, one.1);
+        let second = self.child(other.0, other.1);
+        for (number, (dir, name)) in [(first, other), (second, one)] {
+            let name = name.to_name();
+            let Some(above) = self.known.get_mut(&dir) else {
+                continue;
+            };
+            match number {
+                Some(number) => {
+                    above.children.insert(name.clone(), number);
+                    if let Some(known) = self.known.get_mut(&number) {
+                        known.place = Some((dir, name));
+                    }
+                }
+                None => {
+                    above.children.remove(&name);
+                }
+            }
+        }
+    }
+
+    /// A handle was looked up again.
+    pub(crate) fn renew(&mut self, number: u64, node: Node) {
+        let epoch = self.epoch;
+        if let Some(known) = self.known.get_mut(&number) {
+            known.node = node;
+            known.epoch = epoch;
+        }
+    }
+
+    /// The kernel forgets that it was told.
+    pub(crate) fn forget(&mut self, number: u64, times: u64) {
+        if number == TOP {
+            return;
+        }
+        if let Some(known) = self.known.get_mut(&number) {
+            known.lookups = known.lookups.saturating_sub(times);
+        }
+        self.collect(number);
+    }
+
+    /// A file was opened, or closed.
+    pub(crate) fn opened(&mut self, number: u64) {
+        if let Some(known) = self.known.get_mut(&number) {
+            known.opened += 1;
+        }
+    }
+
+    pub(crate) fn closed(&mut self, number: u64) {
+        if let Some(known) = self.known.get_mut(&number) {
+            known.opened = known.opened.saturating_sub(1);
+        }
+        self.collect(number);
+    }
+
+    /// Drops a node that nobody knows any more, and directories above it that were only kept for
+    /// it.
+    fn collect(&mut self, number: u64) {
+        let mut number = number;
+        while number != TOP {
+            let Some(known) = self.known.get(&number) else {
+                return;
+            };
+            if known.lookups > 0 || known.opened > 0 || !known.children.is_empty() {
+                return;
+            }
+            let Some(gone) = self.known.remove(&number) else {
+                return;
+            };
+            let Some((dir, name)) = gone.place else {
+                return;
+            };
+            if let Some(above) = self.known.get_mut(&dir)
+                && above.children.get(&name) == Some(&number)
+            {
+                above.children.remove(&name);
+            }
+            number = dir;
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Names and handles: what a filesystem promises to programs.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use handfast_session::{Mode, Protect};
+
+use crate::support::{Mounted, in_namespace};
+
+fn files(base: &Path) {
+    std::fs::create_dir_all(base.join("dir/sub")).unwrap();
+    std::fs::write(base.join("dir/sub/deep.txt"), "deep").unwrap();
+    std::fs::write(base.join("a.txt"), "from the base").unwrap();
+    std::os::unix::fs::symlink("a.txt", base.join("link")).unwrap();
+}
+
+fn overlay() -> Mounted {
+    Mounted::new(Mode::Overlay, Protect::new(), files)
+}
+
+#[test]
+fn a_file_without_a_name_answers_from_its_handle() {
+    in_namespace(
+        "names::a_file_without_a_name_answers_from_its_handle",
+        || {
+            let mounted = overlay();
+            let path = mounted.view.join("a.txt");
+            let mut open = File::options().read(true).write(true).open(&path).unwrap();
+            std::fs::remove_file(&path).unwrap();
+            assert!(!path.exists());
+            open.write_all_at(b"FROM", 0).unwrap();
+            let mut text = String::new();
+            open.read_to_string(&mut text).unwrap();
+            assert_eq!(text, "FROM the base");
+            let facts = open.metadata().unwrap();
+            assert_eq!((facts.len(), facts.nlink()), (13, 0));
+            open.set_len(4).unwrap();
+            assert_eq!(open.metadata().unwrap().len(), 4);
+            // Another file takes the name, and is another file.
+            std::fs::write(&path, "second").unwrap();
+            assert_ne!(std::fs::metadata(&path).unwrap().ino(), facts.ino());
+            assert_eq!(
+                std::fs::read(mounted.base.join("a.txt")).unwrap(),
+                b"from the base"
+            );
+        },
+    );
+}
+
+#[test]
+fn a_reader_sees_what_a_later_writer_writes() {
+    in_namespace("names::a_reader_sees_what_a_later_writer_writes", || {
+        let mounted = overlay();
+        let path = mounted.view.join("a.txt");
+        let mut reader = File::open(&path).unwrap();
+        let mut writer = OpenOptions::new().write(true).open(&path).unwrap();
+        writer.write_all(b"COPY").unwrap();
+        // The kernel's cache is dropped: what is read now is asked of the face.
+        writer.sync_all().unwrap();
+        rustix::fs::fadvise(&reader, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        reader.seek(SeekFrom::Start(0)).unwrap();
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "COPY the base");
+    });
+}
+
+#[test]
+fn what_lies_in_a_renamed_directory_is_found_and_stays_open() {
+    in_namespace(
+        "names::what_lies_in_a_renamed_directory_is_found_and_stays_open",
+        || {
+            let mounted = overlay();
+            let view = &mounted.view;
+            let mut open = File::open(view.join("dir/sub/deep.txt")).unwrap();
+            let number = open.metadata().unwrap().ino();
+            std::fs::rename(view.join("dir"), view.join("moved")).unwrap();
+            let path = view.join("moved/sub/deep.txt");
+            assert_eq!(std::fs::metadata(&path).unwrap().ino(), number);
+            std::fs::write(&path, "written after").unwrap();
+            let mut text = String::new();
+            open.read_to_string(&mut text).unwrap();
+            assert_eq!(text, "written after");
+            std::fs::create_dir(view.join("dir")).unwrap();
+            std::fs::write(view.join("dir/sub"), "another").unwrap();
+            assert_eq!(
+                std::fs::read_dir(view.join("moved/sub")).unwrap().count(),
+                1
+            );
+            assert_eq!(std::fs::read(view.join("dir/sub")).unwrap(), b"another");
+            assert!(mounted.base.join("dir/sub/deep.txt").exists());
+        },
+    );
+}
+
+#[test]
+fn large_directories_are_listed_whole_while_names_go() {
+    in_namespace(
+        "names::large_directories_are_listed_whole_while_names_go",
+        || {
+            let mounted = Mounted::new(Mode::Overlay, Protect::new(), |base| {
+                for number in 0..3000 {
+                    std::fs::write(base.join(format!("{number:05}-{}", "x".repeat(80))), "")
+                        .unwrap();
+                }
+            });
+            let mut seen = 0;
+            for entry in std::fs::read_dir(&mounted.view).unwrap() {
+                std::fs::remove_file(entry.unwrap().path()).unwrap();
+                seen += 1;
+            }
+            assert_eq!(seen, 3000);
+            assert_eq!(std::fs::read_dir(&mounted.view).unwrap().count(), 0);
+            assert_eq!(std::fs::read_dir(&mounted.base).unwrap().count(), 3000);
+        },
+    );
+}
+
+#[test]
+fn what_the_overlay_cannot_keep_is_refused_as_a_filesystem_would() {
+    in_namespace(
+        "names::what_the_overlay_cannot_keep_is_refused_as_a_filesystem_would",
+        || {
+            let mounted = overlay();
+            let view = &mounted.view;
+            let number = |done: std::io::Result<()>| match done {
+                Ok(()) => 0,
+                Err(error) => error.raw_os_error().unwrap(),
+            };
+            let fifo = rustix::fs::mknodat(
+                rustix::fs::CWD,
+                view.join("fifo"),
+                rustix::fs::FileType::Fifo,
+                rustix::fs::Mode::from_raw_mode(0o600),
+                0,
+            );
+            assert_eq!(fifo, Err(rustix::io::Errno::PERM));
+            let owner = std::os::unix::fs::chown(view.join("a.txt"), Some(12345), None);
+            // Without capabilities the kernel says so itself; with them, the overlay does.
+            assert_eq!(number(owner), rustix::io::Errno::PERM.raw_os_error());
+            let same = std::fs::metadata(view.join("a.txt")).unwrap();
+            assert_eq!(
+                number(std::os::unix::fs::chown(
+                    view.join("a.txt"),
+                    Some(same.uid()),
+                    None
+                )),
+                0
+            );
+            std::fs::set_permissions(view.join("a.txt"), PermissionsExt::from_mode(0o700)).unwrap();
+            assert_eq!(
+                std::fs::metadata(view.join("a.txt")).unwrap().mode() & 0o777,
+                0o700
+            );
+            assert_eq!(
+                std::fs::read_link(view.join("link")).unwrap(),
+                Path::new("a.txt")
+            );
+        },
+    );
+}
+
+#[test]
+fn a_commit_from_elsewhere_does_not_disturb_a_program() {
+    in_namespace(
+        "names::a_commit_from_elsewhere_does_not_disturb_a_program",
+        || {
+            let mounted = overlay();
+            let view = &mounted.view;
+            std::fs::create_dir(view.join("made")).unwrap();
+            let mut open = File::create(view.join("made/log.txt")).unwrap();
+            open.write_all(b"one\n").unwrap();
+            let other = mounted.other();
+            other
+                .commit(&handfast_session::CommitOptions::default(), &mut |_, _| {})
+                .unwrap();
+            assert_eq!(
+                std::fs::read(mounted.base.join("made/log.txt")).unwrap(),
+                b"one\n"
+            );
+            assert_eq!(std::fs::read(view.join("made/log.txt")).unwrap(), b"one\n");
+            std::fs::write(view.join("made/second.txt"), "two").unwrap();
+            assert_eq!(std::fs::read(view.join("made/second.txt")).unwrap(), b"two");
+        },
+    );
+}
