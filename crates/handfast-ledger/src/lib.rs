@@ -41,6 +41,7 @@ pub mod note;
 mod published;
 mod query;
 mod reader;
+mod reading;
 mod receipt;
 mod recorder;
 mod segment;

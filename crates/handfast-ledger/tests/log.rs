@@ -5,6 +5,7 @@
     reason = "tests look at the log's files from outside"
 )]
 
+mod rows;
 mod support;
 
 use std::collections::BTreeSet;
