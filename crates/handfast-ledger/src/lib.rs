@@ -48,6 +48,7 @@ mod segment;
 mod state;
 mod store;
 mod tiles;
+pub mod time;
 mod verify;
 mod writer;
 

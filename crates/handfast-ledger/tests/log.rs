@@ -5,6 +5,7 @@
     reason = "tests look at the log's files from outside"
 )]
 
+mod page;
 mod rows;
 mod support;
 
