@@ -90,8 +90,9 @@ class Browser:
                 sys.exit(f"waited in vain for: {code}")
             time.sleep(0.02)
 
-    def verdict(self):
-        self.eval("document.getElementById('verify').click()")
+    def verdict(self, click=True):
+        if click:
+            self.eval("document.getElementById('verify').click()")
         self.wait("['good', 'bad'].includes(document.getElementById('verdict').dataset.state)")
         return self.eval("document.getElementById('verdict').dataset.state + ' ' + document.getElementById('verdict').textContent")
 
@@ -111,6 +112,8 @@ def main(program, page, key, foreign, events, screenshot):
     try:
         opened = browser.open(page)
         total = int(events)
+        said = browser.verdict(click=False)
+        must(f"the page verifies itself on load: {said}", said.startswith("good") and "not authenticated" in said)
         must("all events are told", browser.eval("document.getElementById('facts').textContent").startswith(f"{total:,} events"))
         must("only what can be seen is made", browser.eval("document.querySelectorAll('.row').length") < 200)
         must("names stay names", "owned" not in browser.eval("document.title"))
@@ -172,7 +175,7 @@ def main(program, page, key, foreign, events, screenshot):
             must("the copy differs", bad != good)
             copy.write_text(bad)
             browser.open(copy)
-            said = browser.verdict()
+            said = browser.verdict(click=False)
             must(f"with {what} changed it is tampered: {said}", said.startswith("bad tampered"))
         print(f"{total} events: opened in {opened:.2f} s, longest frame while scrolling {longest:.0f} ms, "
               f"filtered in {filtered:.0f} ms, verified in {verified:.2f} s; 3 tampered copies shown as tampered")

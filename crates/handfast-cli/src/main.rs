@@ -49,8 +49,6 @@ mod serve;
 mod session;
 #[cfg(all(supported, feature = "siege"))]
 mod siege;
-#[cfg(supported)]
-mod time;
 #[cfg(all(supported, feature = "broker"))]
 mod top;
 #[cfg(all(supported, feature = "tour"))]

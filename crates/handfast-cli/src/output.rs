@@ -105,6 +105,11 @@ impl Output {
         }
     }
 
+    /// Says something on standard error that nobody may miss, whatever form was asked for.
+    pub(crate) fn alarm(&mut self, text: &str) {
+        self.words(text);
+    }
+
     /// Says what went wrong, and what can be done about it.
     pub(crate) fn failure(&mut self, failure: &Failure) {
         match self.form {

@@ -41,12 +41,14 @@ pub mod note;
 mod published;
 mod query;
 mod reader;
+mod reading;
 mod receipt;
 mod recorder;
 mod segment;
 mod state;
 mod store;
 mod tiles;
+pub mod time;
 mod verify;
 mod writer;
 

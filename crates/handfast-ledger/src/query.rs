@@ -2,7 +2,7 @@
 
 use handfast::escape;
 
-use crate::event::Record;
+use crate::event::{EventKind, Record};
 
 /// What an event must be; what is not said may be anything.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +17,8 @@ pub struct Filter {
     pub agent: Option<String>,
     /// Under which lease.
     pub lease: Option<String>,
-    /// The type of the event.
-    pub verb: Option<String>,
+    /// The type of the event, one of these; none given is any.
+    pub kinds: Vec<EventKind>,
     /// Only refusals and failures.
     pub denied: bool,
     /// Not before this time: RFC 3339, or the beginning of it.
@@ -33,7 +33,7 @@ impl Filter {
         let is = |wanted: &Option<String>, found: Option<&str>| {
             wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
         };
-        is(&self.verb, Some(record.kind.name()))
+        (self.kinds.is_empty() || self.kinds.contains(&record.kind))
             && is(&self.agent, workload.and_then(|wl| wl.agent_id.as_deref()))
             && is(&self.lease, record.lease.as_ref().map(|lease| &*lease.id))
             && self

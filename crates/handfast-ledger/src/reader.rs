@@ -10,10 +10,11 @@ use crate::error::{Error, ErrorKind};
 use crate::merkle::{Hash, inclusion, root, verify_inclusion};
 use crate::note::{Checkpoint, Ed25519Signer, KeyDir, SignedNote, VerifierKey};
 use crate::published;
+use crate::reading::Reading;
 use crate::receipt::Proof;
-use crate::segment::{self, Item, Stop};
+use crate::segment;
 use crate::store::Store;
-use crate::tiles::{Bundle, MOST_BUNDLE, TileReader, WIDTH, bundle_path, bundles_present};
+use crate::tiles::{Bundle, MOST_BUNDLE, TileReader, WIDTH, bundle_path};
 
 /// A log that is read.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct LogReader {
     pub(crate) store: Store,
     path: PathBuf,
     config: Option<Config>,
+    /// Why the configuration cannot be read, in a log that is one by its other files.
+    unread: Option<String>,
 }
 
 impl LogReader {
@@ -31,8 +34,13 @@ impl LogReader {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let store = Store::open(path)?;
-        let config = Config::read(&store)?;
-        if config.is_none() && store.open_read(published::CHECKPOINT)?.is_none() {
+        let published = store.open_read(published::CHECKPOINT)?.is_some();
+        let (config, unread) = match Config::read(&store) {
+            Ok(config) => (config, None),
+            Err(error) if published => (None, Some(error.to_string())),
+            Err(error) => return Err(error),
+        };
+        if config.is_none() && !published {
             return Err(Error::new(
                 ErrorKind::NotALog,
                 "there is no log here: neither log.json nor checkpoint",
@@ -42,6 +50,7 @@ impl LogReader {
             store,
             path: path.to_owned(),
             config,
+            unread,
         })
     }
 
@@ -130,78 +139,23 @@ impl LogReader {
         segment::list(&self.store)
     }
 
+    /// Why `log.json` could not be read, if it could not.
+    pub(crate) fn unread_config(&self) -> Option<&str> {
+        self.unread.as_deref()
+    }
+
     /// Tells every event from an index on, in order, until the visitor breaks. The segments are
-    /// believed first; what is only in bundles comes from there. Nothing is verified.
+    /// believed first; what is not in them comes from the bundles. Nothing is verified.
     ///
     /// # Errors
-    /// `Corrupt` if a finished segment or a bundle cannot be read; what the visitor says.
+    /// `Corrupt` if the log is damaged: everything that is intact has been told by then, and the
+    /// error says what is lost. What the visitor says.
     pub fn for_each(
         &self,
         from: u64,
-        mut visit: impl FnMut(u64, &[u8]) -> Result<ControlFlow<()>, Error>,
+        visit: impl FnMut(u64, &[u8]) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
-        let segments = self.segments()?;
-        let in_bundles = match (segments.first(), self.checkpoint()?) {
-            (Some(first), _) => *first,
-            (None, Some((checkpoint, _))) => checkpoint.size,
-            (None, None) => 0,
-        };
-        let mut next = from;
-        let mut present = None;
-        while next < in_bundles {
-            let index = next / WIDTH;
-            let Some(entries) = self.bundle(index, in_bundles)? else {
-                // Pruned: the next bundle may be there.
-                let present = match &mut present {
-                    Some(present) => present,
-                    none => none.insert(bundles_present(&self.store)?),
-                };
-                let later = present.range(index + 1..).next();
-                let begin = later.and_then(|index| index.checked_mul(WIDTH));
-                next = begin.unwrap_or(in_bundles).min(in_bundles);
-                continue;
-            };
-            let end = (index * WIDTH).saturating_add(WIDTH).min(in_bundles);
-            for at in next..end {
-                let entry = entries.get(usize::try_from(at % WIDTH).unwrap_or(0));
-                let entry =
-                    entry.ok_or_else(|| Error::corrupt(at, "a bundle holds too few entries"))?;
-                if visit(at, entry)?.is_break() {
-                    return Ok(());
-                }
-            }
-            next = end;
-        }
-        let skip = segments.partition_point(|first| *first <= next).max(1) - 1;
-        for (at, first) in segments.iter().enumerate().skip(skip) {
-            let bytes = self.store.read(&segment::name(*first))?.unwrap_or_default();
-            let Some((_, start)) = segment::read_header(&bytes) else {
-                if at + 1 == segments.len() {
-                    return Ok(());
-                }
-                return Err(Error::corrupt(*first, "the header of a segment is damaged"));
-            };
-            let mut done = false;
-            let scan = segment::scan(&bytes[start..], start as u64, *first, |item, _| {
-                if let Item::Event { index, leaf } = item
-                    && index >= next
-                    && !done
-                {
-                    done = visit(index, leaf)?.is_break();
-                    next = index + 1;
-                }
-                Ok(())
-            })?;
-            if done {
-                return Ok(());
-            }
-            if let Stop::Bad { index } = scan.stop
-                && at + 1 < segments.len()
-            {
-                return Err(Error::corrupt(index, "a finished segment is damaged"));
-            }
-        }
-        Ok(())
+        Reading::new(self, from, visit).run()
     }
 
     /// The entries of a bundle, as wide as a tree of this size has it.
@@ -221,21 +175,48 @@ impl LogReader {
             .map_err(|error| Error::corrupt(index * WIDTH, error.to_string()))
     }
 
+    /// As [`LogReader::bundle`], or the widest that is there: the writer may have replaced the one
+    /// of this size, and a checkpoint may say anything. Entries behind a damaged length are left
+    /// out.
+    pub(crate) fn widest_bundle(&self, index: u64, size: u64) -> Result<Option<Bundle>, Error> {
+        let width = (size - index * WIDTH).min(WIDTH);
+        let dir = format!("{}.p", bundle_path(index, WIDTH));
+        let mut widths: Vec<u64> = self
+            .store
+            .list(&dir)?
+            .iter()
+            .filter_map(|(name, _)| name.parse().ok().filter(|width| *width < WIDTH))
+            .collect();
+        widths.sort_unstable_by(|a, b| b.cmp(a));
+        for width in [width, WIDTH].into_iter().chain(widths) {
+            let path = bundle_path(index, width);
+            if let Some(bytes) = self.store.read_at_most(&path, MOST_BUNDLE)? {
+                return Ok(Some(Bundle::parse_front(bytes)));
+            }
+        }
+        Ok(None)
+    }
+
     /// One event.
     ///
     /// # Errors
     /// `Invalid` if there is none at this index, or it was pruned.
     pub fn event(&self, index: u64) -> Result<Vec<u8>, Error> {
         let mut found = None;
-        self.for_each(index, |at, leaf| {
+        let read = self.for_each(index, |at, leaf| {
             if at == index {
                 found = Some(leaf.to_vec());
             }
             Ok(ControlFlow::Break(()))
-        })?;
-        found.ok_or_else(|| {
-            Error::invalid(format!("there is no event {index} here, or it was pruned"))
-        })
+        });
+        match (found, read) {
+            // Damage elsewhere does not make this one less intact.
+            (Some(found), _) => Ok(found),
+            (None, Err(error)) => Err(error),
+            (None, Ok(())) => Err(Error::invalid(format!(
+                "there is no event {index} here, or it was pruned"
+            ))),
+        }
     }
 
     /// The proof that an event is in the published tree. It has been checked against the

@@ -5,6 +5,8 @@
     reason = "tests look at the log's files from outside"
 )]
 
+mod page;
+mod rows;
 mod support;
 
 use std::collections::BTreeSet;

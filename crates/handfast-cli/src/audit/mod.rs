@@ -420,11 +420,7 @@ fn failure(what: &str, detail: &str, exit: Exit) -> Failure {
 
 /// The one place where the clock is asked: acceptances expire.
 fn today() -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let seconds = now.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(0));
-    let text = crate::time::rfc3339(handfast::Timestamp {
-        seconds,
-        nanoseconds: 0,
-    });
+    let now = handfast_ledger::event::Moment::now();
+    let text = handfast_ledger::time::rfc3339(now.wall_ns);
     text.chars().take(10).collect()
 }

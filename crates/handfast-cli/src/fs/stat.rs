@@ -14,7 +14,7 @@ use super::{mode, write};
 use crate::failure::Failure;
 use crate::json::Object;
 use crate::output::Output;
-use crate::time::rfc3339;
+use handfast_ledger::time::rfc3339;
 
 /// The version of a very young file holds the digest of its content. Beyond this size that is more
 /// reading than somebody who only wants to look has asked for.
@@ -99,7 +99,7 @@ impl Answer for Facts {
             .with("size", facts.len)
             .with("mode", mode::shown(facts.mode))
             .with("nlink", facts.nlink)
-            .with("mtime", rfc3339(facts.modified))
+            .with("mtime", rfc3339(facts.modified.as_nanoseconds()))
             .with("uid", facts.uid)
             .with("gid", facts.gid)
             .with("identity", facts.identity.to_string())
@@ -117,7 +117,10 @@ impl Answer for Facts {
         out.line(&format!("size      {}", write::bytes(facts.len)));
         out.line(&format!("mode      {}", mode::shown(facts.mode)));
         out.line(&format!("owner     {}:{}", facts.uid, facts.gid));
-        out.line(&format!("modified  {}", rfc3339(facts.modified)));
+        out.line(&format!(
+            "modified  {}",
+            rfc3339(facts.modified.as_nanoseconds())
+        ));
         out.line(&format!("identity  {}", facts.identity));
         if let Some(version) = &self.file_version {
             out.line(&format!("version   {version}"));

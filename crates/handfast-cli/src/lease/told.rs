@@ -154,25 +154,12 @@ pub(crate) fn bound(lease: &LeaseInfo) -> String {
     }
 }
 
-/// `30s`, `10m`, `1h`, `2d`, or seconds.
+/// A duration in whole seconds, at least one.
 pub(super) fn seconds(text: &str) -> Result<u64, String> {
-    let (digits, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
-        Some(at) => text.split_at(at),
-        None => (text, "s"),
-    };
-    let factor = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        _ => return Err("a time is a number with s, m, h or d".to_owned()),
-    };
-    let number: u64 = digits
-        .parse()
-        .map_err(|_| "a time is a number with s, m, h or d".to_owned())?;
-    match number.checked_mul(factor) {
-        Some(seconds) if seconds > 0 => Ok(seconds),
-        _ => Err("a time is more than nothing and less than for ever".to_owned()),
+    let found = handfast_ledger::time::duration(text)?.as_secs();
+    match found {
+        0 => Err("a lease lasts at least a second".to_owned()),
+        found => Ok(found),
     }
 }
 
@@ -204,7 +191,7 @@ mod tests {
         ] {
             assert_eq!(seconds(text), Ok(expected));
         }
-        for bad in ["", "m", "-1s", "1w", "0", "1.5h", "99999999999999999999d"] {
+        for bad in ["", "m", "-1s", "1mo", "0", "500ms", "99999999999999999999d"] {
             assert!(seconds(bad).is_err(), "{bad}");
         }
     }

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use clap::Args;
 use handfast::escape;
 use handfast_ledger::Attestation;
-use handfast_ledger::note::VerifierKey;
 
 use super::Answered;
-use super::trouble::{read_given, usage};
+use super::key::given;
+use super::trouble::read_given;
 use crate::exit::Exit;
 use crate::json::Object;
 use crate::output::Output;
@@ -19,8 +19,8 @@ pub(super) struct CheckAttestationArgs {
     /// The statement
     file: OsString,
 
-    /// The public key of who signed it
-    #[arg(long, value_name = "VKEY")]
+    /// The public key of who signed it, or a file with it
+    #[arg(long, value_name = "KEY")]
     key: String,
 
     /// For whom it must have been made
@@ -31,8 +31,7 @@ pub(super) struct CheckAttestationArgs {
 impl CheckAttestationArgs {
     pub(super) fn run(&self, out: &mut Output) -> Answered {
         const VERB: &str = "log check-attestation";
-        let key = VerifierKey::parse(&self.key)
-            .map_err(|error| usage(VERB, "cannot use the key", error.to_string()))?;
+        let key = given(VERB, &self.key)?;
         let text = read_given(VERB, &self.file)?;
         let checked = Attestation::verify(&text, &[key], &self.audience);
         let (exit, fields, line) = match &checked {

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 
 use clap::Args;
 use handfast::escape;
-use handfast_ledger::note::VerifierKey;
 use handfast_ledger::{LogReader, Proof};
 
 use super::Answered;
+use super::key::given;
 use super::trouble::{read_given, trouble, usage};
 use crate::exit::Exit;
 use crate::json::Object;
@@ -20,8 +20,8 @@ pub(super) struct CheckProofArgs {
     #[arg(value_names = ["DIR", "FILE"], num_args = 1..=2, required = true)]
     paths: Vec<OsString>,
 
-    /// The public key of the log, learned elsewhere
-    #[arg(long, value_name = "VKEY")]
+    /// The public key of the log, learned elsewhere, or a file with it
+    #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
     /// The event, if it travels beside the receipt
@@ -38,10 +38,7 @@ impl CheckProofArgs {
             _ => return Err(usage(VERB, "nothing to check", "name a receipt".to_owned())),
         };
         let keys = match (&self.key, dir) {
-            (Some(key), _) => vec![
-                VerifierKey::parse(key)
-                    .map_err(|error| usage(VERB, "cannot use the key", error.to_string()))?,
-            ],
+            (Some(key), _) => vec![given(VERB, key)?],
             (None, Some(dir)) => LogReader::open(dir)
                 .and_then(|log| log.keys())
                 .map_err(|error| trouble(VERB, dir, &error))?,

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use handfast_ledger::{LogReader, export};
 
 use super::Answered;
+use super::damage::Damage;
 use super::trouble::trouble;
 use crate::exit::Exit;
 use crate::output::Output;
@@ -38,11 +39,13 @@ impl ExportArgs {
     pub(super) fn run(&self, out: &mut Output) -> Answered {
         let failed = |error| trouble("log export", &self.dir, &error);
         let log = LogReader::open(&self.dir).map_err(failed)?;
-        match self.format {
-            Format::Jsonl => export::jsonl(&log, |line| out.data(line)).map_err(failed)?,
+        let mut damage = Damage::default();
+        let read = match self.format {
+            Format::Jsonl => export::jsonl(&log, |line| out.data(line)),
             Format::Html => {
                 let page = export::html(&log).map_err(failed)?;
-                out.data(page.as_bytes());
+                out.data(page.text.as_bytes());
+                page.damage.map_or(Ok(()), Err)
             }
             Format::Ocsf => {
                 let origin = log.origin();
@@ -52,15 +55,18 @@ impl ExportArgs {
                     }
                     Ok(ControlFlow::Continue(()))
                 })
-                .map_err(failed)?;
             }
+            // A signed statement about half a log would be a false one.
             Format::Dsse => {
                 let signer = log.signer().map_err(failed)?;
                 for envelope in export::dsse(&log, &signer).map_err(failed)? {
                     out.line(&envelope.to_string());
                 }
+                Ok(())
             }
-        }
-        Ok(Exit::Yes)
+        };
+        damage.take(&log, read).map_err(failed)?;
+        damage.say(out);
+        Ok(damage.exit(Exit::Yes))
     }
 }

@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
-use handfast_ledger::event::Record;
+use handfast_ledger::event::{EventKind, Moment, Record};
 use handfast_ledger::{Filter, LeaseHandle, LogReader};
 
+use super::damage::Damage;
 use super::outcome::Outcome;
 use super::trouble::trouble;
 use crate::failure::Failure;
@@ -34,9 +35,9 @@ pub(super) struct FilterArgs {
     #[arg(long, value_name = "ID")]
     lease: Option<String>,
 
-    /// Show events of this type: a verb, or `log.start` and the like
-    #[arg(long, value_name = "TYPE")]
-    verb: Option<String>,
+    /// Show events of this type: a command such as `rm` or `read`, a verb, `lease`, `log.start`
+    #[arg(long, value_name = "TYPE", value_parser = kinds)]
+    verb: Option<Kinds>,
 
     /// Show only what a rule, a guard or a permission said no to
     #[arg(long)]
@@ -46,28 +47,26 @@ pub(super) struct FilterArgs {
     #[arg(long)]
     failed: bool,
 
-    /// Show nothing before this time, in UTC: `2026-11-16T10:25`, or the beginning of it
+    /// Show nothing before this time: `1h` or `2d` ago, or in UTC `2026-11-16T10:25` or its beginning
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<String>,
 }
 
-/// The beginning of a time as the log writes it: compared as text.
-fn since(text: &str) -> Result<String, String> {
-    let cut = text.strip_suffix('Z').unwrap_or(text);
-    let form = b"0000-00-00T00:00:00.000000000";
-    let fits = !cut.is_empty()
-        && cut.len() <= form.len()
-        && cut.bytes().zip(form).all(|(given, wanted)| match wanted {
-            b'0' => given.is_ascii_digit(),
-            other => given == *other,
-        });
-    match fits {
-        true => Ok(cut.to_owned()),
-        false => Err(
-            "a time is written like 2026-11-16T10:25:00, in UTC; the end may be left out"
-                .to_owned(),
-        ),
+/// What a word means.
+#[derive(Clone, Debug)]
+struct Kinds(Vec<EventKind>);
+
+fn kinds(word: &str) -> Result<Kinds, String> {
+    match EventKind::typed(word) {
+        found if found.is_empty() => {
+            Err("no event has this type; `handfast log stat` lists those that a log has".to_owned())
+        }
+        found => Ok(Kinds(found)),
     }
+}
+
+fn since(text: &str) -> Result<String, String> {
+    handfast_ledger::time::since(text, Moment::now().wall_ns)
 }
 
 /// Which events are asked for.
@@ -109,7 +108,7 @@ impl FilterArgs {
                 LeaseHandle::of_either(text)
                     .map_or_else(|| text.clone(), |handle| handle.as_str().to_owned())
             }),
-            verb: self.verb.clone(),
+            kinds: self.verb.clone().map_or_else(Vec::new, |kinds| kinds.0),
             // What came of it is asked more closely.
             denied: false,
             since: self.since.clone(),
@@ -146,11 +145,12 @@ pub(super) fn find(
     logs: &[LogReader],
     wanted: &Wanted,
     from: &[u64],
-) -> Result<Vec<Found>, Box<Failure>> {
+) -> Result<(Vec<Found>, Damage), Box<Failure>> {
     let mut found = Vec::new();
+    let mut damage = Damage::default();
     for (number, log) in logs.iter().enumerate() {
         let start = from.get(number).copied().unwrap_or(0);
-        log.for_each(start, |index, leaf| {
+        let read = log.for_each(start, |index, leaf| {
             // What is no event of this version is shown rather than left out.
             let record = Record::parse(leaf);
             if record
@@ -165,38 +165,13 @@ pub(super) fn find(
                 });
             }
             Ok(ControlFlow::Continue(()))
-        })
-        .map_err(|error| trouble(verb, dir, &error))?;
+        });
+        damage
+            .take(log, read)
+            .map_err(|error| trouble(verb, dir, &error))?;
     }
     if logs.len() > 1 {
         found.sort_by(|a, b| a.time.cmp(&b.time).then(a.log.cmp(&b.log)));
     }
-    Ok(found)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::since;
-
-    #[test]
-    fn times_are_compared_as_text_and_must_be_such() {
-        for (given, kept) in [
-            ("2026", "2026"),
-            ("2026-11-16", "2026-11-16"),
-            ("2026-11-16T10:25:18Z", "2026-11-16T10:25:18"),
-            ("2026-11-16T10:25:18.123", "2026-11-16T10:25:18.123"),
-        ] {
-            assert_eq!(since(given).as_deref(), Ok(kept));
-        }
-        for bad in [
-            "",
-            "Z",
-            "yesterday",
-            "2026-11-16 10:25",
-            "10m",
-            "2026-11-16T10:25:18+01:00",
-        ] {
-            assert!(since(bad).is_err(), "{bad}");
-        }
-    }
+    Ok((found, damage))
 }

@@ -16,7 +16,7 @@ use crate::output::Output;
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast log grep log --denied
-  handfast log grep log --agent robot --path src --since 2026-11-16T10
+  handfast log grep log --agent robot --path src --since 2h
   handfast log grep log --handle fe00:131"
 ))]
 pub(super) struct GrepArgs {
@@ -35,12 +35,12 @@ impl GrepArgs {
         }
         let logs = LogReader::open_all(&self.dir)
             .map_err(|error| trouble("log grep", &self.dir, &error))?;
-        let found = find("log grep", &self.dir, &logs, &self.filter.wanted(), &[])?;
-        print(out, &logs, &found);
-        Ok(if found.is_empty() {
-            Exit::No
-        } else {
-            Exit::Yes
-        })
+        let wanted = self.filter.wanted();
+        let (found, damage) = find("log grep", &self.dir, &logs, &wanted, &[])?;
+        print(out, &logs, &found, &damage);
+        Ok(damage.exit(match found.is_empty() {
+            true => Exit::No,
+            false => Exit::Yes,
+        }))
     }
 }

@@ -6,28 +6,36 @@ use handfast::escape;
 use handfast_ledger::event::Record;
 use handfast_ledger::{LogReader, describe};
 
+use super::damage::Damage;
 use super::filter::Found;
 use super::outcome::Outcome;
 use crate::output::Output;
 
-/// Prints events: an object for programs, a line each for people.
-pub(super) fn print(out: &mut Output, logs: &[LogReader], found: &[Found]) {
+/// Prints events: an object for programs, a line each for people. Damage is said behind them.
+pub(super) fn print(out: &mut Output, logs: &[LogReader], found: &[Found], damage: &Damage) {
     if out.is_json() {
-        let mut text = String::from("{\"ok\":true,\"version\":1,\"events\":[");
+        let ok = damage.is_empty();
+        let mut text = format!("{{\"ok\":{ok},\"version\":1,\"events\":[");
         for (number, event) in found.iter().enumerate() {
             if number > 0 {
                 text.push(',');
             }
             text.push_str(&object(&logs[event.log].origin(), event));
         }
-        text.push_str("]}");
+        text.push(']');
+        if !damage.is_empty() {
+            text.push_str(&format!(",\"damage\":{}", damage.to_json()));
+        }
+        text.push('}');
         out.line(&text);
+        damage.say(out);
         return;
     }
     let widths = Widths::of(logs, found);
     for event in found {
         line(out, logs, event, &widths);
     }
+    damage.say(out);
 }
 
 /// `{"log":…,"index":"…","event":…}`, the event byte for byte.

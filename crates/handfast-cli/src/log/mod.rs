@@ -3,10 +3,12 @@
 mod attest;
 mod check_attestation;
 mod check_proof;
+mod damage;
 mod export;
 mod filter;
 mod grep;
 mod init;
+mod key;
 mod lines;
 mod outcome;
 mod prove;
@@ -30,13 +32,13 @@ pub(crate) use record::{LogChoice, Opening, Recording};
 const HELP: &str = "\
 Examples:
   handfast log init log > log.key
-  handfast log grep log --denied --since 2026-11-16
-  handfast log verify log --key \"$(cat log.key)\"
+  handfast log grep log --denied --since 1h
+  handfast log verify log --key log.key
   handfast log export log --format html > log.html
 
 Exit codes:
   0  yes: done, or everything in the log fits together and is signed
-  1  no: tampered with, or it could not be done
+  1  no: damaged or tampered with, or it could not be done
   2  wrong usage, or there is no log
   3  cannot tell: more was asked than can be known here";
 

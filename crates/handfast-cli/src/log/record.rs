@@ -1,11 +1,12 @@
 //! `--log DIR` and `HANDFAST_LOG`: what every command that touches files does with a log.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use handfast::{Root, RootOptions};
+use handfast::{Root, RootOptions, escape};
 use handfast_ledger::{Context, Error, Ledger, LedgerRecorder, OpenOptions, lies_inside};
 use handfast_session::{Caller, SessionOptions};
 
@@ -78,7 +79,8 @@ impl LogChoice {
             };
             return Ok((opening, None));
         };
-        let (ledger, recorder) = begin(&dir).map_err(|error| trouble(verb, &dir, &error))?;
+        let (ledger, recorder) =
+            begin(&dir, Context::new()).map_err(|error| trouble(verb, &dir, &error))?;
         let caller = caller.recorder(recorder);
         for place in [Some(Path::new(&dir)), ledger.key_path()]
             .into_iter()
@@ -114,7 +116,8 @@ impl LogChoice {
         };
         let root = open(options.clone())?;
         let failed = |error: &Error| trouble(verb, &dir, error);
-        let (ledger, recorder) = begin(&dir).map_err(|error| failed(&error))?;
+        let context = Context::new().root_id(name_of(path));
+        let (ledger, recorder) = begin(&dir, context).map_err(|error| failed(&error))?;
         let mut options = options.recorder(recorder);
         let own = ledger.own_directories();
         for identity in &own {
@@ -138,10 +141,16 @@ impl LogChoice {
 }
 
 /// Opens a log for writing.
-fn begin(dir: &OsStr) -> Result<(Arc<Ledger>, Arc<LedgerRecorder>), Error> {
+fn begin(dir: &OsStr, context: Context) -> Result<(Arc<Ledger>, Arc<LedgerRecorder>), Error> {
     let ledger = Arc::new(Ledger::open(dir, OpenOptions::new())?);
-    let recorder = LedgerRecorder::new(Arc::clone(&ledger), Context::new())?;
+    let recorder = LedgerRecorder::new(Arc::clone(&ledger), context)?;
     Ok((ledger, Arc::new(recorder)))
+}
+
+/// The root's name in events: numbers of device and inode say little to people.
+fn name_of(root: &OsStr) -> String {
+    let path = std::path::absolute(root).unwrap_or_else(|_| root.into());
+    escape(path.as_os_str().as_bytes())
 }
 
 impl Recording {

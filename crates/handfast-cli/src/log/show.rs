@@ -26,15 +26,16 @@ impl ShowArgs {
     pub(super) fn run(&self, out: &mut Output) -> Answered {
         let logs = LogReader::open_all(&self.dir)
             .map_err(|error| trouble("log show", &self.dir, &error))?;
-        let mut found = find("log show", &self.dir, &logs, &Wanted::default(), &[])?;
+        let wanted = Wanted::default();
+        let (mut found, damage) = find("log show", &self.dir, &logs, &wanted, &[])?;
         if let Some(index) = self.index {
             found.retain(|event| event.index == index);
-            if found.is_empty() {
+            if found.is_empty() && damage.is_empty() {
                 let detail = format!("there is no event {index} here, or it was pruned");
                 return Err(usage("log show", "cannot show it", detail));
             }
         }
-        print(out, &logs, &found);
-        Ok(Exit::Yes)
+        print(out, &logs, &found, &damage);
+        Ok(damage.exit(Exit::Yes))
     }
 }

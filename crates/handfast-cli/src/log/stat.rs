@@ -10,6 +10,7 @@ use handfast_ledger::LogReader;
 use handfast_ledger::event::Record;
 
 use super::Answered;
+use super::damage::Damage;
 use super::outcome::Outcome;
 use super::trouble::trouble;
 use crate::exit::Exit;
@@ -38,15 +39,17 @@ impl StatArgs {
         let failed = |error| trouble("log stat", &self.dir, &error);
         let logs = LogReader::open_all(&self.dir).map_err(failed)?;
         let mut counts = Counts::default();
+        let mut damage = Damage::default();
         for log in &logs {
-            log.for_each(0, |_, leaf| {
+            let read = log.for_each(0, |_, leaf| {
                 counts.take(leaf);
                 Ok(ControlFlow::Continue(()))
-            })
-            .map_err(failed)?;
+            });
+            damage.take(log, read).map_err(failed)?;
         }
-        counts.print(logs.len() as u64, out);
-        Ok(Exit::Yes)
+        counts.print(logs.len() as u64, &damage, out);
+        damage.say(out);
+        Ok(damage.exit(Exit::Yes))
     }
 }
 
@@ -76,7 +79,7 @@ impl Counts {
         *self.agents.entry(agent).or_default() += 1;
     }
 
-    fn print(&self, logs: u64, out: &mut Output) {
+    fn print(&self, logs: u64, damage: &Damage, out: &mut Output) {
         if out.is_json() {
             let rows = |map: Vec<(&str, u64)>| -> Json {
                 let objects = map.into_iter();
@@ -101,7 +104,11 @@ impl Counts {
                     "agents",
                     rows(self.agents.iter().map(|(k, v)| (&**k, *v)).collect()),
                 );
-            out.object(true, fields);
+            let fields = match damage.is_empty() {
+                true => fields,
+                false => fields.with("damage", damage.to_json()),
+            };
+            out.object(damage.is_empty(), fields);
             return;
         }
         out.line(&format!(

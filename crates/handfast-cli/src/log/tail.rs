@@ -42,17 +42,18 @@ impl TailArgs {
             LogReader::open_all(&self.dir).map_err(|error| trouble("log tail", &self.dir, &error))
         };
         let mut logs = open()?;
-        let mut found = find("log tail", &self.dir, &logs, &wanted, &[])?;
+        let (mut found, mut damage) = find("log tail", &self.dir, &logs, &wanted, &[])?;
         let mut next = vec![0; logs.len()];
         for event in &found {
             next[event.log] = next[event.log].max(event.index + 1);
         }
         found.drain(..found.len().saturating_sub(self.lines));
         if !self.follow {
-            print(out, &logs, &found);
-            return Ok(Exit::Yes);
+            print(out, &logs, &found, &damage);
+            return Ok(damage.exit(Exit::Yes));
         }
         let mut widths = Widths::default();
+        let mut exit = Exit::Yes;
         loop {
             widths.take(&logs, &found);
             for event in &found {
@@ -64,14 +65,19 @@ impl TailArgs {
                     line(out, &logs, event, &widths);
                 }
             }
+            // Said once: the damage stays, and so does what was said of it.
+            if exit == Exit::Yes {
+                damage.say(out);
+                exit = damage.exit(exit);
+            }
             out.flush();
             if !out.is_open() {
-                return Ok(Exit::Yes);
+                return Ok(exit);
             }
             std::thread::sleep(PAUSE);
             logs = open()?;
             next.resize(logs.len(), 0);
-            found = find("log tail", &self.dir, &logs, &wanted, &next)?;
+            (found, damage) = find("log tail", &self.dir, &logs, &wanted, &next)?;
         }
     }
 }

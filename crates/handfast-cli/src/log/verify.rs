@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast_ledger::note::VerifierKey;
 use handfast_ledger::{LogReader, Report, Verdict, VerifyOptions, verify};
 
 use super::Answered;
+use super::key::given;
 use super::trouble::{read_given, trouble, usage};
 use crate::exit::Exit;
 use crate::json::{Json, Object};
@@ -20,15 +20,15 @@ use crate::width::counted;
 /// listed.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
-    "  handfast log verify log --key \"$(cat log.key)\"
-  handfast log verify log --key \"$(cat log.key)\" --since-checkpoint yesterday"
+    "  handfast log verify log --key log.key
+  handfast log verify log --key log.key --since-checkpoint yesterday"
 ))]
 pub(super) struct VerifyArgs {
     /// The log
     dir: OsString,
 
-    /// Require that this key signed it, or a key that followed from it
-    #[arg(long, value_name = "VKEY")]
+    /// Require that this key signed it, or one that followed from it; the key, or a file with it
+    #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
     /// Require that it continues this checkpoint, which was kept elsewhere
@@ -46,8 +46,7 @@ impl VerifyArgs {
         let mut logs = LogReader::open_all(&self.dir)
             .map_err(|error| trouble("log verify", &self.dir, &error))?;
         if let Some(key) = &self.key {
-            let key = VerifierKey::parse(key)
-                .map_err(|error| usage("log verify", "cannot use the key", error.to_string()))?;
+            let key = given("log verify", key)?;
             // A key is one log's.
             if logs.len() > 1 {
                 logs.retain(|log| log.origin() == key.name());
@@ -63,8 +62,11 @@ impl VerifyArgs {
             options = options.since(note);
         }
         if logs.is_empty() {
+            // Another log in the place of the one that was meant.
             let detail = "no log here has the origin of what was given".to_owned();
-            return Err(usage("log verify", "nothing to verify", detail));
+            let mut failure = usage("log verify", "these are other logs", detail);
+            failure.exit = Exit::No;
+            return Err(failure);
         }
         let mut reports = Vec::new();
         for log in &logs {
@@ -84,7 +86,8 @@ impl VerifyArgs {
         if out.is_json() {
             let first = reports.iter().filter_map(Report::first_bad).min();
             let fields = Object::new()
-                .with("verdict", word(exit))
+                .with("verdict", word(exit, self.key.is_some()))
+                .with("authenticated", exit == Exit::Yes && self.key.is_some())
                 .with("first_bad_index", first.map(|index| index.to_string()))
                 .with("logs", list(reports.iter().map(object)));
             out.object(exit == Exit::Yes, fields);
@@ -92,15 +95,18 @@ impl VerifyArgs {
             for report in &reports {
                 words(report, out);
             }
-            out.line(&format!("verdict: {}", word(exit)));
+            out.line(&format!("verdict: {}", word(exit, self.key.is_some())));
         }
         Ok(exit)
     }
 }
 
-const fn word(exit: Exit) -> &'static str {
+/// Without a key from elsewhere anybody may have signed it, and nothing more is said of it than
+/// that it fits together.
+const fn word(exit: Exit, has_key: bool) -> &'static str {
     match exit {
-        Exit::Yes => "good",
+        Exit::Yes if has_key => "good",
+        Exit::Yes => "consistent, not authenticated",
         Exit::No => "tampered",
         Exit::Usage | Exit::CannotTell | Exit::Child(_) => "cannot tell",
     }

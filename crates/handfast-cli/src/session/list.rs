@@ -13,8 +13,8 @@ use crate::failure::Failure;
 use crate::fs::answer::{Answer, Answered};
 use crate::json::Object;
 use crate::output::{self, Output};
-use crate::time::rfc3339;
 use crate::width::{aligned, duration};
+use handfast_ledger::time::rfc3339;
 
 /// List the sessions: the number of changes, the age and the directories of each
 ///
@@ -95,7 +95,7 @@ impl Answer for Sessions {
                 .with("session", row.name.as_str())
                 .with("mounts", output::list(mounts))
                 .with("changes", row.changes.map(|count| count as u64))
-                .with("made", row.made.map(rfc3339))
+                .with("made", row.made.map(|time| rfc3339(time.as_nanoseconds())))
         });
         Object::new().with("sessions", output::list(sessions))
     }

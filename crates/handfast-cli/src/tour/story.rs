@@ -77,7 +77,7 @@ pub(super) fn log(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surprise
         .must_say("DENIED")?;
     teller
         .run(stage, "log verify log", None, Exit::Yes)?
-        .must_say("verdict: good")?;
+        .must_say("verdict: consistent, not authenticated")?;
     teller.gap();
     teller.say("In a copy of the log, somebody writes `human` where it says `robot`:");
     forge(stage)?;

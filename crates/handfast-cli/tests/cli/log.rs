@@ -24,7 +24,7 @@ impl Scratch {
         Run::of(&args, b"", PATIENCE)
     }
 
-    fn log_words(&self, command: &str, more: &[&str]) -> Run {
+    pub fn log_words(&self, command: &str, more: &[&str]) -> Run {
         let mut args: Vec<OsString> = vec!["log".into(), command.into()];
         args.push(self.log_dir().into());
         args.extend(more.iter().map(OsString::from));

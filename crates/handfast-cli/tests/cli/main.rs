@@ -21,6 +21,7 @@ mod fs_layers;
 mod fs_options;
 mod lease;
 mod log;
+mod log_rows;
 mod log_whole;
 mod manual;
 mod mcp;

@@ -31,7 +31,7 @@ fn every_chapter_comes_true_and_nothing_is_left_behind() {
         " 0 landed outside",
         "error: cannot write `settings.toml`",
         "+timeout = 5",
-        "verdict: good",
+        "verdict: consistent, not authenticated",
         "verdict: tampered",
         "Verdict: BLOCK",
         "Verdict: CLEAN",

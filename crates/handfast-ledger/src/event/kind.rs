@@ -76,6 +76,56 @@ impl EventKind {
     }
 }
 
+/// What people type, and the verbs that the log has for it.
+const TYPED: &[(&str, &[Verb])] = &[
+    ("read cat", &[Verb::Read, Verb::Open]),
+    ("write", &[Verb::Write, Verb::WriteNew, Verb::WriteIf]),
+    (
+        "rm remove delete unlink",
+        &[
+            Verb::RemoveFile,
+            Verb::RemoveDir,
+            Verb::RemoveTree,
+            Verb::RemoveIf,
+        ],
+    ),
+    ("rmdir", &[Verb::RemoveDir]),
+    ("mv move", &[Verb::Rename]),
+    ("cp copy", &[Verb::Copy, Verb::CopyTree]),
+    ("ls list", &[Verb::ReadDir]),
+    ("tree find", &[Verb::Walk]),
+    ("mkdir", &[Verb::CreateDir, Verb::CreateDirAll]),
+    ("stat", &[Verb::Metadata, Verb::Version]),
+    ("readlink", &[Verb::ReadLink]),
+    ("ln", &[Verb::Symlink, Verb::HardLink]),
+    ("link", &[Verb::HardLink]),
+];
+
+impl EventKind {
+    /// The kinds that a word of people's means: the name of one, a command such as `rm`, or the
+    /// first part of a name with a dot, such as `lease`. Nothing if it means none.
+    #[must_use]
+    pub fn typed(word: &str) -> Vec<Self> {
+        let known = TYPED
+            .iter()
+            .find(|(names, _)| names.split(' ').any(|name| name == word));
+        if let Some((_, verbs)) = known {
+            return verbs.iter().map(|verb| Self::Verb(*verb)).collect();
+        }
+        if let Some(kind) = Self::from_name(word) {
+            return vec![kind];
+        }
+        let others = Self::OTHERS.iter().copied();
+        others
+            .filter(|kind| {
+                kind.name()
+                    .split_once('.')
+                    .is_some_and(|(part, _)| part == word)
+            })
+            .collect()
+    }
+}
+
 impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -12,7 +12,8 @@ mod record;
 mod text;
 mod write;
 
-pub use clock::{Moment, rfc3339};
+pub use crate::time::rfc3339;
+pub use clock::Moment;
 pub use details::{
     Assurance, Clock, Digest, Digests, Entry, Fold, Gap, Io, Lease, Object, Parent, Policy,
     Recovery, Retention, Rotation, Start, Stop, Trace, Workload,

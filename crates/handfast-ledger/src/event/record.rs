@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::clock::{Moment, rfc3339};
+use super::clock::Moment;
 use super::details::{
     Assurance, Clock, Digests, Entry, Fold, Gap, Io, Lease, Object, Parent, Policy, Recovery,
     Retention, Rotation, Start, Stop, Trace, Workload,
@@ -14,6 +14,7 @@ use super::kind::EventKind;
 use super::text::{Bytes, U64, bytes_of};
 use super::write::Put;
 use crate::error::{Error, ErrorKind};
+use crate::time::rfc3339;
 
 /// The longest event: lengths in a tile have 16 bits.
 pub const MAX_EVENT: usize = 65_535;

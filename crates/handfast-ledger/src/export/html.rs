@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::ops::ControlFlow;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::merkle::Subtrees;
 use crate::reader::LogReader;
 use crate::tiles::TileReader;
@@ -19,40 +19,63 @@ const SCRIPT: &str = include_str!("page.js");
 const STYLE: &str = include_str!("page.css");
 
 /// The page.
+#[derive(Debug)]
+pub struct Page {
+    /// The document.
+    pub text: String,
+    /// What is wrong with the log: the page has what is intact, and says so itself.
+    pub damage: Option<Error>,
+}
+
+/// Makes the page.
 ///
 /// # Errors
-/// If the log cannot be read.
-pub fn html(log: &LogReader) -> Result<String, Error> {
+/// If the log cannot be read at all.
+pub fn html(log: &LogReader) -> Result<Page, Error> {
     let mut events = Vec::new();
     let mut first = None;
-    log.for_each(0, |index, leaf| {
-        first.get_or_insert(index);
+    let read = log.for_each(0, |index, leaf| {
+        let first = *first.get_or_insert(index);
+        // What cannot be read leaves its place empty.
+        while first + (events.len() as u64) < index {
+            events.push(Value::Null);
+        }
         events.push(match str::from_utf8(leaf) {
             Ok(text) => Value::String(text.to_owned()),
             Err(_) => json!({"b64": STANDARD.encode(leaf)}),
         });
         Ok(ControlFlow::Continue(()))
-    })?;
+    });
+    let damage = match read {
+        Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
+        read => read.err(),
+    };
     let first = first.unwrap_or(0);
-    let checkpoint = log.checkpoint()?;
+    // A checkpoint that cannot be read is part of the damage.
+    let checkpoint = log.checkpoint().unwrap_or_default();
     let size = checkpoint
         .as_ref()
         .map_or(0, |(checkpoint, _)| checkpoint.size);
     let data = json!({
         "origin": log.origin(),
         "checkpoint": checkpoint.map(|(_, note)| note.to_text()),
-        "keys": log.keys()?.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "keys": log.keys().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>(),
         "first": first,
-        "peaks": peaks(log, first, size)?,
+        "peaks": peaks(log, first, size).or_else(|error| match damage {
+            Some(_) => Ok(Vec::new()),
+            None => Err(error),
+        })?,
+        "damage": damage.as_ref().map(ToString::to_string),
         "events": events,
     });
-    Ok(PAGE
+    let text = PAGE
         .replace("{{SCRIPT_HASH}}", &digest(SCRIPT))
         .replace("{{STYLE_HASH}}", &digest(STYLE))
         .replace("{{STYLE}}", STYLE)
         .replace("{{SCRIPT}}", SCRIPT)
         // Last: what is in the data is not replaced any more.
-        .replacen("{{DATA}}", &harmless(&data.to_string()), 1))
+        .replacen("{{DATA}}", &harmless(&data.to_string()), 1);
+    Ok(Page { text, damage })
 }
 
 /// The complete subtrees before the first event that is here; the rest was pruned.

@@ -31,6 +31,7 @@
 
   const events = data.events.map((leaf, at) => {
     let e = {};
+    if (leaf === null) e = { type: "cannot be read" };
     try { e = typeof leaf === "string" ? JSON.parse(leaf) : {}; } catch { /* shown as it is */ }
     const refused = (e.decision && e.decision.allow === false) || (e.result && e.result.ok === false);
     const said = e.decision && e.decision.allow === false ? e.decision : e.result && !e.result.ok ? e.result : null;
@@ -274,6 +275,7 @@
   };
   const say = (state, text) => { $("verdict").dataset.state = state; $("verdict").textContent = text; };
   const verify = async () => {
+    if (data.damage) return say("bad", safe(data.damage));
     if (!data.checkpoint) return say("bad", "cannot tell: no checkpoint has been published");
     const cut = data.checkpoint.lastIndexOf("\n\n");
     const text = data.checkpoint.slice(0, cut + 1), [origin, sizeText, rootText] = text.split("\n");
@@ -298,15 +300,18 @@
     const root = await rootOf(size, (n) => say("busy", "hashing " + n + " of " + (size - data.first)));
     if (!same(root, bytesOf(rootText))) return say("bad", "tampered: the events do not lead to the signed root");
     const rest = data.first + data.events.length - size;
-    say("good", "\u2713 " + size.toLocaleString("en") + " events verified" + (given ? " with your key" : "; the key is the page's own") + (rest ? "; " + rest + " not signed yet" : "") + "; rollback not checked");
+    say("good", "\u2713 " + size.toLocaleString("en") + " events verified" + (given ? " with your key" : ": consistent, not authenticated (the key is the page's own)") + (rest ? "; " + rest + " not signed yet" : "") + "; rollback not checked");
   };
-  $("verify").addEventListener("click", () => {
+  const check = () => {
     say("busy", "verifying \u2026");
     verify().catch((error) => say("bad", "cannot tell: " + error.message));
-  });
+  };
+  $("verify").addEventListener("click", check);
 
   listAgents();
   filter();
   const firstBad = events.find((v) => v.refused);
   if (firstBad) choose(firstBad);
+  // Nobody has to ask whether the page holds: it says so, or that it does not.
+  check();
 })();

@@ -178,21 +178,34 @@ fn tell_batch(
 fn evidence_behind(bytes: &[u8], base: u64, from: usize) -> u64 {
     let mut most = 0;
     let mut rest = from;
+    while let Some((offset, header)) = batch_behind(bytes, rest) {
+        most = most.max(header.synced(base + offset as u64));
+        rest = offset + 1;
+    }
+    most
+}
+
+/// Where the next readable batch begins from an offset on, and its first event.
+pub(crate) fn next_batch(bytes: &[u8], from: usize) -> Option<(usize, u64)> {
+    batch_behind(bytes, from).map(|(offset, header)| (offset, header.first))
+}
+
+/// The next header of a batch that begins at an offset or behind it.
+fn batch_behind(bytes: &[u8], from: usize) -> Option<(usize, BatchHeader<'_>)> {
+    let mut rest = from + OVERHEAD - 1;
     // The kind of a batch is a byte that neither events nor empty space have.
     while let Some(step) = bytes.get(rest..).and_then(|bytes| {
         bytes
             .iter()
             .position(|byte| *byte == FrameKind::Batch as u8)
     }) {
-        let kind = rest + step;
-        rest = kind + 1;
+        rest += step + 1;
         if bytes[rest..].starts_with(&BATCH_MAGIC)
-            && let Some(offset) = rest.checked_sub(OVERHEAD).filter(|offset| *offset >= from)
-            && let Found::Frame { payload, .. } = frame_at(bytes, offset)
+            && let Found::Frame { payload, .. } = frame_at(bytes, rest - OVERHEAD)
             && let Some(header) = BatchHeader::parse(payload)
         {
-            most = most.max(header.synced(base + offset as u64));
+            return Some((rest - OVERHEAD, header));
         }
     }
-    most
+    None
 }

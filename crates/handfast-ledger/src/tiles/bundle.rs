@@ -2,28 +2,6 @@
 
 use crate::error::Error;
 
-/// Splits a bundle into its entries.
-///
-/// # Errors
-/// `Invalid` if a length points beyond the end, or an entry is empty.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<&[u8]>, Error> {
-    let mut rest = bytes;
-    let mut entries = Vec::new();
-    while let Some((length, more)) = rest.split_first_chunk::<2>() {
-        let length = usize::from(u16::from_be_bytes(*length));
-        let Some((entry, more)) = more.split_at_checked(length).filter(|_| length > 0) else {
-            return Err(Error::invalid("a bundle of entries ends half-way"));
-        };
-        entries.push(entry);
-        rest = more;
-    }
-    if rest.is_empty() {
-        Ok(entries)
-    } else {
-        Err(Error::invalid("a bundle of entries ends half-way"))
-    }
-}
-
 /// The entries of one bundle, without a copy of each.
 #[derive(Debug)]
 pub(crate) struct Bundle {
@@ -33,15 +11,30 @@ pub(crate) struct Bundle {
 
 impl Bundle {
     pub(crate) fn parse(bytes: Vec<u8>) -> Result<Self, Error> {
-        let mut end = 0;
-        let ends = parse(&bytes)?
-            .into_iter()
-            .map(|entry| {
-                end += 2 + entry.len();
-                end
-            })
-            .collect();
-        Ok(Self { bytes, ends })
+        let bundle = Self::parse_front(bytes);
+        match bundle.ends.last().copied().unwrap_or(0) == bundle.bytes.len() {
+            true => Ok(bundle),
+            false => Err(Error::invalid("a bundle of entries ends half-way")),
+        }
+    }
+
+    /// The entries up to the first that is not whole.
+    pub(crate) fn parse_front(bytes: Vec<u8>) -> Self {
+        let mut ends = Vec::new();
+        let mut at = 0;
+        while let Some(&[high, low]) = bytes.get(at..at + 2) {
+            let length = usize::from(u16::from_be_bytes([high, low]));
+            at += 2 + length;
+            if length == 0 || at > bytes.len() {
+                break;
+            }
+            ends.push(at);
+        }
+        Self { bytes, ends }
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -6,7 +6,7 @@ mod present;
 mod reader;
 mod writer;
 
-pub(crate) use bundle::{Bundle, parse as parse_bundle, push as push_entry};
+pub(crate) use bundle::{Bundle, push as push_entry};
 pub use path::{bundle_path, tile_path};
 pub(crate) use present::bundles as bundles_present;
 pub(crate) use reader::TileReader;

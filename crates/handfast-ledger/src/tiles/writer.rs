@@ -5,7 +5,7 @@
 
 use handfast::Durability;
 
-use super::{TileReader, WIDTH, bundle_path, parse_bundle, push_entry, tile_path};
+use super::{Bundle, TileReader, WIDTH, bundle_path, push_entry, tile_path};
 use crate::error::Error;
 use crate::merkle::{Hash, root};
 use crate::store::Store;
@@ -56,14 +56,14 @@ impl TileWriter {
             let Some(bundle) = store.read(&bundle_path(size / WIDTH, width))? else {
                 return Ok(None);
             };
-            let hashes: Vec<_> = match parse_bundle(&bundle) {
-                Ok(entries) => entries.into_iter().map(Hash::leaf).collect(),
-                Err(_) => return Ok(None),
+            let Ok(entries) = Bundle::parse(bundle) else {
+                return Ok(None);
             };
+            let hashes: Vec<_> = entries.iter().map(Hash::leaf).collect();
             if writer.levels.first() != Some(&hashes) {
                 return Ok(None);
             }
-            writer.bundle = bundle;
+            writer.bundle = entries.into_bytes();
         }
         writer.old[1] = writer.partial_paths();
         Ok(Some(writer))

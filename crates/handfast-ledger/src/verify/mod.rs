@@ -12,7 +12,7 @@ mod window;
 
 pub use report::{Problem, Report, Verdict};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::merkle::{MemoryTree, root};
 use crate::note::{Checkpoint, SignedNote, VerifierKey};
 use crate::reader::LogReader;
@@ -174,10 +174,10 @@ impl Verifier<'_> {
         };
         let (checkpoint, note) = Checkpoint::of_note(note)?;
         if checkpoint.origin != self.report.origin {
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                "the earlier checkpoint is of another log",
-            ));
+            // A foreign log in the place of the one that was meant.
+            let what = "this is another log than the one of the earlier checkpoint".to_owned();
+            self.report.problem(None, what);
+            return Ok(());
         }
         let mut keys = self.keys.clone();
         keys.extend(options.key.clone());

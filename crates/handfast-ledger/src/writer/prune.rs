@@ -4,7 +4,7 @@ use super::ledger::{Ledger, hold};
 use crate::error::Error;
 use crate::event::{EventKind, Record, Retention, U64};
 use crate::segment;
-use crate::tiles::{WIDTH, bundle_path};
+use crate::tiles::{WIDTH, bundle_path, bundles_present};
 
 impl Ledger {
     /// Drops the events before `index`, rounded down to a whole bundle. The rule is logged and
@@ -37,8 +37,15 @@ impl Ledger {
                 self.shared.store.remove(&segment::name(pair[0]))?;
             }
         }
-        for bundle in 0..first / WIDTH {
-            self.shared.store.remove(&bundle_path(bundle, WIDTH))?;
+        let store = &self.shared.store;
+        for bundle in bundles_present(store)?.range(..first / WIDTH) {
+            let path = bundle_path(*bundle, WIDTH);
+            // Partial forms that a writer left behind hold the same events.
+            for (width, _) in store.list(&format!("{path}.p"))? {
+                store.remove(&format!("{path}.p/{width}"))?;
+            }
+            drop(store.remove_empty_dir(&format!("{path}.p")));
+            store.remove(&path)?;
         }
         Ok(first)
     }

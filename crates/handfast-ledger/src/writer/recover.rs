@@ -93,22 +93,35 @@ fn from_state(store: &Store, known: &Known<'_>, state: &State) -> Result<Option<
     if frontier.size() != published.size || frontier.root() != published.root {
         return Ok(None);
     }
-    let Some(bytes) = read_from(store, state.segment.0, state.offset.0)? else {
-        return Ok(None);
-    };
     let place = Place {
         segment: state.segment.0,
         offset: state.offset.0,
     };
+    let bytes = read_segment(store, place.segment)?;
+    let Some(bytes) = behind_whole_frames(&bytes, place, state.size.0) else {
+        return Ok(None);
+    };
     let mut walk = Walk::new(known, frontier);
     walk.boot_id.clone_from(&state.boot_id);
     walk.published_at = Some(place);
-    let scan = walk.scan(&bytes, place)?;
+    let scan = walk.scan(bytes, place)?;
     if scan.end == place.offset && scan.stop != Stop::Clean {
         // Nothing fits here: perhaps the state is wrong and not the segment.
         return Ok(None);
     }
-    walk.finish(&bytes, place, scan, place.offset).map(Some)
+    walk.finish(bytes, place, scan, place.offset).map(Some)
+}
+
+/// What follows a place, if everything before it is whole. Nobody writes on behind damage: readers
+/// would have to guess what the log held. Checksums are enough for that, and quick.
+fn behind_whole_frames(bytes: &[u8], place: Place, size: u64) -> Option<&[u8]> {
+    let (before, behind) = bytes.split_at_checked(usize::try_from(place.offset).ok()?)?;
+    let (header, start) = segment::read_header(before)?;
+    let scan = segment::scan(&before[start..], start as u64, place.segment, |_, _| Ok(())).ok()?;
+    let whole = header.frontier.size() == place.segment
+        && scan.stop == Stop::Clean
+        && (scan.end, scan.next) == (place.offset, size);
+    whole.then_some(behind)
 }
 
 fn from_start(store: &Store, known: &Known<'_>, segments: &[u64]) -> Result<Recovered, Error> {
@@ -118,7 +131,7 @@ fn from_start(store: &Store, known: &Known<'_>, segments: &[u64]) -> Result<Reco
     let mut walk: Option<Walk<'_>> = None;
     loop {
         let first = segments[at];
-        let bytes = read_from(store, first, 0)?.unwrap_or_default();
+        let bytes = read_segment(store, first)?;
         let is_last = at + 1 == segments.len();
         let header =
             segment::read_header(&bytes).filter(|(header, _)| header.frontier.size() == first);
@@ -175,24 +188,9 @@ fn from_start(store: &Store, known: &Known<'_>, segments: &[u64]) -> Result<Reco
     }
 }
 
-/// What a segment holds from an offset on; nothing if it does not reach so far.
-fn read_from(store: &Store, first: u64, offset: u64) -> Result<Option<Vec<u8>>, Error> {
-    use std::io::{Read, Seek, SeekFrom};
-    let Some(mut file) = store.open_read(&segment::name(first))? else {
-        return Ok(None);
-    };
-    let length = file
-        .metadata()
-        .map_err(|error| Error::os("looking at a segment", error))?
-        .len();
-    if length < offset {
-        return Ok(None);
-    }
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(offset))
-        .and_then(|_| file.read_to_end(&mut bytes))
-        .map_err(|error| Error::os("reading a segment", error))?;
-    Ok(Some(bytes))
+/// What a segment holds; nothing if it is not there.
+fn read_segment(store: &Store, first: u64) -> Result<Vec<u8>, Error> {
+    Ok(store.read(&segment::name(first))?.unwrap_or_default())
 }
 
 /// How many bytes there are up to the last that is not zero.

@@ -1,0 +1,3 @@
+//! Attacks that once won, one file for each.
+
+mod g1;
