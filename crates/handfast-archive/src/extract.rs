@@ -19,6 +19,10 @@ use crate::stop::Stop;
 use crate::tar::Tar;
 use crate::target::Target;
 use crate::unpack::{self, MAGIC, format_of};
+use crate::zip::{Spool, Zip};
+
+/// What a zip may be larger than its content: headers and a directory.
+const ROOM_FOR_HEADERS: u64 = 64 << 20;
 
 /// Extracts an archive. What is refused, and why, is in the report: an archive that is refused is no error
 /// and leaves nothing.
@@ -98,16 +102,19 @@ impl Run<'_, '_> {
             ));
         };
         self.report.format = Some(format);
-        let whole: Box<dyn Read + '_> = Box::new(Cursor::new(start).chain(stream));
-        let limits = self.options.limits;
-        let mut source = Source::new(whole, self.options.digest, limits, |raw| {
+        let mut whole: Box<dyn Read + '_> = Box::new(Cursor::new(start).chain(stream));
+        let (limits, digest) = (self.options.limits, self.options.digest);
+        if format == Format::Zip {
+            let most = limits.bytes.saturating_add(ROOM_FOR_HEADERS);
+            let spool = Spool::fill(&mut *whole, scratch, digest, most)?;
+            self.members(&mut Zip::new(&spool, limits)?)?;
+            self.report.digest = spool.digest;
+            return Ok(());
+        }
+        let mut source = Source::new(whole, digest, limits, |raw| {
             unpack::decoder(format, raw, &limits)
         });
-        let _ = scratch;
-        match format {
-            Format::Zip => return Err(Stop::refused(Rule::Format, "zip is not read yet")),
-            _ => self.members(&mut Tar::new(&mut source, limits))?,
-        }
+        self.members(&mut Tar::new(&mut source, limits))?;
         self.report.digest = source.digest();
         Ok(())
     }

@@ -37,6 +37,7 @@ mod tar;
 mod target;
 mod tree;
 mod unpack;
+mod zip;
 
 pub use extract::{extract, list};
 pub use input::Input;

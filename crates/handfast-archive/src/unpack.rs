@@ -48,14 +48,14 @@ pub(crate) fn decoder<'a>(format: Format, raw: Raw<'a>, limits: &Limits) -> Box<
 }
 
 /// zstd frames one after the other. Frames that a decoder skips would hide data, and are refused.
-struct Zstd<R: BufRead> {
+pub(crate) struct Zstd<R: BufRead> {
     input: R,
     decoder: FrameDecoder,
     is_inside: bool,
 }
 
 impl<R: BufRead> Zstd<R> {
-    fn new(input: R, window: u64) -> Self {
+    pub(crate) fn new(input: R, window: u64) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(window);
         Self {

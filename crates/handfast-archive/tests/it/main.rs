@@ -11,3 +11,5 @@ mod packed;
 mod support;
 mod tar_attacks;
 mod tar_bytes;
+mod zip_attacks;
+mod zip_bytes;
