@@ -1,0 +1,117 @@
+//! What was decided about an archive, as data.
+
+use handfast::RelPath;
+
+use crate::member::MemberKind;
+use crate::refusal::Refusal;
+
+/// The format of an archive.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Format {
+    /// tar, as it is.
+    Tar,
+    /// tar in gzip.
+    TarGzip,
+    /// tar in bzip2.
+    TarBzip2,
+    /// tar in xz.
+    TarXz,
+    /// tar in zstd.
+    TarZstd,
+    /// zip.
+    Zip,
+}
+
+impl Format {
+    /// The format as reports say it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tar => "tar",
+            Self::TarGzip => "tar.gz",
+            Self::TarBzip2 => "tar.bz2",
+            Self::TarXz => "tar.xz",
+            Self::TarZstd => "tar.zst",
+            Self::Zip => "zip",
+        }
+    }
+}
+
+/// What was decided about one member.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Outcome {
+    /// It is extracted, if the archive is.
+    Accepted,
+    /// It was not asked for.
+    LeftOut,
+    /// It is refused.
+    Refused(Refusal),
+}
+
+/// One member of an archive.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// The name, as the archive tells it.
+    pub name: Vec<u8>,
+    /// Where it goes, below the target; `None` if it has no place.
+    pub path: Option<RelPath>,
+    /// What it is.
+    pub kind: MemberKind,
+    /// Bytes of content.
+    pub size: u64,
+    /// The mode, as the archive tells it.
+    pub mode: Option<u32>,
+    /// Where a link leads, as the archive tells it; empty for what is no link.
+    pub target: Vec<u8>,
+    /// What was decided.
+    pub outcome: Outcome,
+}
+
+/// What was decided about an archive.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// The format; `None` if it is not known.
+    pub format: Option<Format>,
+    /// Every member that was reached.
+    pub verdicts: Vec<Verdict>,
+    /// Why the archive as a whole is refused. Members behind that place were not looked at.
+    pub refusal: Option<Refusal>,
+    /// Whether anything was extracted. Of [`list`](crate::list): whether it would be.
+    pub extracted: bool,
+    /// Bytes of content that were unpacked.
+    pub bytes: u64,
+    /// The SHA-256 of the input, if it was asked for and read to its end.
+    pub digest: Option<[u8; 32]>,
+}
+
+impl Report {
+    pub(crate) fn new() -> Self {
+        Self {
+            format: None,
+            verdicts: Vec::new(),
+            refusal: None,
+            extracted: false,
+            bytes: 0,
+            digest: None,
+        }
+    }
+
+    /// The members that are refused, each with its reason.
+    pub fn refused(&self) -> impl Iterator<Item = (&Verdict, &Refusal)> {
+        self.verdicts.iter().filter_map(|verdict| {
+            let Outcome::Refused(refusal) = &verdict.outcome else {
+                return None;
+            };
+            Some((verdict, refusal))
+        })
+    }
+
+    /// Whether nothing at all was refused.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.refusal.is_none() && self.refused().next().is_none()
+    }
+}

@@ -1,0 +1,15 @@
+//! Archives that are extracted: what is accepted, what is refused, and what is left behind.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests look at the tree past the library"
+)]
+
+mod accepted;
+mod packed;
+mod support;
+mod tar_attacks;
+mod tar_bytes;
+mod zip_attacks;
+mod zip_bytes;
