@@ -123,9 +123,7 @@ impl Session {
         let mut place = self.begin(request, path)?;
         for _ in 0..MAX_RETRIES {
             let guard = self.guard(&place, request);
-            if is_judged(&place) {
-                guard.check(&place.path)?;
-            }
+            guard.check(&place.path)?;
             if request.access == Access::Change {
                 op.allow(place.mount, None)?;
             }
@@ -314,16 +312,6 @@ pub(crate) struct Moving<'a> {
     pub(crate) to: &'a Place<'a>,
     pub(crate) from_guard: Guard<'a>,
     pub(crate) to_guard: Guard<'a>,
-}
-
-/// Every place is judged, except in a build that is broken on purpose.
-fn is_judged(place: &Place<'_>) -> bool {
-    #[cfg(handfast_sabotage)]
-    if handfast::sabotage::is("judge-request") {
-        return !place.through_link;
-    }
-    let _ = place;
-    true
 }
 
 fn links_keep_changing() -> Error {
