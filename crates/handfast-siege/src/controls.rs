@@ -12,6 +12,7 @@ use crate::attacks::Attack;
 use crate::canary::Canary;
 use crate::cell::Cell;
 use crate::field::Field;
+use crate::others::Others;
 use crate::pace::Jitter;
 use crate::watchdog::Watchdog;
 
@@ -46,6 +47,7 @@ pub(crate) fn run(attack: &'static Attack, field: &mut Field<'_>) -> io::Result<
             ..Cell::default()
         };
         let mut jitter = Jitter::new(7);
+        let others = Others::start();
         for _ in 0..BOUTS {
             bout(attack, field, way, &mut jitter, &mut cell)?;
             if cell.escapes > 0 {
@@ -53,6 +55,8 @@ pub(crate) fn run(attack: &'static Attack, field: &mut Field<'_>) -> io::Result<
             }
         }
         cell.succeeded = cell.attempts - cell.escapes;
+        // Starved is not weak: it is others who had the processors, and not our own threads.
+        cell.busy = (cell.escapes == 0 && others.are_too_many()).then(|| others.to_string());
         field.report.add(cell);
     }
     Ok(())

@@ -264,8 +264,11 @@ impl Duel {
             while !quota.is_spent(cell.attempts) && cell.escapes < ENOUGH {
                 fight.attempt(victim, attacker, leg.way, &mut cell, &mut canary);
             }
-            // What the last attempt left in an overlay shows on the disk.
-            stand.commit();
+            // What the last attempt left in an overlay shows on the disk. Links that lead outside are
+            // not committed: then the scene would lose one.
+            if self.rules.is_any() {
+                stand.commit();
+            }
             if let Some(touched) = canary.touched() {
                 cell.escapes += 1;
                 cell.harm.get_or_insert(touched);
@@ -435,6 +438,9 @@ impl Fight<'_> {
         };
         cell.attempts += 1;
         cell.good += u64::from(good);
+        let was_raced = matches!(&result, Err(error) if error.kind() == ErrorKind::Raced);
+        let raced = cell.raced.entry(policy_name(self.links)).or_default();
+        *raced = (raced.0 + 1, raced.1 + u64::from(was_raced));
         let mut harm = hung.then(|| "the call hung".to_owned());
         if let Some(touched) = canary.touched() {
             harm = harm.or(Some(touched));
