@@ -48,6 +48,8 @@ pub(crate) struct Duel {
     pub(crate) leaks: bool,
     /// What else is looked at after every call, whatever it answered: harm in words.
     pub(crate) look: fn(&Arena, &Stand, &Seen) -> Option<String>,
+    /// Whether attackers never pause: what they wait for is there for a moment only.
+    pub(crate) is_hurried: bool,
     /// The one name that the attacker swaps: then it is started for each victim.
     pub(crate) leaf: Option<fn(&Victim) -> Option<&'static str>>,
     /// The FIFO that a call may hang on, below the arena.
@@ -118,6 +120,7 @@ impl Duel {
         floor: usual_floor,
         leaks: true,
         look: |_, _, _| None,
+        is_hurried: false,
         leaf: None,
         fifo: None,
     };
@@ -252,7 +255,10 @@ impl Duel {
                 (none, false) => none.insert(start()?),
             };
             let mut cell = self.blank(attack, victim, leg);
-            let pace = Pace::around(took).calmer(leg.calmer);
+            let pace = match self.is_hurried {
+                true => Pace::HURRIED,
+                false => Pace::around(took).calmer(leg.calmer),
+            };
             let before = attacker.swaps();
             attacker.set_pace(pace)?;
             attacker.wait_for_life();
