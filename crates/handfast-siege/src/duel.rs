@@ -267,6 +267,11 @@ impl Duel {
                 (1, None) => Quota::of_layer(leg.rounds),
                 _ => Quota::paced(leg.rounds, pace),
             };
+            let quota = match self.is_hurried {
+                // Few cells, and a moment that is seldom met.
+                true => quota.at_least(Duration::from_millis(300)),
+                false => quota,
+            };
             while !quota.is_spent(cell.attempts) && cell.escapes < ENOUGH {
                 fight.attempt(victim, attacker, leg.way, &mut cell, &mut canary);
             }

@@ -115,10 +115,13 @@ impl Report {
             Verdict::Starved => {
                 let busy = self.cells.iter().filter(|cell| cell.busy.is_some());
                 let words: Vec<_> = busy.map(|cell| cell.attack).collect();
+                let parts = match words.len() {
+                    1 => "1 part".to_owned(),
+                    count => format!("{count} parts"),
+                };
+                let words = words.join(", ");
                 format!(
-                    "starved: others had the processors, and {} parts could not be shown: {}",
-                    words.len(),
-                    words.join(", ")
+                    "starved: others had the processors, and {parts} could not be shown: {words}"
                 )
             }
             Verdict::TooWeak => {
@@ -245,7 +248,11 @@ mod tests {
         };
         let found = report(vec![cell("read"), control(), starved.clone()]);
         assert_eq!(found.verdict(), Verdict::Starved);
-        assert!(found.sentence().contains("1 parts"), "{}", found.sentence());
+        assert!(
+            found.sentence().contains("1 part could"),
+            "{}",
+            found.sentence()
+        );
         let found = report(vec![cell("read"), control(), starved, unbeaten]);
         assert_eq!(found.verdict(), Verdict::TooWeak);
     }
