@@ -31,12 +31,13 @@ Exit codes:
   0  yes: nothing got out, and every naive control was beaten
   1  no: something got out, failed without reason, or too much was refused
   2  wrong usage, or a directory in which nothing can be tried
-  3  too weak to tell: an attack could not beat its naive control";
+  3  cannot tell: an attack could not beat its naive control, because it is too weak here or because
+     others had the processors (starved)";
 
-/// Attack the library on this machine, and say what came of it
+/// Attack every layer on this machine, and say what came of it
 ///
-/// Attackers change a tree, as threads and as processes, while every verb works in it; after every
-/// call the outside is checked. Each attack also meets naive code, which must come to harm, or the
+/// Attackers change a tree, as threads, as processes and from inside the same session or lease, while
+/// every verb works in it; after every call the outside and what is protected are checked. Each attack also meets naive code, which must come to harm, or the
 /// attack shows nothing. Everything happens in a private directory that is removed at the end.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -46,11 +47,11 @@ pub(crate) struct SiegeArgs {
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     rounds: u64,
 
-    /// Attack this resolver
+    /// Attack a root with this resolver only, and no layer above it; `both` attacks every layer
     #[arg(long, value_enum, default_value = "both")]
     backend: BackendArg,
 
-    /// Run only cells whose `attack/verb` contains one of these, and show each
+    /// Run only cells whose `attack/verb@layer` contains one of these, and show each
     #[arg(long, value_name = "PATTERN", num_args = 1..)]
     only: Vec<String>,
 
@@ -192,7 +193,7 @@ const fn exit_of(verdict: Verdict) -> Exit {
     match verdict {
         Verdict::Held => Exit::Yes,
         Verdict::Broken => Exit::No,
-        Verdict::TooWeak => Exit::CannotTell,
+        Verdict::Starved | Verdict::TooWeak => Exit::CannotTell,
     }
 }
 
@@ -308,5 +309,6 @@ mod tests {
         assert_eq!(exit_of(Verdict::Held), Exit::Yes);
         assert_eq!(exit_of(Verdict::Broken), Exit::No);
         assert_eq!(exit_of(Verdict::TooWeak), Exit::CannotTell);
+        assert_eq!(exit_of(Verdict::Starved), Exit::CannotTell);
     }
 }

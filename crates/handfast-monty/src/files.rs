@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use handfast::{Files, RelPath, RelPathRef, WriteOptions};
 use handfast_session::{Mode, Session};
-use monty_types::{ExtFunctionResult, MontyObject, OsFunctionCall, normalize_virtual_path};
+use monty_types::{ExtFunctionResult, MontyObject, OsFunctionCall};
 
 use crate::calls;
 use crate::error::CallError;
@@ -31,10 +32,12 @@ pub struct MontyFiles {
 /// One mount as the adapter sees it.
 #[derive(Debug)]
 pub(crate) struct Mounted {
-    pub(crate) at: String,
+    pub(crate) at: RelPath,
     pub(crate) mode: Mode,
     pub(crate) limits: MountLimits,
     pub(crate) written: Written,
+    /// How whole files are written: as the session was told.
+    pub(crate) options: WriteOptions,
 }
 
 /// A path in a mount.
@@ -43,25 +46,26 @@ pub(crate) struct Target<'a> {
     pub(crate) mount: &'a Mounted,
     /// As it was asked for: errors show it.
     pub(crate) asked: &'a str,
-    /// Without `.`, `..` and double slashes: the session is asked with it.
-    pub(crate) path: &'a str,
-    /// What lies below the mount; empty for the mount itself.
-    pub(crate) below: &'a str,
+    /// The path in the session, without `.` and `..`: the session is asked with it.
+    pub(crate) path: &'a RelPath,
+    /// What lies below the mount; nothing for the mount itself.
+    pub(crate) below: RelPathRef<'a>,
 }
 
 impl MontyFiles {
     /// Serves a session, with Monty's default limits.
     #[must_use]
     pub fn new(session: Arc<Session>) -> Self {
+        let options = WriteOptions::new().durability(session.durability());
         let mounts = session
             .mount_points()
             .into_iter()
             .map(|(at, mode)| Mounted {
-                // The display form escapes; Monty's paths are text that needs none of that.
-                at: format!("/{}", String::from_utf8_lossy(at.as_rel().as_bytes())),
+                at: at.as_rel().clone(),
                 mode,
                 limits: MountLimits::default(),
                 written: Written::default(),
+                options,
             });
         let mounts = mounts.collect();
         Self { session, mounts }
@@ -70,9 +74,9 @@ impl MontyFiles {
     /// Sets the limits of the mount at a virtual path; nothing happens if there is none.
     #[must_use]
     pub fn with_limits(mut self, at: &str, limits: MountLimits) -> Self {
-        let at = normalize_virtual_path(at);
+        let at = path::parse(at);
         for mount in &mut self.mounts {
-            if mount.at == at {
+            if Some(&mount.at) == at.as_ref() {
                 mount.limits = limits;
             }
         }
@@ -83,6 +87,11 @@ impl MontyFiles {
     #[must_use]
     pub fn session(&self) -> &Arc<Session> {
         &self.session
+    }
+
+    /// The files that calls are answered from.
+    pub(crate) fn served(&self) -> &dyn Files {
+        &*self.session
     }
 
     /// Answers a call, or says in Monty's words that nobody does.
@@ -121,8 +130,9 @@ impl MontyFiles {
         }
         // Owned, because the call itself is taken apart next.
         let asked = asked.to_owned();
-        let path = normalize_virtual_path(&asked);
-        let Some(target) = self.target(&asked, &path) else {
+        let path = path::parse(&asked);
+        let target = path.as_ref().and_then(|path| self.target(&asked, path));
+        let Some(target) = target else {
             return Outcome::NotOurs(call);
         };
         Outcome::Answered(self.act(call, target))
@@ -133,14 +143,14 @@ impl MontyFiles {
         let refused = call.is_write() && target.mount.mode == Mode::ReadOnly;
         match call {
             OsFunctionCall::Resolve(_) | OsFunctionCall::Absolute(_) => {
-                Ok(MontyObject::path(target.path))
+                Ok(MontyObject::path(path::shown(target.path)))
             }
             OsFunctionCall::Scan(args) => scan::scan(self, &args, target),
             call => {
                 if !refused {
                     target.refuse_foreign()?;
                 }
-                calls::act(&self.session, call, target)
+                calls::act(self.served(), call, target)
             }
         }
     }
@@ -157,11 +167,13 @@ impl MontyFiles {
         if to.contains('\0') {
             return Some(Err(CallError::Nul(call.embedded_null_message(true))));
         }
-        let (source, destination) = (normalize_virtual_path(from), normalize_virtual_path(to));
-        match (self.target(from, &source), self.target(to, &destination)) {
+        let (source, destination) = (path::parse(from), path::parse(to));
+        let source = source.as_ref().and_then(|path| self.target(from, path));
+        let destination = destination.as_ref().and_then(|path| self.target(to, path));
+        match (source, destination) {
             (None, None) => None,
             (Some(source), Some(target)) if std::ptr::eq(source.mount, target.mount) => {
-                Some(calls::rename(&self.session, source, target))
+                Some(calls::rename(self.served(), source, target))
             }
             _ => Some(Err(CallError::TwoMounts {
                 from: from.to_owned(),
@@ -170,10 +182,10 @@ impl MontyFiles {
         }
     }
 
-    /// Where a normalized path lies.
-    pub(crate) fn target<'a>(&'a self, asked: &'a str, path: &'a str) -> Option<Target<'a>> {
+    /// Where a path lies.
+    pub(crate) fn target<'a>(&'a self, asked: &'a str, path: &'a RelPath) -> Option<Target<'a>> {
         self.mounts.iter().find_map(|mount| {
-            let below = path::below(&mount.at, path)?;
+            let below = path.strip_prefix(&mount.at)?;
             Some(Target {
                 mount,
                 asked,
@@ -187,9 +199,10 @@ impl MontyFiles {
 impl Target<'_> {
     /// Refuses names that mean something else on another host.
     pub(crate) fn refuse_foreign(&self) -> Result<(), CallError> {
-        if self.below.split('/').any(path::is_foreign) {
+        let mut names = self.below.components();
+        if names.any(|name| name.to_str().is_none_or(path::is_foreign)) {
             return Err(CallError::Escape {
-                path: self.path.to_owned(),
+                path: path::shown(self.path),
             });
         }
         Ok(())
@@ -197,7 +210,7 @@ impl Target<'_> {
 
     /// Refuses the mount itself.
     pub(crate) fn refuse_mount(&self) -> Result<(), CallError> {
-        if self.below.is_empty() {
+        if self.below.is_root() {
             return Err(CallError::escape(self.asked));
         }
         Ok(())

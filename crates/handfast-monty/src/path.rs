@@ -3,6 +3,10 @@
 
 use std::io;
 
+use handfast::{RelPath, RelPathRef};
+use handfast_session::VirtualPath;
+use monty_types::normalize_virtual_path;
+
 use crate::error::CallError;
 
 /// Bytes in all.
@@ -13,6 +17,19 @@ const NAME: usize = 255;
 const PIECES: usize = 64;
 /// Characters of an over-long path that are shown at each end.
 const SHOWN: usize = 20;
+
+/// The text of a call becomes a path, once: from here on there is no text to take apart. Nothing where
+/// Monty's rules leave no absolute path.
+pub(crate) fn parse(asked: &str) -> Option<RelPath> {
+    let path = VirtualPath::parse(&*normalize_virtual_path(asked)).ok()?;
+    Some(path.as_rel().clone())
+}
+
+/// A path as a program reads it.
+pub(crate) fn shown<'a>(path: impl Into<RelPathRef<'a>>) -> String {
+    // Every name came from a program's text, or was looked at before it was joined.
+    format!("/{}", path.into().to_str().unwrap_or_default())
+}
 
 /// Refuses a path that is too long or too deep, as it was sent: what folding would take away counts.
 pub(crate) fn check_length(path: &str) -> Result<(), CallError> {
@@ -64,17 +81,6 @@ pub(crate) fn is_foreign(name: &str) -> bool {
     name.contains('\\') || matches!(bytes, [drive, b':', ..] if drive.is_ascii_alphabetic())
 }
 
-/// What is left of a normalized path below a mount; nothing where it lies elsewhere.
-pub(crate) fn below<'a>(mount: &str, path: &'a str) -> Option<&'a str> {
-    if mount == "/" {
-        return path.strip_prefix('/');
-    }
-    match path.strip_prefix(mount)? {
-        "" => Some(""),
-        rest => rest.strip_prefix('/'),
-    }
-}
-
 /// The path of an entry of a directory.
 pub(crate) fn child(dir: &str, name: &str) -> String {
     if dir.ends_with('/') {
@@ -107,14 +113,6 @@ mod tests {
         };
         assert_eq!(path.chars().count(), 41);
         assert!(path.contains('…'));
-    }
-
-    #[test]
-    fn mounts_are_compared_by_whole_names() {
-        assert_eq!(below("/data", "/data/a"), Some("a"));
-        assert_eq!(below("/data", "/data"), Some(""));
-        assert_eq!(below("/data", "/database"), None);
-        assert_eq!(below("/", "/a/b"), Some("a/b"));
     }
 
     #[test]

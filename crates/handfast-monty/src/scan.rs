@@ -5,7 +5,7 @@
 
 use std::io;
 
-use handfast_session::Session;
+use handfast::{Files, RelPath};
 use monty_types::scan::{EntryInfo, Listing, ScanSource, collect_scan};
 use monty_types::{MontyObject, ScanArgs};
 
@@ -28,7 +28,7 @@ pub(crate) fn scan(
     }
     let mut source = Source {
         files,
-        session: files.session(),
+        served: files.served(),
         root: at,
         answer: Answer::new(at.mount.limits.memory),
         visits: 0,
@@ -45,28 +45,27 @@ pub(crate) fn scan(
 
 struct Source<'a> {
     files: &'a MontyFiles,
-    session: &'a Session,
+    served: &'a dyn Files,
     root: Target<'a>,
     answer: Answer,
     visits: u64,
 }
 
 impl Source<'_> {
-    fn path_of(&self, below: &str) -> String {
-        match below {
-            "" => self.root.path.to_owned(),
-            _ => path::child(self.root.path, below),
-        }
+    /// The scanner's text becomes a path; nothing if it is none, or too long to be named.
+    fn path_of(&self, below: &str) -> Option<RelPath> {
+        let path = match below {
+            "" => self.root.path.clone(),
+            _ => self.root.path.join(&RelPath::parse(below).ok()?),
+        };
+        (below.is_empty() || path::is_short(&path::shown(&path))).then_some(path)
     }
 
     /// What a path is; absent if it may not be named, or nothing is mounted there.
-    fn about(&self, path: &str) -> Option<EntryInfo> {
-        if !path::is_short(path) {
-            return None;
-        }
-        let target = self.files.target(path, path)?;
+    fn about(&self, path: &RelPath) -> Option<EntryInfo> {
+        let target = self.files.target("", path)?;
         target.refuse_foreign().ok()?;
-        calls::about(self.session, path)
+        calls::about(self.served, path)
     }
 }
 
@@ -74,18 +73,21 @@ impl ScanSource for Source<'_> {
     type Error = CallError;
 
     fn list(&mut self, dir: &str) -> Result<Option<Listing>, CallError> {
-        let path = self.path_of(dir);
-        let Some(target) = self.files.target(&path, &path) else {
+        let Some(path) = self.path_of(dir) else {
+            return Ok(None);
+        };
+        let shown = path::shown(&path);
+        let Some(target) = self.files.target(&shown, &path) else {
             return Ok(None);
         };
         let listed = match dir {
             // The root's failure is the scan's; directories below that cannot be read are empty.
             "" => {
                 self.root.refuse_foreign()?;
-                calls::visible(self.session, self.root, &mut self.answer)?
+                calls::visible(self.served, self.root, &mut self.answer)?
             }
-            _ if !path::is_short(&path) || target.refuse_foreign().is_err() => return Ok(None),
-            _ => match calls::visible(self.session, target, &mut self.answer) {
+            _ if target.refuse_foreign().is_err() => return Ok(None),
+            _ => match calls::visible(self.served, target, &mut self.answer) {
                 Ok(listed) => listed,
                 Err(error @ CallError::MemoryLimit(_)) => return Err(error),
                 Err(_) => return Ok(None),
@@ -95,7 +97,7 @@ impl ScanSource for Source<'_> {
         for (name, info) in listed {
             self.answer.charge(dir.len() as u64 + 1)?;
             // What may not be named is there and nothing else is known of it.
-            let named = !path::is_foreign(&name) && path::is_short(&path::child(&path, &name));
+            let named = !path::is_foreign(&name) && path::is_short(&path::child(&shown, &name));
             let info = match named {
                 true => info,
                 false => EntryInfo {
@@ -110,7 +112,7 @@ impl ScanSource for Source<'_> {
     }
 
     fn lookup(&mut self, below: &str) -> Result<Option<EntryInfo>, CallError> {
-        let found = self.about(&self.path_of(below));
+        let found = self.path_of(below).and_then(|path| self.about(&path));
         if found.is_some() {
             self.answer.charge_name(below.len())?;
         }

@@ -37,6 +37,10 @@ impl MountJudge {
 
     /// Judges a file with several names by what else it is called.
     pub(crate) fn check_other_names(&self, file: &Metadata, access: Access) -> Result<(), Error> {
+        #[cfg(handfast_sabotage)]
+        if handfast::sabotage::is("judge-names") {
+            return Ok(());
+        }
         if !file.has_other_names() || self.is_empty() {
             return Ok(());
         }
@@ -52,10 +56,6 @@ impl MountJudge {
 
 impl ObjectJudge for MountJudge {
     fn judge(&self, file: &Metadata, change: bool) -> Result<(), Error> {
-        #[cfg(handfast_sabotage)]
-        if handfast::sabotage::is("judge-names") {
-            return Ok(());
-        }
         let access = match change {
             true => Access::Change,
             false => Access::Read,

@@ -228,6 +228,11 @@ impl Mount {
 
     /// The rule that forbids an access to a path below this mount.
     pub(crate) fn forbids(&self, path: &RelPath, access: Access, shape: Shape) -> Option<Rule> {
+        #[cfg(handfast_sabotage)]
+        if handfast::sabotage::is("judge-last-name") {
+            let last = RelPath::from(path.name()?);
+            return self.rules().decide(&last, access, shape, || false);
+        }
         self.rules()
             .decide(path, access, shape, || self.folds(path))
     }

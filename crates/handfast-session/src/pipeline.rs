@@ -125,9 +125,7 @@ impl Session {
         let mut followed = false;
         for _ in 0..MAX_RETRIES {
             let guard = self.guard(&place, request);
-            if is_judged(&place) {
-                guard.check(&place.path)?;
-            }
+            guard.check(&place.path)?;
             if request.access == Access::Change {
                 op.allow(place.mount, None)?;
             }
@@ -396,16 +394,6 @@ fn gone(request: &Request<'_>, path: &VirtualPath, error: Error) -> Error {
         true => Error::refused(ErrorKind::Stale, "the file is gone"),
         false => error,
     }
-}
-
-/// Every place is judged, except in a build that is broken on purpose.
-fn is_judged(place: &Place<'_>) -> bool {
-    #[cfg(handfast_sabotage)]
-    if handfast::sabotage::is("judge-request") {
-        return !place.through_link;
-    }
-    let _ = place;
-    true
 }
 
 fn links_keep_changing() -> Error {

@@ -269,7 +269,10 @@ impl Session {
         self.core.read_limit
     }
 
-    pub(crate) fn durability(&self) -> Durability {
+    /// What has reached the disk when a write to a read-write mount is answered, unless its options
+    /// say otherwise.
+    #[must_use]
+    pub fn durability(&self) -> Durability {
         self.core.durability
     }
 

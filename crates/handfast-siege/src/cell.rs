@@ -38,6 +38,10 @@ pub struct Cell {
     pub swaps: u64,
     /// How many of a hundred good attempts must succeed.
     pub floor: u64,
+    /// Calls made and calls answered with `Raced`, under each policy for links.
+    pub raced: BTreeMap<&'static str, (u64, u64)>,
+    /// Why nothing could be shown: others had the processors, in words.
+    pub busy: Option<String>,
 }
 
 /// What a cell says.
@@ -45,6 +49,8 @@ pub struct Cell {
 pub enum Finding {
     /// All is well: nothing got out; or, for a control, something did.
     Held,
+    /// As [`Finding::Weak`], on a machine whose processors others had: it was starved.
+    Busy,
     /// A control that came to no harm, or a cell in which nobody attacked: nothing is shown.
     Weak,
     /// It refuses more than the attack explains.
@@ -61,6 +67,7 @@ impl Finding {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Held => "held",
+            Self::Busy => "busy",
             Self::Weak => "weak",
             Self::Starved => "starved",
             Self::Spurious => "spurious",
@@ -73,11 +80,15 @@ impl Cell {
     /// What the cell says.
     #[must_use]
     pub fn finding(&self) -> Finding {
+        let weak = match self.busy {
+            Some(_) => Finding::Busy,
+            None => Finding::Weak,
+        };
         if self.control {
             return if self.escapes > 0 {
                 Finding::Held
             } else {
-                Finding::Weak
+                weak
             };
         }
         if self.escapes > 0 {
@@ -85,7 +96,7 @@ impl Cell {
         } else if self.spurious > 0 {
             Finding::Spurious
         } else if self.attempts == 0 || self.swaps == 0 {
-            Finding::Weak
+            weak
         } else if self.succeeded < self.needed() {
             Finding::Starved
         } else {
@@ -128,6 +139,11 @@ impl Cell {
         self.harm = self.harm.take().or(other.harm);
         self.swaps += other.swaps;
         self.floor = self.floor.max(other.floor);
+        for (links, (calls, raced)) in other.raced {
+            let all = self.raced.entry(links).or_default();
+            *all = (all.0 + calls, all.1 + raced);
+        }
+        self.busy = self.busy.take().or(other.busy);
     }
 }
 

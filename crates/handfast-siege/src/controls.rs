@@ -12,6 +12,7 @@ use crate::attacks::Attack;
 use crate::canary::Canary;
 use crate::cell::Cell;
 use crate::field::Field;
+use crate::others::Others;
 use crate::pace::Jitter;
 use crate::watchdog::Watchdog;
 
@@ -46,6 +47,7 @@ pub(crate) fn run(attack: &'static Attack, field: &mut Field<'_>) -> io::Result<
             ..Cell::default()
         };
         let mut jitter = Jitter::new(7);
+        let others = Others::start();
         for _ in 0..BOUTS {
             bout(attack, field, way, &mut jitter, &mut cell)?;
             if cell.escapes > 0 {
@@ -53,6 +55,8 @@ pub(crate) fn run(attack: &'static Attack, field: &mut Field<'_>) -> io::Result<
             }
         }
         cell.succeeded = cell.attempts - cell.escapes;
+        // Starved is not weak: it is others who had the processors, and not our own threads.
+        cell.busy = (cell.escapes == 0 && others.are_too_many()).then(|| others.to_string());
         field.report.add(cell);
     }
     Ok(())
@@ -133,4 +137,51 @@ pub(crate) fn naive_descent<'a>(
     let mut text = [0; 7];
     openat(&here, "data", flags, Mode::empty())
         .is_ok_and(|fd| rustix::io::read(fd, &mut text).is_ok() && &text == b"outside")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Nanoseconds that a thread or a process had a processor.
+    fn had(who: &str) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{who}/schedstat")).unwrap();
+        text.split(' ').next().unwrap().parse().unwrap()
+    }
+
+    /// What we use and what others use is no more than the machine has; were our own work counted as
+    /// theirs, it would be.
+    #[test]
+    fn our_own_threads_and_processes_do_not_make_the_machine_busy() {
+        let others = Others::start();
+        let begun = Instant::now();
+        let until = begun + Duration::from_millis(800);
+        let endless = ["-c", "while :; do :; done"];
+        let mut child = Command::new("sh").args(endless).spawn().unwrap();
+        let spin = || {
+            while Instant::now() < until {}
+            had("thread-self")
+        };
+        let threads = std::thread::scope(|scope| {
+            let threads = [0; 4].map(|_| scope.spawn(spin));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let ours = threads.iter().sum::<u64>() + had(&child.id().to_string());
+        let used = others.used();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let ours = ours * 100 / u64::try_from(begun.elapsed().as_nanos()).unwrap();
+        let machine = used_cores() * 100;
+        assert!(
+            used + ours <= machine + 25,
+            "others {used}, we {ours}, of {machine} hundredths"
+        );
+    }
+
+    fn used_cores() -> u64 {
+        let text = std::fs::read_to_string("/proc/stat").unwrap();
+        let cores = text.lines().filter(|line| line.starts_with("cpu"));
+        cores.count() as u64 - 1
+    }
 }

@@ -48,6 +48,8 @@ pub(crate) struct Duel {
     pub(crate) leaks: bool,
     /// What else is looked at after every call, whatever it answered: harm in words.
     pub(crate) look: fn(&Arena, &Stand, &Seen) -> Option<String>,
+    /// Whether attackers never pause: what they wait for is there for a moment only.
+    pub(crate) is_hurried: bool,
     /// The one name that the attacker swaps: then it is started for each victim.
     pub(crate) leaf: Option<fn(&Victim) -> Option<&'static str>>,
     /// The FIFO that a call may hang on, below the arena.
@@ -118,6 +120,7 @@ impl Duel {
         floor: usual_floor,
         leaks: true,
         look: |_, _, _| None,
+        is_hurried: false,
         leaf: None,
         fifo: None,
     };
@@ -252,7 +255,10 @@ impl Duel {
                 (none, false) => none.insert(start()?),
             };
             let mut cell = self.blank(attack, victim, leg);
-            let pace = Pace::around(took).calmer(leg.calmer);
+            let pace = match self.is_hurried {
+                true => Pace::HURRIED,
+                false => Pace::around(took).calmer(leg.calmer),
+            };
             let before = attacker.swaps();
             attacker.set_pace(pace)?;
             attacker.wait_for_life();
@@ -261,11 +267,19 @@ impl Duel {
                 (1, None) => Quota::of_layer(leg.rounds),
                 _ => Quota::paced(leg.rounds, pace),
             };
+            let quota = match self.is_hurried {
+                // Few cells, and a moment that is seldom met.
+                true => quota.at_least(Duration::from_millis(300)),
+                false => quota,
+            };
             while !quota.is_spent(cell.attempts) && cell.escapes < ENOUGH {
                 fight.attempt(victim, attacker, leg.way, &mut cell, &mut canary);
             }
-            // What the last attempt left in an overlay shows on the disk.
-            stand.commit();
+            // What the last attempt left in an overlay shows on the disk. Links that lead outside are
+            // not committed: then the scene would lose one.
+            if self.rules.is_any() {
+                stand.commit();
+            }
             if let Some(touched) = canary.touched() {
                 cell.escapes += 1;
                 cell.harm.get_or_insert(touched);
@@ -435,6 +449,9 @@ impl Fight<'_> {
         };
         cell.attempts += 1;
         cell.good += u64::from(good);
+        let was_raced = matches!(&result, Err(error) if error.kind() == ErrorKind::Raced);
+        let raced = cell.raced.entry(policy_name(self.links)).or_default();
+        *raced = (raced.0 + 1, raced.1 + u64::from(was_raced));
         let mut harm = hung.then(|| "the call hung".to_owned());
         if let Some(touched) = canary.touched() {
             harm = harm.or(Some(touched));

@@ -20,6 +20,9 @@ pub(crate) const ENOUGH: u64 = 10;
 /// core in the middle of its call, and few attempts say little.
 pub(crate) const CALMER: [u32; 3] = [4, 16, 64];
 
+/// A part of a cell has at least this, however few its rounds.
+const LEAST: Duration = Duration::from_millis(20);
+
 /// How long one such run may take.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -92,8 +95,10 @@ impl Field<'_> {
     pub(crate) fn is_unsettled(&self, attack: &str, verb: &str, backend: &str) -> bool {
         self.report.victims().any(|cell| {
             (cell.attack, cell.verb.as_str(), cell.backend) == (attack, verb, backend)
-                && (matches!(cell.finding(), Finding::Starved | Finding::Weak)
-                    || (cell.finding() == Finding::Held && cell.floor > 0 && cell.succeeded == 0))
+                && (matches!(
+                    cell.finding(),
+                    Finding::Starved | Finding::Weak | Finding::Busy
+                ) || (cell.finding() == Finding::Held && cell.floor > 0 && cell.succeeded == 0))
         })
     }
 
@@ -125,10 +130,10 @@ pub(crate) struct Quota {
 }
 
 impl Quota {
-    /// 90 microseconds a round, so that 20,000 rounds of all 550 cells end within 25 minutes on
+    /// 90 microseconds a round, so that 20,000 rounds of all 770 cells end within 30 minutes on
     /// whatever machine: slow ones make fewer attempts, and the report says so.
     pub(crate) fn new(rounds: u64) -> Self {
-        let time = Duration::from_micros(rounds.saturating_mul(90)).max(Duration::from_millis(30));
+        let time = Duration::from_micros(rounds.saturating_mul(90)).max(LEAST);
         Self {
             rounds,
             deadline: Instant::now() + time,
@@ -140,7 +145,7 @@ impl Quota {
         let time = Duration::from_micros(rounds.saturating_mul(360));
         Self {
             rounds,
-            deadline: Instant::now() + time.max(Duration::from_millis(30)),
+            deadline: Instant::now() + time.max(LEAST),
         }
     }
 

@@ -31,6 +31,7 @@ mod duel;
 pub mod faults;
 mod field;
 mod layers;
+mod others;
 mod pace;
 pub mod render;
 mod report;

@@ -20,6 +20,9 @@ pub enum Verdict {
     Held,
     /// Something got out, failed without reason, or refused too much.
     Broken,
+    /// Nothing got out as far as could be seen, and others had the processors while a control was to
+    /// be beaten.
+    Starved,
     /// An attack had no working control, or nothing was tried.
     TooWeak,
 }
@@ -31,6 +34,7 @@ impl Verdict {
         match self {
             Self::Held => "held",
             Self::Broken => "broken",
+            Self::Starved => "starved",
             Self::TooWeak => "too-weak",
         }
     }
@@ -80,6 +84,9 @@ impl Report {
         {
             return Verdict::TooWeak;
         }
+        if any(|finding| finding == Finding::Busy) {
+            return Verdict::Starved;
+        }
         Verdict::Held
     }
 
@@ -105,6 +112,18 @@ impl Report {
                 count(Finding::Spurious),
                 count(Finding::Starved)
             ),
+            Verdict::Starved => {
+                let busy = self.cells.iter().filter(|cell| cell.busy.is_some());
+                let words: Vec<_> = busy.map(|cell| cell.attack).collect();
+                let parts = match words.len() {
+                    1 => "1 part".to_owned(),
+                    count => format!("{count} parts"),
+                };
+                let words = words.join(", ");
+                format!(
+                    "starved: others had the processors, and {parts} could not be shown: {words}"
+                )
+            }
             Verdict::TooWeak => {
                 let mut weak: Vec<_> = self
                     .cells
@@ -120,6 +139,22 @@ impl Report {
                 }
             }
         }
+    }
+
+    /// How often a file that is swapped for a link makes a root answer `Raced`, where links are
+    /// followed: the backend, calls, and how many were answered so.
+    #[must_use]
+    pub fn raced(&self) -> Vec<(&'static str, u64, u64)> {
+        let of = |backend| {
+            let cells = self.victims();
+            let cells = cells.filter(|cell| (cell.attack, cell.backend) == ("leaf-swap", backend));
+            let found = cells.filter_map(|cell| cell.raced.get("beneath"));
+            found.fold((backend, 0, 0), |all, one| {
+                (backend, all.1 + one.0, all.2 + one.1)
+            })
+        };
+        let all = ["kernel", "walk"].map(of);
+        all.into_iter().filter(|(_, calls, _)| *calls > 0).collect()
     }
 
     /// Cells that are not controls.
@@ -150,6 +185,7 @@ impl Report {
 mod tests {
     use super::*;
     use crate::cell::tests::{cell, control};
+    use std::collections::BTreeMap;
 
     fn report(cells: Vec<Cell>) -> Report {
         Report {
@@ -197,6 +233,45 @@ mod tests {
         };
         assert_eq!(found.verdict(), Verdict::TooWeak);
         assert_eq!(found.sentence(), "too weak to tell: leaf-swap");
+    }
+
+    #[test]
+    fn a_control_without_processors_is_starved_and_one_with_them_is_weak() {
+        let unbeaten = Cell {
+            escapes: 0,
+            attackers: vec!["process"],
+            ..control()
+        };
+        let starved = Cell {
+            busy: Some("others used 1.90 of 2 processors".to_owned()),
+            ..unbeaten.clone()
+        };
+        let found = report(vec![cell("read"), control(), starved.clone()]);
+        assert_eq!(found.verdict(), Verdict::Starved);
+        assert!(
+            found.sentence().contains("1 part could"),
+            "{}",
+            found.sentence()
+        );
+        let found = report(vec![cell("read"), control(), starved, unbeaten]);
+        assert_eq!(found.verdict(), Verdict::TooWeak);
+    }
+
+    #[test]
+    fn raced_answers_are_counted_where_links_are_followed() {
+        let one = Cell {
+            attack: "leaf-swap",
+            raced: BTreeMap::from([("beneath", (200, 3)), ("refuse", (200, 50))]),
+            ..cell("read")
+        };
+        let found = report(vec![
+            one.clone(),
+            Cell {
+                verb: "write".to_owned(),
+                ..one
+            },
+        ]);
+        assert_eq!(found.raced(), [("walk", 400, 6)]);
     }
 
     #[test]

@@ -9,10 +9,12 @@ use handfast::{BackendChoice, ErrorKind, Root, RootOptions};
 
 use crate::attacker::AttackerProgram;
 use crate::attacks;
+use crate::cell::{Cell, Finding};
 use crate::controls;
 use crate::cores::Pinned;
 use crate::field::Field;
 use crate::layers::{Layer, RULED};
+use crate::others::Others;
 use crate::report::Report;
 
 /// Which backends are attacked.
@@ -135,6 +137,7 @@ impl Siege {
     /// report.
     pub fn run(&self, progress: &mut dyn FnMut(&Progress<'_>)) -> Result<Report, SiegeError> {
         let begun = Instant::now();
+        let others = Others::start();
         let _pinned = Pinned::new();
         // The operator's own path: a temporary directory may well be a link.
         let base = self.base.canonicalize().map_err(SiegeError::Scene)?;
@@ -187,6 +190,12 @@ impl Siege {
             }
         }
         let mut report = field.report;
+        let is_weak = |cell: &&mut Cell| !cell.control && cell.finding() == Finding::Weak;
+        if others.are_too_many() {
+            for cell in report.cells.iter_mut().filter(is_weak) {
+                cell.busy = Some(others.to_string());
+            }
+        }
         report.milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         // A backend that is not there was left out whatever the patterns say.
         let tried_nothing = report

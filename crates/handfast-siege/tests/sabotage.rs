@@ -45,7 +45,7 @@ const VARIANTS: [(&str, &[&str]); 10] = [
         ],
     ),
     (
-        "judge-request",
+        "judge-last-name",
         &[
             "--only",
             "protected-swap/write@",

@@ -145,3 +145,75 @@ fn wrong_usage_of_siege_is_two() {
         assert_eq!(found.code, 2, "{args:?} {found:?}");
     }
 }
+
+/// One verb of each new harm, on every layer that has it.
+const PROMISES: [(&str, &[&str]); 6] = [
+    ("directory-swap/read@", &LAYERS),
+    ("denied-name/read@", &LAYERS),
+    ("protected-swap/write@", &LAYERS),
+    ("protected-move/", &LAYERS),
+    ("version-swap/", &LAYERS),
+    (
+        "wider-access/write@",
+        &["kernel", "walk", "session", "broker", "mcp"],
+    ),
+];
+
+const LAYERS: [&str; 4] = ["session", "overlay", "broker", "mcp"];
+
+#[test]
+fn every_layer_is_attacked_and_keeps_what_it_promises() {
+    let scratch = Scratch::new();
+    let inside = scratch.inside();
+    let mut args = vec!["siege", "--rounds", "200", "--json"];
+    args.extend(["--root", inside.to_str().unwrap(), "--only"]);
+    args.extend(PROMISES.iter().map(|(pattern, _)| *pattern));
+    args.push("foreign-owner/");
+    let found = run(&args);
+    let report: Value = serde_json::from_str(found.text()).unwrap();
+    let cells = report["cells"].as_array().unwrap();
+    for cell in cells.iter().filter(|cell| cell["control"] == false) {
+        assert_eq!(
+            (&cell["escapes"], &cell["spurious"]),
+            (&0.into(), &0.into()),
+            "{cell:#}"
+        );
+        assert!(cell["attempts"].as_u64() > Some(0), "{cell:#}");
+    }
+    let has = |pattern: &str, layer: &str| {
+        cells.iter().any(|cell| {
+            let name = format!("{}/{}@", cell["attack"], cell["verb"]).replace('"', "");
+            name.contains(pattern) && cell["backend"] == layer
+        })
+    };
+    for (pattern, layers) in PROMISES {
+        for layer in layers {
+            assert!(
+                has(pattern, layer),
+                "{pattern} on {layer}: {:#}",
+                report["skipped"]
+            );
+        }
+    }
+    // Two inside the same session or lease work together.
+    for layer in ["session", "overlay", "broker"] {
+        let accomplices = |cell: &&Value| {
+            let ways = cell["attackers"].as_array().unwrap();
+            cell["backend"] == layer && ways.iter().any(|way| way == "accomplice")
+        };
+        assert!(cells.iter().any(|cell| accomplices(&cell)), "{layer}");
+    }
+    // Only root makes directories of somebody else.
+    if !has("foreign-owner/", "session") {
+        println!("skipped: foreign-owner: {}", report["skipped"]);
+    }
+    match found.code {
+        0 => {}
+        3 if report["verdict"] == "starved" => {
+            crate::turns::starved("siege of every layer", &report["sentence"].to_string());
+        }
+        _ => panic!("{}", report["sentence"]),
+    }
+    // The private directories are gone, and so are the servers that worked in them.
+    assert_eq!(std::fs::read_dir(&inside).unwrap().count(), 0);
+}

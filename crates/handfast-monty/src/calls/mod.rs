@@ -5,7 +5,8 @@ mod names;
 mod read;
 mod write;
 
-use handfast_session::{Mode, Session};
+use handfast::Files;
+use handfast_session::Mode;
 use monty_types::{MontyObject, OsFunctionCall};
 
 use crate::error::CallError;
@@ -16,31 +17,31 @@ pub(crate) use names::rename;
 
 /// Does a call. Scans, renames and the two that only work on text are done elsewhere.
 pub(crate) fn act(
-    session: &Session,
+    files: &dyn Files,
     call: OsFunctionCall,
     at: Target<'_>,
 ) -> Result<MontyObject, CallError> {
-    if at.below.is_empty() && is_for_a_file(&call) && at.mount.mode != Mode::ReadOnly {
+    if at.below.is_root() && is_for_a_file(&call) && at.mount.mode != Mode::ReadOnly {
         let kind = std::io::ErrorKind::IsADirectory;
         return Err(CallError::failed(kind, "Is a directory", at.asked));
     }
     match call {
-        OsFunctionCall::Exists(_) => Ok(look::exists(session, at)),
-        OsFunctionCall::IsFile(_) => Ok(look::is_file(session, at)),
-        OsFunctionCall::IsDir(_) => Ok(look::is_dir(session, at)),
-        OsFunctionCall::IsSymlink(_) => Ok(look::is_symlink(session, at)),
-        OsFunctionCall::Stat(_) => look::stat(session, at),
-        OsFunctionCall::Iterdir(_) => look::iterdir(session, at),
-        OsFunctionCall::ReadText(_) => read::text(session, at),
-        OsFunctionCall::ReadBytes(_) => read::bytes(session, at),
-        OsFunctionCall::Open(args) => read::open(session, at, args.mode),
-        OsFunctionCall::WriteText(args) => write::text(session, at, &args.data),
-        OsFunctionCall::WriteBytes(args) => write::bytes(session, at, &args.data),
-        OsFunctionCall::AppendText(args) => write::append_text(session, at, &args.data),
-        OsFunctionCall::AppendBytes(args) => write::append_bytes(session, at, &args.data),
-        OsFunctionCall::Mkdir(args) => names::mkdir(session, at, args.parents, args.exist_ok),
-        OsFunctionCall::Unlink(_) => names::unlink(session, at),
-        OsFunctionCall::Rmdir(_) => names::rmdir(session, at),
+        OsFunctionCall::Exists(_) => Ok(look::exists(files, at)),
+        OsFunctionCall::IsFile(_) => Ok(look::is_file(files, at)),
+        OsFunctionCall::IsDir(_) => Ok(look::is_dir(files, at)),
+        OsFunctionCall::IsSymlink(_) => Ok(look::is_symlink(files, at)),
+        OsFunctionCall::Stat(_) => look::stat(files, at),
+        OsFunctionCall::Iterdir(_) => look::iterdir(files, at),
+        OsFunctionCall::ReadText(_) => read::text(files, at),
+        OsFunctionCall::ReadBytes(_) => read::bytes(files, at),
+        OsFunctionCall::Open(args) => read::open(files, at, args.mode),
+        OsFunctionCall::WriteText(args) => write::text(files, at, &args.data),
+        OsFunctionCall::WriteBytes(args) => write::bytes(files, at, &args.data),
+        OsFunctionCall::AppendText(args) => write::append_text(files, at, &args.data),
+        OsFunctionCall::AppendBytes(args) => write::append_bytes(files, at, &args.data),
+        OsFunctionCall::Mkdir(args) => names::mkdir(files, at, args.parents, args.exist_ok),
+        OsFunctionCall::Unlink(_) => names::unlink(files, at),
+        OsFunctionCall::Rmdir(_) => names::rmdir(files, at),
         // A call that a later Monty knows and this crate does not: nobody answers it.
         other => Err(CallError::failed(
             std::io::ErrorKind::Unsupported,

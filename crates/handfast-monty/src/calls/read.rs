@@ -1,19 +1,19 @@
 //! Content, and opening.
 
-use handfast::ErrorKind;
-use handfast_session::{OpenOptions, Session};
+use handfast::{ErrorKind, Files, OpenOptions};
 use monty_types::{FileMode, MontyFileHandle, MontyObject};
 
 use super::write;
 use crate::error::CallError;
 use crate::files::Target;
+use crate::path;
 
-pub(super) fn bytes(session: &Session, at: Target<'_>) -> Result<MontyObject, CallError> {
-    Ok(MontyObject::bytes(content(session, at)?))
+pub(super) fn bytes(files: &dyn Files, at: Target<'_>) -> Result<MontyObject, CallError> {
+    Ok(MontyObject::bytes(content(files, at)?))
 }
 
-pub(super) fn text(session: &Session, at: Target<'_>) -> Result<MontyObject, CallError> {
-    match String::from_utf8(content(session, at)?) {
+pub(super) fn text(files: &dyn Files, at: Target<'_>) -> Result<MontyObject, CallError> {
+    match String::from_utf8(content(files, at)?) {
         Ok(text) => Ok(MontyObject::string(text)),
         Err(error) => {
             let (start, wrong) = (
@@ -29,10 +29,10 @@ pub(super) fn text(session: &Session, at: Target<'_>) -> Result<MontyObject, Cal
     }
 }
 
-fn content(session: &Session, at: Target<'_>) -> Result<Vec<u8>, CallError> {
+fn content(files: &dyn Files, at: Target<'_>) -> Result<Vec<u8>, CallError> {
     let limit = at.mount.limits.memory;
-    session
-        .read_to_limit(at.path, limit)
+    files
+        .read(at.path, limit)
         .map_err(|error| match error.kind() {
             ErrorKind::Limit => CallError::MemoryLimit(limit),
             _ => at.said(&error),
@@ -41,22 +41,22 @@ fn content(session: &Session, at: Target<'_>) -> Result<Vec<u8>, CallError> {
 
 /// What `open()` does at once. No handle stays: Monty asks again by name for everything else.
 pub(super) fn open(
-    session: &Session,
+    files: &dyn Files,
     at: Target<'_>,
     mode: FileMode,
 ) -> Result<MontyObject, CallError> {
     if mode.truncate() {
-        write::replace(session, at, b"")?;
+        write::replace(files, at, b"")?;
     } else {
         let how = match mode.create() {
             true => OpenOptions::new().read(false).append(true).create(true),
             false => OpenOptions::new(),
         };
-        let opened = session.open_with(at.path, how);
+        let opened = files.open(at.path, how);
         drop(opened.map_err(|error| at.said(&error))?);
     }
     Ok(MontyObject::file_handle(MontyFileHandle {
-        path: at.path.to_owned(),
+        path: path::shown(at.path),
         mode,
         position: 0,
     }))

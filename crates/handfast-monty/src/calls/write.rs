@@ -1,54 +1,60 @@
 //! Whole files and what is added to them.
 
-use handfast_session::Session;
+use handfast::files::Put;
+use handfast::{Durability, Files, WriteOptions};
 use monty_types::MontyObject;
 
 use crate::error::CallError;
 use crate::files::Target;
 
 pub(super) fn text(
-    session: &Session,
+    files: &dyn Files,
     at: Target<'_>,
     data: &str,
 ) -> Result<MontyObject, CallError> {
-    replace(session, at, data.as_bytes())?;
+    replace(files, at, data.as_bytes())?;
     Ok(count(data.chars().count()))
 }
 
 pub(super) fn bytes(
-    session: &Session,
+    files: &dyn Files,
     at: Target<'_>,
     data: &[u8],
 ) -> Result<MontyObject, CallError> {
-    replace(session, at, data)?;
+    replace(files, at, data)?;
     Ok(count(data.len()))
 }
 
 pub(super) fn append_text(
-    session: &Session,
+    files: &dyn Files,
     at: Target<'_>,
     data: &str,
 ) -> Result<MontyObject, CallError> {
-    append(session, at, data.as_bytes())?;
+    append(files, at, data.as_bytes())?;
     Ok(count(data.chars().count()))
 }
 
 pub(super) fn append_bytes(
-    session: &Session,
+    files: &dyn Files,
     at: Target<'_>,
     data: &[u8],
 ) -> Result<MontyObject, CallError> {
-    append(session, at, data)?;
+    append(files, at, data)?;
     Ok(count(data.len()))
 }
 
 /// Replaces a file atomically: a reader sees the old content or the new, whole.
-pub(super) fn replace(session: &Session, at: Target<'_>, data: &[u8]) -> Result<(), CallError> {
-    charged(at, data.len(), || session.write(at.path, data))
+pub(super) fn replace(files: &dyn Files, at: Target<'_>, data: &[u8]) -> Result<(), CallError> {
+    charged(at, data.len(), || {
+        files.put(at.path, data, Put::Replace, at.mount.options)
+    })
 }
 
-fn append(session: &Session, at: Target<'_>, data: &[u8]) -> Result<(), CallError> {
-    charged(at, data.len(), || session.append(at.path, data))
+fn append(files: &dyn Files, at: Target<'_>, data: &[u8]) -> Result<(), CallError> {
+    charged(at, data.len(), || {
+        let added = WriteOptions::new().durability(Durability::None);
+        files.append(at.path, data, added)
+    })
 }
 
 /// Charges the mount's own limit before the act, and gives back what was not written.

@@ -50,6 +50,7 @@ pub(super) static FOREIGN_OWNER: Attack = Attack {
             allowed: |_, _| vec![ErrorKind::Exists, ErrorKind::Raced, ErrorKind::NotFound],
             floor: |_| 0,
             look: |arena, _, _| lies_with_them(arena),
+            is_hurried: true,
             ..Duel::USUAL
         };
         DUEL.run(attack, field)

@@ -127,7 +127,7 @@ impl FaultReport {
                 "NOT SAFE HERE: {} of {runs} runs left something that was not answered",
                 rows().map(|row| row.violations).sum::<u64>()
             ),
-            Verdict::TooWeak => match self.weak() {
+            Verdict::Starved | Verdict::TooWeak => match self.weak() {
                 weak if weak.is_empty() => "too weak to tell: nothing was shown".to_owned(),
                 weak => format!("too weak to tell: {}", weak.join(", ")),
             },

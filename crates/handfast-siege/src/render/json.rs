@@ -3,8 +3,9 @@
 //! `{"version":1,"verdict":…,"cells":[…],…}`. A cell has `verb`, `attack`, `backend`, `control`,
 //! `attempts`, `succeeded`, `refused` (a count for each kind), `spurious`, `escapes`, `swaps`; and
 //! beside these `good` (attempts while the tree was as the caller wants it), `needed` (successes
-//! below which the cell is starved), `links`, `attackers`, `finding`, `harm`, `odd`. A control has
-//! `"control":true` and the backend `none`.
+//! below which the cell is starved), `links`, `attackers`, `finding`, `harm`, `odd`, `busy` (who had the
+//! processors, where nothing could be shown). A control has `"control":true` and the backend `none`.
+//! Beside the cells, `raced` has the share of `Raced` answers to swapped files.
 
 use serde_json::{Map, Value, json as value};
 
@@ -26,6 +27,14 @@ pub fn json(report: &Report) -> String {
     put("milliseconds", value!(report.milliseconds));
     put("cut_short", value!(report.cut_short));
     put("broken_off", value!(report.broken_off));
+    let raced = report.raced();
+    put(
+        "raced",
+        raced
+            .iter()
+            .map(|(backend, calls, raced)| value!({"backend": backend, "calls": calls, "raced": raced}))
+            .collect(),
+    );
     put("cells", report.cells.iter().map(cell).collect());
     let skipped = report.skipped.iter();
     put(
@@ -63,6 +72,7 @@ fn cell(cell: &Cell) -> Value {
         "finding": cell.finding().name(),
         "harm": cell.harm,
         "odd": cell.odd,
+        "busy": cell.busy,
     })
 }
 

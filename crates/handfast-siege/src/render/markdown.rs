@@ -34,6 +34,9 @@ pub fn markdown(report: &Report) -> String {
 
 fn row(cell: &Cell) -> String {
     let (verb, finding) = match (cell.control, cell.escapes) {
+        (true, 0) if cell.busy.is_some() => {
+            (format!("*control* {}", cell.verb), "not beaten: starved")
+        }
         (true, 0) => (format!("*control* {}", cell.verb), "not beaten: too weak"),
         (true, _) => (format!("*control* {}", cell.verb), "beaten"),
         (false, _) => (cell.verb.clone(), cell.finding().name()),

@@ -30,6 +30,12 @@ fn share(part: u64, whole: u64) -> String {
     }
 }
 
+/// A part of a hundred, to its hundredths.
+fn hundredths(part: u64, whole: u64) -> String {
+    let share = (part * 10_000).checked_div(whole).unwrap_or(0);
+    format!("{}.{:02} %", share / 100, share % 100)
+}
+
 /// Where it ran, in a line.
 fn circumstances(report: &Report) -> String {
     format!(
@@ -52,6 +58,24 @@ fn remarks(report: &Report) -> Vec<String> {
         .iter()
         .map(|skipped| format!("not tried: {} ({})", skipped.what, skipped.why))
         .collect();
+    let starved: Vec<_> = report
+        .cells
+        .iter()
+        .filter_map(|cell| Some((cell, cell.busy.as_ref()?)))
+        .collect();
+    for (cell, why) in &starved {
+        remarks.push(format!("starved: {} {}: {why}", cell.attack, cell.verb));
+    }
+    if !starved.is_empty() {
+        remarks.push(format!("starved: {} in all", starved.len()));
+    }
+    for (backend, calls, raced) in report.raced() {
+        remarks.push(format!(
+            "answered Raced: {} of {calls} leaf-swap calls on {backend} where links are followed ({})",
+            raced,
+            hundredths(raced, calls)
+        ));
+    }
     if report.cut_short > 0 {
         remarks.push(format!(
             "{} parts of cells ended by time, with fewer attempts than rounds",

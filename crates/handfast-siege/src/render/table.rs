@@ -54,6 +54,12 @@ pub fn table(report: &Report, every: bool) -> String {
 fn control_line(cell: &Cell) -> String {
     let way = cell.attackers.join("+");
     match cell.finding() {
+        Finding::Busy => format!(
+            "  control {} ({way}): not beaten in {} attempts: starved, {}",
+            cell.verb,
+            cell.attempts,
+            cell.busy.as_deref().unwrap_or_default()
+        ),
         Finding::Weak => format!(
             "  control {} ({way}): NOT beaten in {} attempts: too weak to tell",
             cell.verb, cell.attempts

@@ -131,3 +131,40 @@ fn quotas_hold_through_handles() {
             .unwrap();
     }
 }
+
+/// Renames another directory over the new one as soon as it was made, as a co-owner of the parent may.
+struct Replaces {
+    theirs: std::path::PathBuf,
+    place: std::path::PathBuf,
+}
+
+impl handfast::Recorder for Replaces {
+    fn record(&self, event: &handfast::Event<'_>) -> Result<(), handfast::RecordError> {
+        if event.phase == handfast::Phase::Result && self.theirs.exists() {
+            std::fs::rename(&self.theirs, &self.place).unwrap();
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn l1_the_handle_of_a_new_directory_is_that_of_the_one_that_was_made() {
+    let s = Scratch::new();
+    s.dir("theirs");
+    let caller = me().recorder(std::sync::Arc::new(Replaces {
+        theirs: s.at("theirs"),
+        place: s.at("d"),
+    }));
+    let session = s.session(Mode::ReadWrite).for_caller(caller);
+    let files: &dyn Files = &session;
+    let (top, made) = (files.top().unwrap(), name("d"));
+    let error = files
+        .create_dir_at(At::new(&top, &made), 0o700)
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Raced);
+    assert_eq!(error.effect(), handfast::Effect::Visible);
+    // Without anybody in between it is handed out.
+    let made = name("e");
+    let dir = files.create_dir_at(At::new(&top, &made), 0o700).unwrap();
+    assert_eq!(dir.metadata().mode & 0o777, 0o700);
+}
