@@ -91,11 +91,7 @@ pub(crate) struct RunArgs {
     log: LogChoice,
 
     /// The program and its arguments; without one, your shell
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "CMD"
-    )]
+    #[arg(trailing_var_arg = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 

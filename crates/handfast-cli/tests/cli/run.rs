@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::Scratch;
+use crate::support::{Scratch, skip};
 
 /// What the namespace of a test is made by: its device, the command under a path that everybody
 /// reaches, and the user.
@@ -144,9 +144,17 @@ fn is_root() -> bool {
 /// Does the same as root and as an ordinary user, as far as this process may.
 fn as_each_user(act: impl Fn(&Stage)) {
     let me = rustix::process::geteuid().as_raw().to_string();
-    let users = match is_root() {
-        true => vec!["0".to_owned(), "1000".to_owned()],
-        false => vec![me],
+    let device = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/fuse");
+    let users = match (is_root(), device) {
+        (true, _) => vec!["0".to_owned(), "1000".to_owned()],
+        (false, Ok(_)) => vec![me],
+        (false, Err(error)) => {
+            skip("programs in a session", &format!("/dev/fuse: {error}"));
+            return;
+        }
     };
     for user in users {
         act(&Stage::new(&user));
@@ -366,7 +374,11 @@ fn grants_are_what_they_say() {
 fn what_makes_no_sense_is_refused_before_anything_starts() {
     as_each_user(|stage| {
         let top = stage.scratch.path.display().to_string();
-        let cases: [(&[&str], &str); 9] = [
+        let cases: [(&[&str], &str); 10] = [
+            (
+                &["run", "--quota", "1G", "--", "true"],
+                "unexpected argument",
+            ),
             (&["run", "--json", "--", "true"], "`--json` goes with"),
             (&["run", "--", "/nonexistent/program"], "cannot be started"),
             (
@@ -414,7 +426,8 @@ fn what_makes_no_sense_is_refused_before_anything_starts() {
 #[test]
 fn what_this_system_cannot_enforce_is_exit_3() {
     if !is_root() {
-        println!("starved: only root can take something away from a namespace");
+        let why = "only root can take something away from a namespace";
+        skip("what a system cannot enforce", why);
         return;
     }
     let stage = Stage::new("0");
