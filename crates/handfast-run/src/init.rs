@@ -85,7 +85,6 @@ fn become_program(plan: &Plan, channel: &Channel) -> ! {
         plan.project.path.as_path(),
         plan.home.as_path(),
         Path::new("/dev"),
-        Path::new("/proc"),
         Path::new("/run"),
         Path::new("/tmp"),
         Path::new("/var/tmp"),
@@ -93,6 +92,10 @@ fn become_program(plan: &Plan, channel: &Channel) -> ! {
     let granted = plan.grants.iter().filter(|grant| grant.writable);
     writable.extend(granted.map(|grant| grant.path.as_path()));
     let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        // User 0 owns files of procfs that speak of the whole machine.
+        writable.push(Path::new("/proc"));
+    }
     if let Err(why) = privileges::restrict(&writable, is_root) {
         drop(channel.say(&Word::Refused(why)));
         sys::exit_now(1);

@@ -179,6 +179,13 @@ fn show(grant: &Grant) -> Result<(), String> {
     }
 }
 
+/// Shows a device of the host. Its mode and owner cannot be changed: the node is the host's own. What
+/// is written to a device is no change of the mount.
+fn show_device(name: &str, at: &Path) -> Result<(), String> {
+    mounts::bind(&within(HOST, Path::new("/dev")).join(name), at)?;
+    mounts::make_itself_read_only(at)
+}
+
 /// Covers a file or a directory with nothing.
 fn mask(path: &Path) -> Result<(), String> {
     match path.symlink_metadata() {
@@ -186,7 +193,7 @@ fn mask(path: &Path) -> Result<(), String> {
             mounts::memory(path, 0o000)?;
             mounts::make_read_only(path)
         }
-        Ok(_) => mounts::bind(&within(HOST, Path::new("/dev/null")), path),
+        Ok(_) => show_device("null", path),
         Err(_) => Ok(()),
     }
 }
@@ -250,7 +257,7 @@ fn devices() -> Result<(), String> {
         if from.symlink_metadata().is_ok() {
             let node = at.join(name);
             make_file(&node)?;
-            mounts::bind(&from, &node)?;
+            show_device(name, &node)?;
         }
     }
     for (name, target) in [

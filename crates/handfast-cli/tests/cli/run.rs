@@ -296,6 +296,12 @@ fn the_rest_of_the_machine_is_absent_or_read_only() {
                 ( : > "$path" ) 2>/dev/null && echo "wrote $path"
             done
             ls -A /tmp /run | grep -v -e "^/" -e '^$' | head -3
+            for path in /dev/full /etc/shadow; do
+                chmod "$(stat -c %a "$path")" "$path" 2>/dev/null && echo "changed $path"
+            done
+            for path in /proc/*; do
+                test -f "$path" && ( : >> "$path" ) 2>/dev/null && echo "opened $path"
+            done
             mount -t tmpfs t /tmp 2>/dev/null && echo mounted
             umount . 2>/dev/null && echo unmounted
             unshare --user true 2>/dev/null && echo namespace
