@@ -33,6 +33,7 @@ macro_rules! absent {
 
 absent!(AuditArgs, "audit", "audit");
 absent!(LeaseArgs, "lease", "broker");
+absent!(RunArgs, "run", "run");
 absent!(ServeArgs, "serve", "broker");
 absent!(SiegeArgs, "siege", "siege");
 absent!(TopArgs, "top", "broker");

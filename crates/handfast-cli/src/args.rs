@@ -6,6 +6,8 @@ use handfast::{Effect, ErrorKind};
 
 #[cfg(not(feature = "audit"))]
 use crate::absent::AuditArgs;
+#[cfg(not(feature = "run"))]
+use crate::absent::RunArgs;
 #[cfg(not(feature = "siege"))]
 use crate::absent::SiegeArgs;
 #[cfg(not(feature = "tour"))]
@@ -26,6 +28,8 @@ use crate::manual::ManualArgs;
 use crate::mcp::McpArgs;
 use crate::other_names;
 use crate::output::{Form, Output};
+#[cfg(feature = "run")]
+use crate::run::RunArgs;
 #[cfg(feature = "broker")]
 use crate::serve::ServeArgs;
 use crate::session::SessionArgs;
@@ -39,6 +43,7 @@ use crate::tour::TourArgs;
 const HELP: &str = exit::help!(
     "  handfast tour                             one minute, narrated
   handfast fs --root uploads ls             files beneath one directory
+  handfast run -- cargo test                a program whose changes wait for review
   handfast session new try --base project   an overlay to review
   handfast mcp --overlay project            the same for an MCP client
   handfast serve project                    files under leases
@@ -67,6 +72,7 @@ enum Command {
     Tour(TourArgs),
     Doctor(DoctorArgs),
     Fs(FsArgs),
+    Run(RunArgs),
     Session(SessionArgs),
     Mcp(McpArgs),
     Serve(ServeArgs),
@@ -97,6 +103,7 @@ pub(crate) fn run() -> Exit {
         Command::Fs(args) => args.run(&mut out),
         Command::Lease(args) => args.run(&mut out),
         Command::Serve(args) => args.run(&mut out),
+        Command::Run(args) => args.run(&mut out),
         Command::Session(args) => args.run(&mut out),
         Command::Siege(args) => args.run(&mut out),
         Command::Log(args) => args.run(&mut out),

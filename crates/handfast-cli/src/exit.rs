@@ -19,8 +19,8 @@ pub(crate) enum Exit {
     CannotTell,
     /// What a program that was run said.
     #[cfg_attr(
-        not(feature = "broker"),
-        allow(dead_code, reason = "`lease run` alone")
+        not(any(feature = "broker", feature = "run")),
+        allow(dead_code, reason = "`run` and `lease run` alone")
     )]
     Child(u8),
 }

@@ -11,6 +11,7 @@
     not(all(
         feature = "audit",
         feature = "broker",
+        feature = "run",
         feature = "siege",
         feature = "tour"
     ))
@@ -43,6 +44,8 @@ mod mcp;
 mod other_names;
 #[cfg(supported)]
 mod output;
+#[cfg(all(supported, feature = "run"))]
+mod run;
 #[cfg(all(supported, feature = "broker"))]
 mod serve;
 #[cfg(supported)]

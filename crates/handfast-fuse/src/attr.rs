@@ -60,3 +60,20 @@ pub(crate) fn nothing() -> FileAttr {
         flags: 0,
     }
 }
+
+/// A name that is listed and was not looked up. Programs skip entries with the number 0.
+pub(crate) fn unseen(number: u64, kind: FileType) -> FileAttr {
+    FileAttr {
+        ino: INodeNo(number),
+        kind,
+        ..nothing()
+    }
+}
+
+/// A number for such a name, which no object has: the kernel keeps names apart by it.
+pub(crate) fn unseen_number(dir: u64, name: &[u8]) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    (dir, name).hash(&mut hasher);
+    hasher.finish() | 1 << 63
+}

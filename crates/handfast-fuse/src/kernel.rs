@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo,
@@ -14,7 +14,7 @@ use fuser::{
 use handfast::RenameMode;
 use handfast::files::WhatToRemove;
 
-use crate::attr::nothing;
+use crate::attr::{nothing, unseen, unseen_number};
 use crate::content::{Wanted, options};
 use crate::face::{Face, name};
 use crate::listing::Listing;
@@ -314,26 +314,23 @@ impl Filesystem for Face {
         mut reply: ReplyDirectoryPlus,
     ) {
         let told = self.each_entry(ino.0, fh.0, offset, |next, entry, file_type, number| {
-            // `.` and `..` are not looked up; nor is what may not be looked at.
+            // `.` and `..` are not looked up; nor is what may not be looked at. The kernel asks
+            // again when somebody uses such a name.
             let found = match entry.as_encoded_bytes() {
                 b"." | b".." => None,
                 _ => Self::place(ino, entry)
                     .and_then(|place| self.lookup(place))
                     .ok(),
             };
-            let attr = found.unwrap_or_else(|| FileAttr {
-                ino: INodeNo(0),
-                kind: file_type,
-                ..nothing()
-            });
-            let is_full = reply.add(
-                INodeNo(number),
-                next,
-                entry,
-                &self.times.names,
-                &attr,
-                GENERATION,
-            );
+            let (attr, time) = match (&found, entry.as_encoded_bytes()) {
+                (Some(attr), _) => (*attr, self.times.names),
+                (None, b"." | b"..") => (unseen(number, file_type), Duration::ZERO),
+                (None, name) => (
+                    unseen(unseen_number(ino.0, name), file_type),
+                    Duration::ZERO,
+                ),
+            };
+            let is_full = reply.add(INodeNo(number), next, entry, &time, &attr, GENERATION);
             if is_full && let Some(attr) = found {
                 self.forget(attr.ino.0, 1);
             }

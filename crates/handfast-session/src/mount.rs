@@ -113,6 +113,18 @@ impl MountSpec {
         &self.at
     }
 
+    /// What it is protected by.
+    #[must_use]
+    pub fn protection(&self) -> &Protect {
+        &self.protect
+    }
+
+    /// How it is mounted.
+    #[must_use]
+    pub fn mounted_as(&self) -> Mode {
+        self.mode
+    }
+
     /// Sets the mode.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {

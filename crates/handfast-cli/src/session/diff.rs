@@ -77,7 +77,7 @@ pub(super) fn to_json(change: &Changed) -> Object {
 }
 
 /// A change on one line.
-pub(super) fn line(change: &Changed) -> String {
+pub(crate) fn line(change: &Changed) -> String {
     let slash = if change.is_dir { "/" } else { "" };
     let mut line = format!("{:<8} {}{slash}", change.kind.name(), change.path);
     if let Some(from) = &change.from {

@@ -22,8 +22,12 @@ use crate::fs::answer;
 use crate::log::LogChoice;
 use crate::output::Output;
 
+#[cfg(feature = "run")]
+pub(crate) use diff::line;
 pub(crate) use hints::reason_hint;
 pub(crate) use place::StateArgs;
+#[cfg(feature = "run")]
+pub(crate) use told::failed;
 pub(crate) use told::misused;
 
 const HELP: &str = crate::exit::help!(

@@ -47,7 +47,7 @@ impl StateArgs {
     }
 
     /// The sessions, in a directory that is made if it is missing.
-    pub(super) fn catalogue(&self, verb: &'static str) -> Result<Catalogue, Box<Failure>> {
+    pub(crate) fn catalogue(&self, verb: &'static str) -> Result<Catalogue, Box<Failure>> {
         let dir = self.found_dir(verb)?;
         Catalogue::open_ambient(&dir).map_err(|error| {
             let mut failure = told::failed(verb, "open the state directory", "", &error);
@@ -57,7 +57,7 @@ impl StateArgs {
     }
 
     /// The sessions, or nothing where none was ever made: looking makes no directory.
-    pub(super) fn existing(&self, verb: &'static str) -> Result<Option<Catalogue>, Box<Failure>> {
+    pub(crate) fn existing(&self, verb: &'static str) -> Result<Option<Catalogue>, Box<Failure>> {
         let dir = self.found_dir(verb)?;
         match std::fs::symlink_metadata(dir.join("sessions")) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, exit_of};
 
 /// The session said no: ``cannot <deed> `what`: …``.
-pub(super) fn failed(verb: &'static str, deed: &str, what: &str, error: &Error) -> Box<Failure> {
+pub(crate) fn failed(verb: &'static str, deed: &str, what: &str, error: &Error) -> Box<Failure> {
     let shown = escape(what.as_bytes());
     let sentence = match what {
         "" => format!("cannot {deed}"),

@@ -28,6 +28,7 @@ mod mcp;
 mod mounts;
 mod names;
 mod pipes;
+mod run;
 mod session;
 mod session_faults;
 mod session_list;

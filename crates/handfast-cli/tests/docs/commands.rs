@@ -28,6 +28,15 @@ fn commands_print_what_is_shown() {
     let mut commands = 0;
     for document in documents() {
         let text = std::fs::read_to_string(&document).unwrap();
+        if document.ends_with("run.md")
+            && let Err(error) = std::fs::File::options()
+                .read(true)
+                .write(true)
+                .open("/dev/fuse")
+        {
+            println!("skipped: run.md: /dev/fuse: {error}");
+            continue;
+        }
         let steps = steps(&text);
         commands += steps.iter().filter(|step| step.shown.is_some()).count();
         if !steps.is_empty() {

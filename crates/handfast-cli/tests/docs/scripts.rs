@@ -3,13 +3,14 @@
 use std::path::Path;
 
 /// The crates whose build scripts name `cfg(supported)`.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "handfast",
     "handfast-broker",
     "handfast-cli",
     "handfast-fuse",
     "handfast-ledger",
     "handfast-mcp",
+    "handfast-run",
     "handfast-session",
     "handfast-siege",
 ];

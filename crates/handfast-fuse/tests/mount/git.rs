@@ -97,9 +97,17 @@ fn a_secret_that_appears_later_is_denied() {
         std::fs::write(mounted.base.join(".env.local"), "SECRET=2\n").unwrap();
         denied(&later);
         // The name is listed, as any name is; nothing else of it is told.
-        let listed = std::fs::read_dir(&mounted.view).unwrap();
-        let names: Vec<_> = listed.map(|entry| entry.unwrap().file_name()).collect();
-        assert!(names.iter().any(|name| name == "src"), "{names:?}");
+        let output = std::process::Command::new("ls")
+            .args(["-a", "-U"])
+            .arg(&mounted.view)
+            .output()
+            .unwrap();
+        let listed = String::from_utf8(output.stdout).unwrap();
+        let names: Vec<_> = listed.lines().collect();
+        for name in [".", "..", ".env", ".env.local", ".git", "src"] {
+            assert!(names.contains(&name), "{name}: {names:?}");
+        }
         assert!(std::fs::symlink_metadata(&later).is_err());
+        denied(&later);
     });
 }

@@ -8,6 +8,7 @@
 )]
 #![allow(
     clippy::disallowed_methods,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "tests set their scenes with ambient calls"
 )]

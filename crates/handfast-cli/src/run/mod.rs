@@ -1,0 +1,253 @@
+//! `handfast run`: a program in a session of the project.
+
+mod explain;
+mod rules;
+mod summary;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use handfast::Effect;
+use handfast::files::Files;
+use handfast_run::{Ended, Net, Plan, Project, Refusal, RefusalKind, Request, View};
+use handfast_session::{Mode, Session};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::log::{LogChoice, Recording};
+use crate::output::Output;
+use crate::session::{StateArgs, failed, misused};
+
+const HELP: &str = crate::exit::help!(
+    "  handfast run -- npm install
+  handfast run --net none -- cargo test
+  handfast run --deny 'secrets/**' --env OPENAI_API_KEY -- ./agent
+  handfast run --explain -- make"
+);
+
+/// Run a program whose changes to the project wait for review
+///
+/// The project is the nearest directory above with .git, .jj or .hg, else the working directory. The
+/// program sees it under its own path, through a session. System directories and tool chains are
+/// read-only; /tmp, /run and the home directory are private and empty; the rest is absent. The
+/// program's exit code is passed on.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct RunArgs {
+    /// Use this session instead of the project's own
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+
+    /// What becomes of changes [default: overlay]
+    #[arg(long, value_enum, value_name = "MODE")]
+    mode: Option<RunMode>,
+
+    /// Protect what a preset names: `workspace` or `none` [default: workspace]
+    #[arg(long, value_name = "PRESET")]
+    protect: Option<String>,
+
+    /// Deny what a pattern matches too, now and later, as in gitignore without `!`
+    #[arg(long, value_name = "GLOB")]
+    deny: Vec<String>,
+
+    /// Which network the program has
+    #[arg(long, value_enum, value_name = "NET", default_value_t = RunNet::Host)]
+    net: RunNet,
+
+    /// Let the program change this directory, past the session
+    #[arg(long, value_name = "DIR")]
+    write: Vec<PathBuf>,
+
+    /// Let the program read this directory
+    #[arg(long, value_name = "DIR")]
+    read: Vec<PathBuf>,
+
+    /// Pass on this variable
+    #[arg(long, value_name = "NAME")]
+    env: Vec<String>,
+
+    /// Commit every change of the session if the program ends with 0
+    #[arg(long, conflicts_with_all = ["discard", "keep"])]
+    commit: bool,
+
+    /// Discard every change of the session at the end
+    #[arg(long, conflicts_with = "keep")]
+    discard: bool,
+
+    /// Keep the changes for review, which is the default
+    #[arg(long)]
+    keep: bool,
+
+    /// Print what would be granted, and start nothing
+    #[arg(long)]
+    explain: bool,
+
+    #[command(flatten)]
+    state: StateArgs,
+
+    #[command(flatten)]
+    log: LogChoice,
+
+    /// The program and its arguments; without one, your shell
+    #[arg(trailing_var_arg = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// What becomes of changes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum RunMode {
+    /// They wait in the session
+    Overlay,
+    /// They are made at once
+    ReadWrite,
+    /// There are none
+    ReadOnly,
+}
+
+impl RunMode {
+    fn mode(self) -> Mode {
+        match self {
+            Self::Overlay => Mode::Overlay,
+            Self::ReadWrite => Mode::ReadWrite,
+            Self::ReadOnly => Mode::ReadOnly,
+        }
+    }
+}
+
+/// Which network a program has.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum RunNet {
+    /// The host's
+    Host,
+    /// None but a loopback of its own
+    None,
+}
+
+/// A session that was chosen or will be made.
+struct Chosen {
+    name: String,
+    mode: Mode,
+    /// Whether it is there already.
+    is_there: bool,
+    protect: handfast_session::Protect,
+}
+
+impl RunArgs {
+    pub(crate) fn run(&self, out: &mut Output) -> Exit {
+        match self.try_run(out) {
+            Ok(exit) => exit,
+            Err(failure) => {
+                out.failure(&failure);
+                failure.exit
+            }
+        }
+    }
+
+    fn try_run(&self, out: &mut Output) -> Result<Exit, Box<Failure>> {
+        if out.is_json() && !self.explain {
+            let why = "standard output is the program's; `--json` goes with `--explain` only";
+            return Err(misused("run", "run a program", why));
+        }
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let cwd = std::env::current_dir()
+            .map_err(|error| misused("run", "find the working directory", &error.to_string()))?;
+        let project = Project::find(&cwd, home.as_deref())?;
+        let chosen = self.choose(&project)?;
+        let plan = Plan::new(project, self.request(chosen.mode))?;
+        if self.explain {
+            explain::tell(&plan, &chosen.name, chosen.mode, &chosen.protect, out);
+            return Ok(Exit::Yes);
+        }
+        self.make(&chosen, &plan)?;
+        summary::begin(&plan, &chosen.name, chosen.mode, out);
+        let mut kept: Option<(Session, Option<Recording>)> = None;
+        let ended = handfast_run::run(&plan, || -> Result<View, Box<Failure>> {
+            let (opening, recording) = self.log.open_session("run")?;
+            let session = self.state.open_with("run", &chosen.name, opening)?;
+            let files: Arc<dyn Files> = Arc::new(session.clone());
+            let top = files
+                .top()
+                .map_err(|error| failed("run", "open the session", &chosen.name, &error))?;
+            kept = Some((session, recording));
+            Ok(View { files, top })
+        });
+        let Some((session, recording)) = kept else {
+            return ended.map(|ended| Exit::Child(ended.code));
+        };
+        let exit = ended.and_then(|ended| self.end(&session, &chosen, ended, out));
+        if let Some(recording) = recording {
+            recording.finish("run", out);
+        }
+        exit
+    }
+
+    fn request(&self, mode: Mode) -> Request {
+        let shell = || {
+            let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
+            vec![shell.unwrap_or_else(|| "/bin/sh".into())]
+        };
+        Request {
+            command: match self.command.is_empty() {
+                true => shell(),
+                false => self.command.clone(),
+            },
+            read: self.read.clone(),
+            write: self.write.clone(),
+            env: self.env.clone(),
+            net: match self.net {
+                RunNet::Host => Net::Host,
+                RunNet::None => Net::None,
+            },
+            read_only: mode == Mode::ReadOnly,
+            private: self.state.dir().into_iter().collect(),
+        }
+    }
+
+    /// What is done with the changes, and what is told about them.
+    fn end(
+        &self,
+        session: &Session,
+        chosen: &Chosen,
+        ended: Ended,
+        out: &mut Output,
+    ) -> Result<Exit, Box<Failure>> {
+        if chosen.mode != Mode::Overlay {
+            return Ok(Exit::Child(ended.code));
+        }
+        let did = |deed: &'static str| {
+            let name = chosen.name.clone();
+            move |error: handfast_session::Error| failed("run", deed, &name, &error)
+        };
+        if self.discard {
+            session
+                .discard(&[])
+                .map_err(did("discard the changes of"))?;
+            out.note("the changes were discarded");
+            return Ok(Exit::Child(ended.code));
+        }
+        if self.commit && ended.code == 0 {
+            let options = handfast_session::CommitOptions::default();
+            let report = session
+                .commit(&options, &mut |_, _| {})
+                .map_err(did("commit the changes of"))?;
+            return Ok(summary::committed(&report, &chosen.name, out));
+        }
+        let changes = session.diff().map_err(did("compare the session"))?;
+        summary::end(&changes, &chosen.name, self.commit, out);
+        Ok(Exit::Child(ended.code))
+    }
+}
+
+impl From<Refusal> for Box<Failure> {
+    fn from(refusal: Refusal) -> Self {
+        let mut failure = misused("run", "run the program", &refusal.why);
+        if refusal.kind == RefusalKind::System {
+            failure.kind = handfast::ErrorKind::Unsupported;
+            failure.effect = Effect::None;
+            failure.exit = Exit::CannotTell;
+        }
+        failure
+    }
+}

@@ -1,0 +1,512 @@
+//! `handfast run`: programs behind the wall, as root and as an ordinary user.
+//!
+//! Root makes a mount namespace with a device node of its own, so the host's `/dev/fuse` and mounts
+//! are never changed; an ordinary user is 1000 there. Without root the tests use what the host has.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{Scratch, skip};
+
+/// What the namespace of a test is made by: its device, the command under a path that everybody
+/// reaches, and the user.
+const ENTER: &str = r#"set -e
+top=$1 user=$2 binary=$3; shift 3
+if [ "$(id -u)" = 0 ]; then
+    mount --make-rprivate /
+    mount -t tmpfs tmpfs "$top/node"
+    mknod -m 666 "$top/node/fuse" c 10 229
+    mount --bind "$top/node/fuse" /dev/fuse
+fi
+mkdir -p "$top/bin"; test -e "$top/bin/handfast" || touch "$top/bin/handfast"
+test "$(id -u)" != 0 || mount --bind "$binary" "$top/bin/handfast"
+cd "$top/inside"
+export HOME="$top/home" XDG_STATE_HOME="$top/state" SECRET_TOKEN=hidden
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+if [ "$user" != "$(id -u)" ]; then
+    exec setpriv --reuid="$user" --regid="$user" --clear-groups "$@"
+fi
+exec "$@""#;
+
+/// A project with a secret, a home with another, and a neighbour.
+struct Stage {
+    scratch: Scratch,
+    user: String,
+}
+
+impl Stage {
+    fn new(user: &str) -> Self {
+        let scratch = Scratch::new();
+        scratch.file("a.txt", "from the base\n");
+        scratch.file(".env", "SECRET=1\n");
+        scratch.file("src/main.rs", "fn main() {}\n");
+        for dir in ["home/.ssh", "state", "node", "granted"] {
+            std::fs::create_dir_all(scratch.path.join(dir)).unwrap();
+        }
+        std::fs::write(scratch.path.join("home/.ssh/id"), "SECRET=home\n").unwrap();
+        std::fs::write(scratch.outside().join("secret"), "SECRET=outside\n").unwrap();
+        scratch.link("../outside/secret", "link");
+        let git = Command::new("git")
+            .args(["init", "-q", "."])
+            .current_dir(scratch.inside())
+            .output();
+        assert!(git.unwrap().status.success());
+        let stage = Self {
+            scratch,
+            user: user.to_owned(),
+        };
+        stage.hand_over();
+        stage
+    }
+
+    /// Everything belongs to the user of the stage.
+    fn hand_over(&self) {
+        let top = &self.scratch.path;
+        let ended = Command::new("chown")
+            .arg("-R")
+            .arg(format!("{0}:{0}", self.user))
+            .arg(top)
+            .status();
+        assert!(ended.unwrap().success());
+        let open = Command::new("chmod").arg("755").arg(top).status();
+        assert!(open.unwrap().success());
+    }
+
+    /// A command line of `handfast` on this stage.
+    fn command(&self, prelude: &str, args: &[&str]) -> Command {
+        let binary = std::env::var_os("HANDFAST_BIN")
+            .unwrap_or_else(|| env!("CARGO_BIN_EXE_handfast").into());
+        let run = match is_root() {
+            true => self.scratch.path.join("bin/handfast"),
+            false => PathBuf::from(&binary),
+        };
+        let mut command = match is_root() {
+            true => {
+                let mut command = Command::new("unshare");
+                command.args(["--mount", "sh"]);
+                command
+            }
+            false => Command::new("sh"),
+        };
+        command
+            .args(["-c", ENTER, "sh"])
+            .arg(&self.scratch.path)
+            .arg(&self.user)
+            .arg(&binary)
+            .args(["sh", "-c", &format!("{prelude} exec \"$@\""), "sh"])
+            .arg(run)
+            .args(args)
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn handfast(&self, args: &[&str]) -> Told {
+        Told::from(self.command("", args).output().unwrap())
+    }
+
+    /// Runs a script in the project's session.
+    fn run(&self, options: &[&str], script: &str) -> Told {
+        let args = [&["run"], options, &["--", "sh", "-c", script]].concat();
+        self.handfast(&args)
+    }
+
+    fn base(&self, name: &str) -> PathBuf {
+        self.scratch.at(name)
+    }
+}
+
+/// What a run said.
+#[derive(Debug)]
+struct Told {
+    code: Option<i32>,
+    out: String,
+    words: String,
+}
+
+impl From<Output> for Told {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Self {
+            code: output.status.code(),
+            out: text(output.stdout),
+            words: text(output.stderr),
+        }
+    }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Does the same as root and as an ordinary user, as far as this process may.
+fn as_each_user(act: impl Fn(&Stage)) {
+    let me = rustix::process::geteuid().as_raw().to_string();
+    let device = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/fuse");
+    let users = match (is_root(), device) {
+        (true, _) => vec!["0".to_owned(), "1000".to_owned()],
+        (false, Ok(_)) => vec![me],
+        (false, Err(error)) => {
+            skip("programs in a session", &format!("/dev/fuse: {error}"));
+            return;
+        }
+    };
+    for user in users {
+        act(&Stage::new(&user));
+    }
+}
+
+#[test]
+fn changes_wait_and_the_exit_code_is_passed_on() {
+    as_each_user(|stage| {
+        let told = stage.run(
+            &[],
+            "echo new > new.txt; rm a.txt; mkdir d; id -u; pwd; exit 7",
+        );
+        assert_eq!(told.code, Some(7), "{told:?}");
+        let inside = stage.scratch.inside();
+        let expected = format!("{}\n{}\n", stage.user, inside.display());
+        assert_eq!(told.out, expected);
+        assert!(told.words.contains("3 changes wait"), "{told:?}");
+        assert!(stage.base("a.txt").exists() && !stage.base("new.txt").exists());
+        // The same session is found again, and shows what was done.
+        let again = stage.run(&["--quiet"], "cat new.txt; test -e a.txt || echo gone");
+        assert_eq!((again.code, again.out.as_str()), (Some(0), "new\ngone\n"));
+        assert_eq!(again.words, "");
+        let signal = stage.run(&[], "kill -9 $$");
+        assert_eq!(signal.code, Some(137), "{signal:?}");
+    });
+}
+
+#[test]
+fn changes_are_committed_or_discarded_as_asked() {
+    as_each_user(|stage| {
+        let told = stage.run(&["--discard"], "echo new > new.txt");
+        assert_eq!(told.code, Some(0), "{told:?}");
+        let failed = stage.run(&["--commit"], "echo new > new.txt; exit 3");
+        assert_eq!(failed.code, Some(3), "{failed:?}");
+        assert!(failed.words.contains("the program failed"), "{failed:?}");
+        assert!(!stage.base("new.txt").exists());
+        let told = stage.run(&["--commit"], "echo newer > new.txt");
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert_eq!(std::fs::read(stage.base("new.txt")).unwrap(), b"newer\n");
+        // A person changes the file meanwhile: nothing is overwritten.
+        let args = [
+            "run",
+            "--commit",
+            "--",
+            "sh",
+            "-c",
+            "echo x > a.txt; echo done; sleep 1",
+        ];
+        let mut child = stage
+            .command("", &args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        std::fs::write(stage.base("a.txt"), "a person's\n").unwrap();
+        let told = Told::from(child.wait_with_output().unwrap());
+        assert_eq!(told.code, Some(1), "{told:?}");
+        assert!(told.words.contains("conflict /a.txt"), "{told:?}");
+        assert_eq!(std::fs::read(stage.base("a.txt")).unwrap(), b"a person's\n");
+    });
+}
+
+/// Looks for a secret until it can be read, for longer than the kernel caches names.
+const LOOK: &str = "echo ready; n=0; while [ $n -lt 25 ]; do cat .env.local 2>/dev/null && exit 9; \
+     n=$((n+1)); sleep 0.1; done; cat .env.local";
+
+#[test]
+fn a_secret_that_appears_later_is_denied() {
+    let attack = |stage: &Stage, command: &mut Command| {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut text = String::new();
+        out.read_line(&mut text).unwrap();
+        assert_eq!(text, "ready\n");
+        std::fs::write(stage.base(".env.local"), "SECRET=2\n").unwrap();
+        std::io::Read::read_to_string(&mut out, &mut text).unwrap();
+        let told = Told::from(child.wait_with_output().unwrap());
+        std::fs::remove_file(stage.base(".env.local")).unwrap();
+        Told { out: text, ..told }
+    };
+    as_each_user(|stage| {
+        let mut naive = Command::new("sh");
+        naive.args(["-c", LOOK]).current_dir(stage.scratch.inside());
+        let naive = attack(stage, &mut naive);
+        assert_eq!(naive.code, Some(9), "the control reads it: {naive:?}");
+        let told = attack(
+            stage,
+            &mut stage.command("", &["run", "--", "sh", "-c", LOOK]),
+        );
+        assert!(!told.out.contains("SECRET"), "{told:?}");
+        assert!(
+            told.words.contains(".env.local: Permission denied"),
+            "{told:?}"
+        );
+        assert_eq!(stage.run(&[], "cat .env").code, Some(1));
+    });
+}
+
+#[test]
+fn what_was_open_before_the_run_leads_nowhere() {
+    as_each_user(|stage| {
+        let script = "ls /proc/self/fd | tr '\\n' ' '; cat /proc/self/fd/5/.env; cat <&6; cat .env";
+        let args = ["run", "--", "sh", "-c", script];
+        let prelude = "exec 5<. 6<.env;";
+        // The control: without the run, both descriptors lead to the secret.
+        let naive = "cat /proc/self/fd/5/.env; cat <&6";
+        let naive = Command::new("sh")
+            .args(["-c", &format!("{prelude} {naive}")])
+            .current_dir(stage.scratch.inside())
+            .output();
+        let naive = String::from_utf8(naive.unwrap().stdout).unwrap();
+        assert_eq!(naive.matches("SECRET").count(), 2);
+        let told = Told::from(stage.command(prelude, &args).output().unwrap());
+        assert!(!told.out.contains("SECRET"), "{told:?}");
+        assert!(told.out.starts_with("0 1 2 3 "), "{told:?}");
+        let dir = stage.command("exec 0<.;", &["run", "--", "true"]).output();
+        let dir = Told::from(dir.unwrap());
+        assert_eq!(dir.code, Some(2), "{dir:?}");
+        assert!(dir.words.contains("is a directory"), "{dir:?}");
+    });
+}
+
+#[test]
+fn the_rest_of_the_machine_is_absent_or_read_only() {
+    as_each_user(|stage| {
+        let script = r#"
+            for path in link ../outside/secret "$HOME/.ssh/id" /proc/1/root/etc/hostname \
+                /proc/1/environ /etc/shadow; do cat "$path" 2>/dev/null; done
+            for path in /usr/x /etc/x /x /sys/x /proc/sys/kernel/core_pattern /dev/x; do
+                ( : > "$path" ) 2>/dev/null && echo "wrote $path"
+            done
+            ls -A /tmp /run | grep -v -e "^/" -e '^$' | head -3
+            for path in /dev/full /etc/shadow; do
+                chmod "$(stat -c %a "$path")" "$path" 2>/dev/null && echo "changed $path"
+            done
+            for path in /proc/*; do
+                test -f "$path" && ( : >> "$path" ) 2>/dev/null && echo "opened $path"
+            done
+            mount -t tmpfs t /tmp 2>/dev/null && echo mounted
+            umount . 2>/dev/null && echo unmounted
+            unshare --user true 2>/dev/null && echo namespace
+            ls -d /proc/[0-9]* | wc -l
+            env | grep -c SECRET_TOKEN
+            touch "$HOME/own" /tmp/own && echo private"#;
+        let told = stage.run(&[], script);
+        let lines: Vec<_> = told.out.lines().collect();
+        // Directories on the way to the project are all that is seen of its neighbours.
+        let top = stage.scratch.path.file_name().unwrap().to_str().unwrap();
+        let lines: Vec<_> = lines.into_iter().filter(|line| *line != top).collect();
+        let [processes, token, "private"] = lines[..] else {
+            panic!("{told:?}");
+        };
+        assert!(processes.parse::<u32>().unwrap() < 8, "{told:?}");
+        assert_eq!(token, "0");
+        assert!(!stage.scratch.path.join("home/own").exists());
+        let passed = stage.run(&["--env", "SECRET_TOKEN"], "echo $SECRET_TOKEN");
+        assert_eq!(passed.out, "hidden\n");
+    });
+}
+
+#[test]
+fn a_program_cannot_end_its_own_server() {
+    as_each_user(|stage| {
+        for script in [
+            "kill -9 0",
+            "kill -9 -1; kill -9 0",
+            "kill -STOP 1; kill -9 1; exit 5",
+        ] {
+            let told = stage.run(&[], script);
+            assert!(
+                told.words.contains("nothing was changed"),
+                "{script}: {told:?}"
+            );
+            assert!(matches!(told.code, Some(137 | 5)), "{script}: {told:?}");
+        }
+    });
+}
+
+#[test]
+fn grants_are_what_they_say() {
+    as_each_user(|stage| {
+        let dir = stage.scratch.path.join("granted");
+        let dir = dir.to_str().unwrap();
+        let script = format!("echo x > {dir}/file; cat {dir}/file");
+        let none = stage.run(&[], &script);
+        assert_eq!(none.out, "", "{none:?}");
+        let written = stage.run(&["--write", dir], &script);
+        assert_eq!(written.out, "x\n", "{written:?}");
+        let read = stage.run(
+            &["--read", dir],
+            &format!("cat {dir}/file; echo y > {dir}/file"),
+        );
+        assert_eq!((read.code, read.out.as_str()), (Some(2), "x\n"), "{read:?}");
+        let net = stage.run(&["--net", "none"], "tail -n +3 /proc/net/dev | cut -d: -f1");
+        assert_eq!(net.out.trim(), "lo", "{net:?}");
+        let look = ["--mode", "read-only", "--session", "look"];
+        let refused = stage.run(&look, "echo x > new.txt");
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        let direct = [
+            "--mode",
+            "read-write",
+            "--session",
+            "direct",
+            "--deny",
+            "*.log",
+        ];
+        let told = stage.run(&direct, "echo x > direct.txt; echo x > direct.log");
+        assert_eq!(told.code, Some(2), "{told:?}");
+        assert!(stage.base("direct.txt").exists() && !stage.base("direct.log").exists());
+    });
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_anything_starts() {
+    as_each_user(|stage| {
+        let top = stage.scratch.path.display().to_string();
+        let cases: [(&[&str], &str); 10] = [
+            (
+                &["run", "--quota", "1G", "--", "true"],
+                "unexpected argument",
+            ),
+            (&["run", "--json", "--", "true"], "`--json` goes with"),
+            (&["run", "--", "/nonexistent/program"], "cannot be started"),
+            (
+                &["run", "--read", "/nonexistent", "--", "true"],
+                "cannot be granted",
+            ),
+            (&["run", "--read", ".", "--", "true"], "past the session"),
+            (&["run", "--write", &top, "--", "true"], "past the session"),
+            (&["run", "--read", "/proc", "--", "true"], "one of its own"),
+            (&["run", "--protect", "none", "--", "true"], "other rules"),
+            (
+                &["run", "--mode", "read-only", "--", "true"],
+                "is `overlay`",
+            ),
+            (&["run", "--protect", "what", "--", "true"], "no preset"),
+        ];
+        assert_eq!(stage.run(&[], "true").code, Some(0));
+        for (args, why) in cases {
+            let told = stage.handfast(args);
+            assert_eq!(told.code, Some(2), "{args:?}: {told:?}");
+            let said = format!("{}{}", told.words, told.out);
+            assert!(said.contains(why), "{args:?}: {told:?}");
+        }
+        let home = Told::from(
+            (stage
+                .command("cd \"$HOME\";", &["run", "--", "true"])
+                .output())
+            .unwrap(),
+        );
+        assert_eq!(home.code, Some(2), "{home:?}");
+        let explained =
+            stage.handfast(&["run", "--explain", "--session", "never", "--", "rm", "a"]);
+        assert_eq!(explained.code, Some(0), "{explained:?}");
+        assert!(explained.out.contains("deny     .env"), "{explained:?}");
+        assert!(
+            !stage
+                .scratch
+                .path
+                .join("state/handfast/sessions/never")
+                .exists()
+        );
+    });
+}
+
+#[test]
+fn what_this_system_cannot_enforce_is_exit_3() {
+    if !is_root() {
+        let why = "only root can take something away from a namespace";
+        skip("what a system cannot enforce", why);
+        return;
+    }
+    let stage = Stage::new("0");
+    for (prelude, why) in [
+        (
+            "mount --bind /dev/null /dev/fuse;",
+            "cannot mount the session",
+        ),
+        (
+            // The limit is one of a user namespace: the host keeps its own.
+            "exec unshare --user --map-root-user sh -c \
+             'echo 0 > /proc/sys/user/max_user_namespaces; exec \"$@\"' sh \"$@\";",
+            "no user namespace can be made",
+        ),
+        (
+            "mount -t tmpfs t /opt; mkdir /opt/alias; mount --bind . /opt/alias;",
+            "a second time",
+        ),
+    ] {
+        let output = stage.command(prelude, &["run", "--", "true"]).output();
+        let told = Told::from(output.unwrap());
+        assert_eq!(told.code, Some(3), "{prelude}: {told:?}");
+        assert!(told.words.contains(why), "{prelude}: {told:?}");
+    }
+}
+
+#[test]
+fn a_killed_server_takes_the_program_and_the_mount_with_it() {
+    as_each_user(|stage| {
+        let beat = stage.scratch.path.join("granted/beat");
+        let script = format!(
+            "echo started; while :; do echo x >> {}; sleep 0.05; done",
+            beat.display()
+        );
+        let granted = stage.scratch.path.join("granted");
+        let args = [
+            "run",
+            "--write",
+            granted.to_str().unwrap(),
+            "--",
+            "sh",
+            "-c",
+            &script,
+        ];
+        let mut child = stage
+            .command("", &args)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        assert_eq!(line, "started\n");
+        // Every stage of the start was an exec: the child is the server.
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+        let size = || std::fs::metadata(&beat).map_or(0, |status| status.len());
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let before = size();
+            std::thread::sleep(Duration::from_millis(500));
+            if size() == before {
+                break;
+            }
+            assert!(Instant::now() < deadline, "the program lives on");
+        }
+        assert_eq!(stage.run(&[], "cat a.txt").out, "from the base\n");
+        assert!(is_unmounted(&stage.scratch.inside()));
+    });
+}
+
+fn is_unmounted(dir: &Path) -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    !mounts.contains(dir.to_str().unwrap())
+}

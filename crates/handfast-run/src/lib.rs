@@ -1,0 +1,41 @@
+//! Runs any program in a session.
+//!
+//! ```text
+//!  Request ──plan──▶ Plan ──run──▶ [ namespaces ── mounts ── no privileges ── filter ── program ]
+//!                                        │ FUSE
+//!                                   Files (a session), served by this process
+//! ```
+//!
+//! * [`Plan`] says what a program will see and may do, before anything is started. It is plain data.
+//! * [`run`] builds the wall from it and waits for the program.
+//! * [`Refusal`] says why a program is not run. What was asked for and cannot be enforced is refused,
+//!   never left out.
+//!
+//! # Does not
+//! Protect from a bug in the kernel, or from somebody who is root outside.
+//!
+//! # Platform
+//! Linux. Elsewhere the crate is empty.
+#![deny(unsafe_code)]
+#![cfg(supported)]
+
+mod channel;
+mod environment;
+mod filter;
+mod ids;
+mod init;
+mod mounts;
+mod plan;
+mod privileges;
+mod project;
+mod refusal;
+mod root;
+mod supervise;
+mod sys;
+mod terminal;
+mod views;
+
+pub use plan::{Grant, Net, Plan, Request};
+pub use project::Project;
+pub use refusal::{Refusal, RefusalKind};
+pub use supervise::{Ended, View, run};

@@ -1,0 +1,271 @@
+//! What a program will see and may do, before anything is started.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::environment;
+use crate::project::Project;
+use crate::refusal::Refusal;
+use crate::{sys, views};
+
+/// Which network a program has.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Net {
+    /// The host's.
+    #[default]
+    Host,
+    /// None but its own loopback.
+    None,
+}
+
+/// A directory or file of the host that a program sees.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Grant {
+    /// Its path, on the host and for the program.
+    pub path: PathBuf,
+    /// Whether the program may change it.
+    pub writable: bool,
+}
+
+/// What somebody asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Directories to read besides.
+    pub read: Vec<PathBuf>,
+    /// Directories to write to besides, past the session.
+    pub write: Vec<PathBuf>,
+    /// Variables to pass on besides.
+    pub env: Vec<String>,
+    /// The network.
+    pub net: Net,
+    /// Whether the project is read-only.
+    pub read_only: bool,
+    /// Directories of ours that no grant may show: state, logs.
+    pub private: Vec<PathBuf>,
+}
+
+/// What a program will see and may do.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The project.
+    pub project: Project,
+    /// Everything else of the host that is seen, parents first.
+    pub grants: Vec<Grant>,
+    /// Files that nobody is to read, although they lie in a granted directory.
+    pub masked: Vec<PathBuf>,
+    /// The home directory: private and empty, but for grants in it.
+    pub home: PathBuf,
+    /// The variables.
+    pub env: Vec<(OsString, OsString)>,
+    /// The network.
+    pub net: Net,
+    /// Whether the project is read-only.
+    pub read_only: bool,
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// What this system does not give, a sentence each.
+    pub weaker: Vec<String>,
+}
+
+/// What every program needs. A link here is made again as a link.
+pub(crate) const SYSTEM: [&str; 12] = [
+    "/bin", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt", "/sbin", "/sys",
+    "/usr",
+];
+
+/// Tool chains and settings below the home directory, without what keeps passwords.
+const TOOLS: [&str; 26] = [
+    ".asdf",
+    ".bun/bin",
+    ".cargo/bin",
+    ".cargo/config.toml",
+    ".cargo/env",
+    ".cargo/git",
+    ".cargo/registry",
+    ".config/git/attributes",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".deno/bin",
+    ".gitconfig",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/mise",
+    ".local/share/uv",
+    ".nix-profile",
+    ".nvm",
+    ".pyenv",
+    ".rbenv",
+    ".rustup",
+    ".sdkman",
+    ".volta",
+    "go",
+    "n",
+    ".npm-global",
+];
+
+/// Passwords and keys of the machine. Only root could read them.
+const MASKED: [&str; 7] = [
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/krb5.keytab",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/ssl/private",
+    "/etc/sudoers",
+];
+
+/// Directories that are private and empty.
+pub(crate) const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+
+/// Directories that are made anew, and show nothing of the host's.
+const NEW: [&str; 2] = ["/dev", "/proc"];
+
+impl Plan {
+    /// Makes a plan for a project.
+    ///
+    /// # Errors
+    /// Directories that are not there or would show the project past the session; a system that
+    /// cannot build the wall.
+    pub fn new(project: Project, request: Request) -> Result<Self, Refusal> {
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let home = home
+            .filter(|home| home.is_absolute() && home != Path::new("/"))
+            .unwrap_or_else(|| PathBuf::from("/tmp"));
+        if request.command.is_empty() {
+            return Err(Refusal::request("there is no program to run"));
+        }
+        let mut grants = Vec::new();
+        for path in SYSTEM.map(PathBuf::from) {
+            grants.push(readable(path));
+        }
+        for tool in TOOLS {
+            grants.push(readable(home.join(tool)));
+        }
+        // What is usual and not there is left out; what was asked for has to be there.
+        grants.retain(|grant| grant.path.symlink_metadata().is_ok());
+        for (paths, writable) in [(&request.read, false), (&request.write, true)] {
+            for path in paths {
+                let path = asked(path, &project, writable)?;
+                grants.retain(|grant: &Grant| grant.path != path);
+                grants.push(Grant { path, writable });
+            }
+        }
+        grants.sort_by(|one, other| one.path.cmp(&other.path));
+        refuse_shown(&project, &grants, &request.private)?;
+        let mut env = environment::passed(std::env::vars_os(), &request.env);
+        env.push(("HOME".into(), home.clone().into()));
+        let mut masked: Vec<PathBuf> = MASKED.map(PathBuf::from).into();
+        masked.extend(host_keys());
+        masked.retain(|path| path.symlink_metadata().is_ok());
+        Ok(Self {
+            weaker: weaker(request.net)?,
+            project,
+            grants,
+            masked,
+            home,
+            env,
+            net: request.net,
+            read_only: request.read_only,
+            command: request.command,
+        })
+    }
+}
+
+fn readable(path: PathBuf) -> Grant {
+    Grant {
+        path,
+        writable: false,
+    }
+}
+
+/// A directory that was asked for, without links.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the operator's own directory, by an ambient path"
+)]
+fn asked(path: &Path, project: &Project, writable: bool) -> Result<PathBuf, Refusal> {
+    let shown = handfast::escape(path.as_os_str().as_bytes());
+    let path = path
+        .canonicalize()
+        .map_err(|error| Refusal::request(format!("`{shown}` cannot be granted: {error}")))?;
+    let inside = path.starts_with(&project.path);
+    if inside || (writable && project.path.starts_with(&path)) || path == Path::new("/") {
+        return Err(Refusal::request(format!(
+            "`{shown}` cannot be granted: it would show the project past the session"
+        )));
+    }
+    let is_private = PRIVATE.iter().any(|private| path == Path::new(private));
+    if is_private || NEW.iter().any(|new| path.starts_with(new)) {
+        return Err(Refusal::request(format!(
+            "`{shown}` cannot be granted: a program has one of its own"
+        )));
+    }
+    Ok(path)
+}
+
+/// Refuses a run where the base, or our own state, is seen through another mount.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "procfs tells about this process's own mounts"
+)]
+fn refuse_shown(project: &Project, grants: &[Grant], private: &[PathBuf]) -> Result<(), Refusal> {
+    let is_seen = |path: &Path| {
+        let granted = grants.iter().any(|grant| path.starts_with(&grant.path));
+        granted && !path.starts_with(&project.path)
+    };
+    let told = std::fs::read("/proc/self/mountinfo")
+        .map_err(|error| Refusal::system(format!("the mounts are not known: {error}")))?;
+    for view in views::other_views(&told, &project.path) {
+        if is_seen(&view) {
+            return Err(Refusal::system(format!(
+                "`{}` shows the project a second time, past the session; unmount it first",
+                handfast::escape(view.as_os_str().as_bytes())
+            )));
+        }
+    }
+    for own in private {
+        let own = own.canonicalize().unwrap_or_else(|_| own.clone());
+        if is_seen(&own) || grants.iter().any(|grant| grant.path.starts_with(&own)) {
+            return Err(Refusal::request(format!(
+                "a granted directory holds Handfast's own state at `{}`",
+                handfast::escape(own.as_os_str().as_bytes())
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Keys of the machine's own ssh server.
+fn host_keys() -> Vec<PathBuf> {
+    let Ok(listed) = std::fs::read_dir("/etc/ssh") else {
+        return Vec::new();
+    };
+    let keys = listed.filter_map(|entry| Some(entry.ok()?.path()));
+    keys.filter(|path| path.as_os_str().as_bytes().ends_with(b"_key"))
+        .collect()
+}
+
+/// What the kernel does not give. Root without Landlock is refused: nothing else keeps uid 0 from
+/// files that it owns.
+fn weaker(net: Net) -> Result<Vec<String>, Refusal> {
+    let abi = sys::landlock_abi();
+    let mut weaker = Vec::new();
+    if abi == 0 && rustix::process::geteuid().is_root() {
+        return Err(Refusal::system(
+            "this kernel has no Landlock, which a run as root needs; run as an ordinary user",
+        ));
+    }
+    if abi == 0 {
+        weaker.push("Landlock is missing: the mounts alone keep the program in".to_owned());
+    }
+    if abi < 6 && net == Net::Host {
+        weaker.push(
+            "abstract Unix sockets of the host can be reached (needs Linux 6.12, or `--net none`)"
+                .to_owned(),
+        );
+    }
+    Ok(weaker)
+}

@@ -1,0 +1,191 @@
+//! This side of a run: it maps users, serves the files and waits.
+
+use std::fmt;
+use std::sync::Arc;
+
+use handfast::files::{Files, Node};
+use handfast_fuse::{Face, Served};
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
+
+use crate::channel::{Channel, Word};
+use crate::init::{self, code_of};
+use crate::plan::{Net, Plan};
+use crate::refusal::Refusal;
+use crate::terminal::Terminal;
+use crate::{ids, sys};
+
+/// The files that a program works on, and the directory that is its project.
+pub struct View {
+    /// The files.
+    pub files: Arc<dyn Files>,
+    /// The project's directory in them.
+    pub top: Node,
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View").field("top", &self.top).finish()
+    }
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[must_use = "the program's own answer is in it"]
+pub struct Ended {
+    /// Its exit code; 128 and the signal if one ended it.
+    pub code: u8,
+}
+
+/// Runs a program and waits for its end. `open` is called once, after this process has forked: what
+/// it opens is never in the memory of a process inside.
+///
+/// # Errors
+/// What the plan asks for and this system cannot give; a program that cannot be started; what `open`
+/// says.
+///
+/// # Security
+/// Call it while this process has one thread, and start none before. When this process is killed,
+/// the kernel kills every process of the run, and the mount is gone with them.
+pub fn run<E: From<Refusal>>(
+    plan: &Plan,
+    open: impl FnOnce() -> Result<View, E>,
+) -> Result<Ended, E> {
+    refuse_directories()?;
+    let failed = |what: &str, error: &dyn fmt::Display| Refusal::system(format!("{what}: {error}"));
+    let (outside, inside) =
+        Channel::pair().map_err(|error| failed("no socket can be made", &error))?;
+    let mut namespaces = sys::NAMESPACES;
+    if plan.net == Net::None {
+        namespaces |= libc::CLONE_NEWNET;
+    }
+    let first = match sys::fork_into(namespaces) {
+        Ok(Some(first)) => first,
+        Ok(None) => {
+            drop(outside);
+            init::live(plan, &inside)
+        }
+        Err(error) => {
+            let what = "no user namespace can be made (barred by the system, a container or AppArmor, or this is a run already)";
+            return Err(failed(what, &error).into());
+        }
+    };
+    drop(inside);
+    let run = Run {
+        first,
+        channel: outside,
+        terminal: Terminal::find(),
+    };
+    ids::write_maps(first)
+        .map_err(|error| failed("the users of the namespace cannot be mapped", &error))?;
+    let view = open()?;
+    Ok(run.supervise(view)?)
+}
+
+/// A standard descriptor that is a directory would lead past the session.
+fn refuse_directories() -> Result<(), Refusal> {
+    let (input, output, errors) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
+    for status in [
+        rustix::fs::fstat(&input),
+        rustix::fs::fstat(&output),
+        rustix::fs::fstat(&errors),
+    ] {
+        let Ok(status) = status else {
+            continue;
+        };
+        if rustix::fs::FileType::from_raw_mode(status.st_mode).is_dir() {
+            return Err(Refusal::request(
+                "standard input, output or error is a directory, which would lead past the session",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A run under way. Dropping it ends it.
+struct Run {
+    first: Pid,
+    channel: Channel,
+    terminal: Option<Terminal>,
+}
+
+impl Run {
+    fn supervise(self, view: View) -> Result<Ended, Refusal> {
+        let failed = |error: std::io::Error| Refusal::system(format!("the run broke off: {error}"));
+        // Nobody of this user looks into the memory of the server, or takes its descriptors.
+        let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+        self.channel.say(&Word::Mapped).map_err(failed)?;
+        let mut served: Option<Served> = None;
+        let mut view = Some(view);
+        let ended = loop {
+            match self.channel.hear().map_err(failed)? {
+                Some(Word::Device(device)) => {
+                    let view = view
+                        .take()
+                        .ok_or_else(|| Refusal::system("the device came twice"))?;
+                    served = Some(self.serve(view, device)?);
+                }
+                Some(Word::Stopped) => self.stop(),
+                Some(Word::Refused(why)) => return Err(Refusal::system(why)),
+                Some(Word::NotStarted(why)) => return Err(Refusal::request(why)),
+                Some(Word::Ended(code)) => break Ended { code },
+                Some(Word::Mapped | Word::Served) => {
+                    return Err(Refusal::system("the first process inside said nonsense"));
+                }
+                None => {
+                    let ended = rustix::process::waitpid(Some(self.first), WaitOptions::empty());
+                    let status = ended.ok().flatten();
+                    break Ended {
+                        code: status.map_or(u8::MAX, |(_, status)| code_of(status)),
+                    };
+                }
+            }
+        };
+        drop(self);
+        // Once the last process is gone, so is the mount, and every file is closed.
+        if let Some(served) = served {
+            drop(served.join());
+        }
+        Ok(ended)
+    }
+
+    fn serve(&self, view: View, device: std::os::fd::OwnedFd) -> Result<Served, Refusal> {
+        let failed = |error: &dyn fmt::Display| {
+            Refusal::system(format!("the session cannot be mounted: {error}"))
+        };
+        // Modes are decided by the program's own umask, which the kernel knows.
+        rustix::process::umask(rustix::fs::Mode::empty());
+        let face = Face::new(view.files, view.top).map_err(|error| failed(&error))?;
+        let served = handfast_fuse::serve(face, device).map_err(|error| failed(&error))?;
+        // The first process leads a group of its own: what is typed goes to the program, and what the
+        // program signals to its group does not reach this process.
+        let _ = rustix::process::setpgid(Some(self.first), Some(self.first));
+        if let Some(terminal) = &self.terminal {
+            terminal.give(self.first);
+        }
+        let said = self.channel.say(&Word::Served);
+        said.map_err(|error| failed(&error))?;
+        Ok(served)
+    }
+
+    /// The program was stopped from the terminal: so are we, until somebody goes on.
+    fn stop(&self) {
+        let Some(terminal) = &self.terminal else {
+            return;
+        };
+        terminal.take_back();
+        let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::STOP);
+        terminal.give(self.first);
+        let _ = rustix::process::kill_process_group(self.first, Signal::CONT);
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // The kernel ends every process of the namespace with its first one.
+        let _ = rustix::process::kill_process(self.first, Signal::KILL);
+        let _ = rustix::process::waitpid(Some(self.first), WaitOptions::empty());
+        if let Some(terminal) = &self.terminal {
+            terminal.take_back();
+        }
+    }
+}
