@@ -43,6 +43,8 @@ mod mcp;
 mod other_names;
 #[cfg(supported)]
 mod output;
+#[cfg(supported)]
+mod progress;
 #[cfg(all(supported, feature = "broker"))]
 mod serve;
 #[cfg(supported)]
