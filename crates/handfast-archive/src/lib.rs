@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 #![cfg(supported)]
 
+mod create;
 mod extract;
 mod input;
 mod judge;
@@ -39,6 +40,7 @@ mod tree;
 mod unpack;
 mod zip;
 
+pub use create::{CreateOptions, Created, NewFormat, create};
 pub use extract::{extract, list};
 pub use input::Input;
 pub use limits::Limits;

@@ -34,7 +34,7 @@ impl<'a> Target<'a> {
     }
 
     /// A new directory in whatever serves files: a session, say. While the archive is read, a directory
-    /// `.handfast-extract-…` lies beside it.
+    /// `.extract-…` lies beside it.
     #[must_use]
     pub fn new_dir_in(files: &'a dyn Files, path: &'a RelPath) -> Self {
         Self {

@@ -46,6 +46,8 @@ mod other_names;
 mod output;
 #[cfg(all(supported, feature = "run"))]
 mod run;
+#[cfg(supported)]
+mod progress;
 #[cfg(all(supported, feature = "broker"))]
 mod serve;
 #[cfg(supported)]

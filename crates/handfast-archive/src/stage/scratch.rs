@@ -135,7 +135,7 @@ fn in_files<'a>(files: &'a dyn Files, above: RelPath, name: &Name) -> Result<Hel
     }
     // The name has to be free, not secret: it is made with `O_EXCL`'s rules.
     let random = RandomState::new().hash_one(std::process::id());
-    let staging = Name::parse(format!(".handfast-extract-{random:016x}"))?;
+    let staging = Name::parse(format!(".extract-{random:016x}"))?;
     let dir = files.create_dir_at(At::new(&parent, &staging), 0o700)?;
     Ok(Held::Files {
         files,

@@ -3,11 +3,14 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
+    clippy::print_stdout,
     reason = "tests look at the tree past the library"
 )]
 
 mod accepted;
+mod created;
 mod packed;
+mod race;
 mod support;
 mod tar_attacks;
 mod tar_bytes;

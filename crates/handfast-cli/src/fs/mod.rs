@@ -5,6 +5,7 @@
 
 pub(crate) mod answer;
 mod append;
+mod archives;
 mod asked;
 mod chmod;
 mod cp;
@@ -83,6 +84,9 @@ enum Verb {
     Chmod(chmod::ChmodArgs),
     Version(version::VersionArgs),
     Recover(recover::RecoverArgs),
+    Extract(Box<archives::ExtractArgs>),
+    ListArchive(Box<archives::ListArchiveArgs>),
+    Archive(archives::ArchiveArgs),
 }
 
 impl FsArgs {
@@ -129,6 +133,9 @@ impl Verb {
             Self::Chmod(_) => "chmod",
             Self::Version(_) => "version",
             Self::Recover(_) => "recover",
+            Self::Extract(_) => "extract",
+            Self::ListArchive(_) => "list-archive",
+            Self::Archive(_) => "archive",
         }
     }
 
@@ -150,6 +157,9 @@ impl Verb {
             Self::Chmod(args) => args.run(target),
             Self::Version(args) => args.run(target),
             Self::Recover(args) => args.run(target),
+            Self::Extract(args) => args.run(target, out),
+            Self::ListArchive(args) => args.run(target, out),
+            Self::Archive(args) => args.run(target, out),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `session commit NAME`: the changes become the base's.
 
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
 
 use clap::Args;
 use handfast_session::{CommitOptions, Committed, OnConflict, VirtualPath};
@@ -14,6 +13,7 @@ use crate::fs::answer::{Answer, Answered, Done};
 use crate::json::Object;
 use crate::log::Opening;
 use crate::output::{self, Output};
+use crate::progress::Progress;
 
 /// Make the changes the base's: all, or those at and below some paths
 ///
@@ -67,7 +67,9 @@ impl CommitArgs {
         }
         let mut progress = Progress::new(out.is_json() || out.is_quiet());
         let report = session
-            .commit(&wanted, &mut |done, all| progress.tell(done, all))
+            .commit(&wanted, &mut |done, all| {
+                progress.tell(|| format!("committing {done} of {all}"));
+            })
             .map_err(failed)?;
         progress.end();
         Ok(Box::new(Report(report)))
@@ -81,46 +83,6 @@ pub(super) fn paths(
 ) -> Result<Vec<VirtualPath>, Box<Failure>> {
     let parse = |text: &OsString| told::path(verb, verb, text);
     texts.iter().map(parse).collect()
-}
-
-/// A count on a terminal's standard error, for work that takes longer than a second.
-struct Progress {
-    begun: std::time::Instant,
-    last: std::time::Instant,
-    silent: bool,
-    told: bool,
-}
-
-impl Progress {
-    fn new(silent: bool) -> Self {
-        let now = std::time::Instant::now();
-        Self {
-            begun: now,
-            last: now,
-            silent: silent || !std::io::stderr().is_terminal(),
-            told: false,
-        }
-    }
-
-    fn tell(&mut self, done: usize, all: usize) {
-        let late = self.begun.elapsed().as_secs() >= 1 && self.last.elapsed().as_millis() >= 200;
-        if self.silent || !late {
-            return;
-        }
-        self.last = std::time::Instant::now();
-        self.told = true;
-        // Nobody may be listening; the exit code says how it ended.
-        drop(write!(
-            std::io::stderr().lock(),
-            "\rcommitting {done} of {all}"
-        ));
-    }
-
-    fn end(&self) {
-        if self.told {
-            drop(writeln!(std::io::stderr().lock()));
-        }
-    }
 }
 
 struct Report(Committed);

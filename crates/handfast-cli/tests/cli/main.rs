@@ -13,6 +13,7 @@
     reason = "tests look at the tree from outside"
 )]
 
+mod archives;
 mod audit;
 mod audit_daily;
 mod bad_input;

@@ -1,0 +1,99 @@
+//! `extract ARCHIVE [DIR]`: an archive becomes a new directory.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::Args;
+use handfast::FileKind;
+use handfast_archive::{Input, Target as Goal, extract};
+
+use super::args::{JudgeArgs, ModeRule};
+use super::input;
+use super::report::{About, Told};
+use crate::failure::Failure;
+use crate::fs::answer::Answered;
+use crate::fs::asked::Asked;
+use crate::fs::target::Target;
+use crate::output::Output;
+use crate::progress::Progress;
+
+/// Extract an archive into a new directory
+///
+/// tar (plain, gzip, bzip2, xz, zstd) and zip, known by their content. The directory appears whole, after
+/// the last byte of the archive was judged, or not at all. By default one refused member refuses the
+/// archive; links, set-id bits, owners and devices are never taken from it unless asked for.
+#[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root uploads extract project.tar.gz
+  curl -s URL | handfast fs --root uploads extract - project --strip-components 1
+  handfast fs --session review extract --keep-links /in/a.zip /work/a"
+))]
+pub(crate) struct ExtractArgs {
+    #[command(flatten)]
+    judge: JudgeArgs,
+
+    /// Choose which permission bits are taken from the archive
+    #[arg(long, value_enum, value_name = "RULE", default_value = "safe")]
+    modes: ModeRule,
+
+    /// Give files the times that the archive says
+    #[arg(long)]
+    times: bool,
+
+    /// Wait until everything is on the disk
+    #[arg(long)]
+    sync: bool,
+
+    /// The archive, a file of the root or the session; `-` is standard input
+    #[arg(value_name = "ARCHIVE")]
+    archive: OsString,
+
+    /// The new directory [default: the archive's name without its ending]
+    #[arg(value_name = "DIR")]
+    dir: Option<OsString>,
+}
+
+impl ExtractArgs {
+    pub(in crate::fs) fn run(&self, target: &Target, out: &mut Output) -> Answered {
+        let dir = self.dir(target)?;
+        let asked = Asked::new(target, "extract", "extract", &self.archive).and("to", dir);
+        let to = asked.destination()?;
+        let mut options = self.judge.options(&asked)?;
+        options.modes = self.modes.into();
+        (options.times, options.durable) = (self.times, self.sync);
+        let scratch = input::scratch(&asked)?;
+        let stream = input::open(&asked, out)?;
+        let mut progress = Progress::new(out.is_json() || out.is_quiet());
+        let mut tell = |so_far: handfast_archive::Progress| {
+            progress.tell(|| format!("{} members, {} bytes", so_far.entries, so_far.bytes));
+        };
+        options.progress = Some(&mut tell);
+        let archive = Input::new(stream, &scratch);
+        let extracted = match target {
+            Target::Root(root) => extract(archive, &Goal::new_dir(root, &to), options),
+            Target::Session(session) => {
+                let judge =
+                    |path: &handfast::RelPath, kind: FileKind| input::judge(session, path, kind);
+                let goal = Goal::new_dir_in(session, &to).judged_by(&judge);
+                extract(archive, &goal, options)
+            }
+        };
+        progress.end();
+        let report = extracted.map_err(|error| asked.failed(&error))?;
+        let shown = asked.shown_destination();
+        Ok(Box::new(Told::new(&asked, report, About::Extracted, shown)))
+    }
+
+    fn dir<'a>(&'a self, target: &'a Target) -> Result<&'a OsStr, Box<Failure>> {
+        if let Some(dir) = &self.dir {
+            return Ok(dir);
+        }
+        input::suggested(&self.archive)
+            .map(OsStr::new)
+            .ok_or_else(|| {
+                let asked = Asked::new(target, "extract", "extract", &self.archive);
+                asked.misused(
+                    "say which directory is to be made: the archive's name does not".to_owned(),
+                )
+            })
+    }
+}

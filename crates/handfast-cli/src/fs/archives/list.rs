@@ -1,0 +1,59 @@
+//! `list-archive ARCHIVE`: what `extract` would do.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use handfast_archive::{Input, Target as Goal, list};
+
+use super::args::JudgeArgs;
+use super::input;
+use super::report::{About, Told};
+use crate::fs::answer::Answered;
+use crate::fs::asked::Asked;
+use crate::fs::target::Target;
+use crate::output::Output;
+
+/// List an archive with a verdict for each member, and extract nothing
+///
+/// Every byte is judged as `extract` does. The exit code is 1 if anything is refused.
+#[derive(Debug, Args)]
+pub(crate) struct ListArchiveArgs {
+    #[command(flatten)]
+    judge: JudgeArgs,
+
+    /// The archive, a file of the root or the session; `-` is standard input
+    #[arg(value_name = "ARCHIVE")]
+    archive: OsString,
+
+    /// Ask the session's rules as if it were extracted to this directory
+    #[arg(value_name = "DIR")]
+    dir: Option<OsString>,
+}
+
+impl ListArchiveArgs {
+    pub(in crate::fs) fn run(&self, target: &Target, out: &mut Output) -> Answered {
+        let asked = Asked::new(target, "list-archive", "list", &self.archive);
+        let options = self.judge.options(&asked)?;
+        let to = match &self.dir {
+            Some(dir) => Some(asked.and("for", dir).destination()?),
+            None => None,
+        };
+        let scratch = input::scratch(&asked)?;
+        let archive = Input::new(input::open(&asked, out)?, &scratch);
+        let listed = match (target, &to) {
+            (Target::Session(session), Some(to)) => {
+                let judge = |path: &handfast::RelPath, kind| input::judge(session, path, kind);
+                let goal = Goal::new_dir_in(session, to).judged_by(&judge);
+                list(archive, Some(&goal), options)
+            }
+            _ => list(archive, None, options),
+        };
+        let report = listed.map_err(|error| asked.failed(&error))?;
+        Ok(Box::new(Told::new(
+            &asked,
+            report,
+            About::Listed,
+            String::new(),
+        )))
+    }
+}

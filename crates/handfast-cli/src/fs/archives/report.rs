@@ -1,0 +1,210 @@
+//! A report as data, and as lines for people.
+
+use handfast::{ErrorKind, escape};
+use handfast_archive::{Outcome, Refusal, Report, Rule, Verdict};
+
+use crate::failure::Failure;
+use crate::fs::answer::Answer;
+use crate::fs::asked::Asked;
+use crate::fs::write::bytes;
+use crate::json::{Json, Object};
+use crate::output::{self, Output};
+
+/// What the answer is about.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub(super) enum About {
+    /// What was done.
+    Extracted,
+    /// What would be.
+    Listed,
+}
+
+/// The answer of `extract` and `list-archive`.
+pub(super) struct Told {
+    about: About,
+    fields: Object,
+    report: Report,
+    troubles: Vec<Failure>,
+    to: String,
+}
+
+impl Told {
+    pub(super) fn new(asked: &Asked<'_>, report: Report, about: About, to: String) -> Self {
+        Self {
+            about,
+            fields: asked.fields(),
+            troubles: trouble(asked, &report).into_iter().collect(),
+            report,
+            to,
+        }
+    }
+
+    fn line(&self, verdict: &Verdict) -> Option<String> {
+        let name = escape(&verdict.name);
+        let refused = match &verdict.outcome {
+            Outcome::Refused(refusal) => refusal,
+            _ if self.about == About::Extracted => return None,
+            outcome => {
+                let word = match outcome {
+                    Outcome::Accepted => "accepted",
+                    _ => "left out",
+                };
+                let target = match verdict.target.is_empty() {
+                    true => String::new(),
+                    false => format!(" -> {}", escape(&verdict.target)),
+                };
+                let kind = verdict.kind.name();
+                return Some(format!(
+                    "{word}  {kind:9} {:>10}  {name}{target}",
+                    verdict.size
+                ));
+            }
+        };
+        Some(format!("refused   {name}: {refused}"))
+    }
+}
+
+/// Why not everything of the archive was or would be extracted.
+fn trouble(asked: &Asked<'_>, report: &Report) -> Option<Failure> {
+    let (kind, detail) = match (&report.refusal, report.refused().count()) {
+        (None, 0) => return None,
+        (Some(refusal), _) => (kind_of(refusal.rule), refusal.to_string()),
+        (None, count) => {
+            let kind = report
+                .refused()
+                .next()
+                .map(|(_, refusal)| kind_of(refusal.rule));
+            let what = match (count, report.extracted) {
+                (1, false) => "1 member is refused, and with it the whole archive".to_owned(),
+                (count, false) => {
+                    format!("{count} members are refused, and with them the whole archive")
+                }
+                (1, true) => "1 member is refused and left out".to_owned(),
+                (count, true) => format!("{count} members are refused and left out"),
+            };
+            (kind.unwrap_or(ErrorKind::Invalid), what)
+        }
+    };
+    let mut failure = *asked.refused(kind, &detail);
+    failure.hints = hint(kind).map(str::to_owned).into_iter().collect();
+    Some(failure)
+}
+
+/// What a person can do about it.
+fn hint(kind: ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::Link => Some("`--keep-links` makes links that stay inside"),
+        ErrorKind::Limit => Some("limits are options: see `--help`"),
+        ErrorKind::Exists => Some("`--replace` and `--names any` are less strict about names"),
+        _ => None,
+    }
+}
+
+fn kind_of(rule: Rule) -> ErrorKind {
+    match rule {
+        Rule::Entries
+        | Rule::Bytes
+        | Rule::FileSize
+        | Rule::Ratio
+        | Rule::NameBytes
+        | Rule::ExtensionBytes
+        | Rule::Time
+        | Rule::Window => ErrorKind::Limit,
+        Rule::Climbs | Rule::Absolute | Rule::LinkTarget | Rule::HardLinkTarget => {
+            ErrorKind::Escape
+        }
+        Rule::TooLong | Rule::TooDeep => ErrorKind::TooLong,
+        Rule::Link => ErrorKind::Link,
+        Rule::Special => ErrorKind::Kind,
+        Rule::Policy => ErrorKind::Denied,
+        Rule::Exists | Rule::Duplicate | Rule::Collision => ErrorKind::Exists,
+        _ => ErrorKind::Invalid,
+    }
+}
+
+impl Answer for Told {
+    fn fields(&self) -> Object {
+        let report = &self.report;
+        let digest = report.digest.map(|digest| {
+            let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            hex
+        });
+        let fields = self
+            .fields
+            .clone()
+            .with("format", report.format.map(handfast_archive::Format::name))
+            .with(
+                "extracted",
+                report.extracted && self.about == About::Extracted,
+            )
+            .with("acceptable", report.extracted)
+            .with("bytes", report.bytes)
+            .with("refusal", report.refusal.as_ref().map(refusal_json));
+        let fields = match digest {
+            Some(digest) => fields.with("sha256", digest),
+            None => fields,
+        };
+        fields.with(
+            "entries",
+            output::list(report.verdicts.iter().map(verdict_json)),
+        )
+    }
+
+    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        for verdict in &self.report.verdicts {
+            if let Some(line) = self.line(verdict) {
+                out.line(&line);
+            }
+        }
+        if let Some(digest) = self.report.digest {
+            let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            out.line(&format!("sha256 {hex}"));
+        }
+        if self.about == About::Extracted && self.report.extracted {
+            let accepted = self.report.verdicts.iter();
+            let count = accepted
+                .filter(|it| it.outcome == Outcome::Accepted)
+                .count();
+            out.note(&format!(
+                "extracted {count} members with {} to `{}`",
+                bytes(self.report.bytes),
+                self.to
+            ));
+        }
+        Ok(())
+    }
+
+    fn troubles(&self) -> &[Failure] {
+        &self.troubles
+    }
+}
+
+fn refusal_json(refusal: &Refusal) -> Object {
+    Object::new()
+        .with("rule", refusal.rule.name())
+        .with("detail", refusal.detail.as_ref())
+}
+
+fn verdict_json(verdict: &Verdict) -> Object {
+    let (word, refusal) = match &verdict.outcome {
+        Outcome::Accepted => ("accepted", None),
+        Outcome::LeftOut => ("left-out", None),
+        Outcome::Refused(refusal) => ("refused", Some(refusal_json(refusal))),
+    };
+    let mut object = Object::new().with_bytes("name", &verdict.name);
+    if let Some(path) = &verdict.path {
+        object = object.with_bytes("path", path.as_bytes());
+    }
+    object = object
+        .with("type", verdict.kind.name())
+        .with("size", verdict.size)
+        .with("mode", verdict.mode.map(|mode| format!("{mode:04o}")));
+    if !verdict.target.is_empty() {
+        object = object.with_bytes("target", &verdict.target);
+    }
+    object = object.with("outcome", word);
+    match refusal {
+        Some(refusal) => object.with("refusal", Json::from(refusal)),
+        None => object,
+    }
+}
