@@ -45,7 +45,9 @@ impl Group {
             // Containment is a control that can be checked: one level down.
             Standing::Weak | Standing::Contained => worst(|item| item.otherwise).milder(),
         };
-        if self.standing == Standing::Contained && !external {
+        // Where only numbers are chosen, what stands under the name is all that is left to ask.
+        let is_number = flow.is_some_and(|flow| flow.all(|facts| facts.has(bit::CHOSEN)));
+        if self.standing == Standing::Contained && !external && !is_number {
             severity = severity.milder();
         }
         // A look at the name before it is used loses a race, and finds what was left there earlier.
