@@ -318,9 +318,11 @@ pub(crate) fn hazard(scope: &Scope<'_>, hazard: &Hazard) -> Finding {
     let function = scope.program.function(hazard.function);
     let (severity, classification) = match hazard.kind {
         HazardKind::TempName => (Severity::High, Classification::Confirmed),
-        HazardKind::FixedTemp | HazardKind::LateMode | HazardKind::FixedDraft => {
-            (Severity::Medium, Classification::Likely)
-        }
+        HazardKind::FixedTemp
+        | HazardKind::LateMode
+        | HazardKind::FixedDraft
+        | HazardKind::ListedThenChanged => (Severity::Medium, Classification::Likely),
+        HazardKind::DrawnTemp => (Severity::Low, Classification::Likely),
         HazardKind::CheckThenUse => (Severity::High, Classification::Likely),
     };
     let (file, line, end_line) = place(scope, Some(hazard.at));
