@@ -45,7 +45,9 @@ impl Group {
             // Containment is a control that can be checked: one level down.
             Standing::Weak | Standing::Contained => worst(|item| item.otherwise).milder(),
         };
-        if self.standing == Standing::Contained && !external {
+        // Where only numbers are chosen, what stands under the name is all that is left to ask.
+        let is_number = flow.is_some_and(|flow| flow.all(|facts| facts.has(bit::CHOSEN)));
+        if self.standing == Standing::Contained && !external && !is_number {
             severity = severity.milder();
         }
         // A look at the name before it is used loses a race, and finds what was left there earlier.
@@ -316,9 +318,11 @@ pub(crate) fn hazard(scope: &Scope<'_>, hazard: &Hazard) -> Finding {
     let function = scope.program.function(hazard.function);
     let (severity, classification) = match hazard.kind {
         HazardKind::TempName => (Severity::High, Classification::Confirmed),
-        HazardKind::FixedTemp | HazardKind::LateMode | HazardKind::FixedDraft => {
-            (Severity::Medium, Classification::Likely)
-        }
+        HazardKind::FixedTemp
+        | HazardKind::LateMode
+        | HazardKind::FixedDraft
+        | HazardKind::ListedThenChanged => (Severity::Medium, Classification::Likely),
+        HazardKind::DrawnTemp => (Severity::Low, Classification::Likely),
         HazardKind::CheckThenUse => (Severity::High, Classification::Likely),
     };
     let (file, line, end_line) = place(scope, Some(hazard.at));

@@ -13,12 +13,16 @@ pub(crate) enum HazardKind {
     TempName,
     /// A fixed name in the directory that all users share.
     FixedTemp,
+    /// A name in that directory with a number that can be guessed.
+    DrawnTemp,
     /// A question about a name, then the name again.
     CheckThenUse,
     /// Created with the usual mode, and narrowed by name later.
     LateMode,
     /// Written under a name that can be guessed, and renamed.
     FixedDraft,
+    /// Found in a directory, and changed by name.
+    ListedThenChanged,
 }
 
 /// One such mistake.
@@ -33,14 +37,30 @@ pub(crate) struct Hazard {
     pub(crate) item: &'static str,
 }
 
+/// Calls that give the names of a directory, by the last part of their names.
+const LISTINGS: [&str; 6] = [
+    "directory_iterator",
+    "recursive_directory_iterator",
+    "scandir",
+    "listdir",
+    "read_dir",
+    "readdir",
+];
+
 impl HazardKind {
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::TempName => "the name of a temporary file is made up before the file is created",
             Self::FixedTemp => "a fixed name in the shared directory for temporary files",
+            Self::DrawnTemp => {
+                "a name with a number that can be guessed, in the shared directory for temporary files"
+            }
             Self::CheckThenUse => "the name is looked at, and then used by name",
             Self::LateMode => "the file is created first, and its mode is changed by name later",
             Self::FixedDraft => "the temporary name can be guessed",
+            Self::ListedThenChanged => {
+                "what a directory holds is changed by name: a link may stand there by then"
+            }
         }
     }
 }
@@ -52,6 +72,8 @@ impl Interp<'_> {
         for sink in sinks.iter().filter(|sink| sink.function.0 == file) {
             let Some(found) = self
                 .temp_name(sink)
+                .or_else(|| self.reused_temp(sink, sinks))
+                .or_else(|| self.listed_then_changed(sink))
                 .or_else(|| self.check_then_use(sink))
                 .or_else(|| self.after_create(sink, sinks))
             else {
@@ -90,8 +112,89 @@ impl Interp<'_> {
         if let Some(at) = self.made_up(sink.path, 0) {
             return Some(hazard(HazardKind::TempName, Some(at)));
         }
-        self.is_fixed_temp(sink.path, 0)
-            .then(|| hazard(HazardKind::FixedTemp, None))
+        let kind = match self.is_drawn(sink.path, 0) {
+            true => HazardKind::DrawnTemp,
+            false => HazardKind::FixedTemp,
+        };
+        self.is_fixed_temp(sink.path, 0).then(|| hazard(kind, None))
+    }
+
+    /// A temporary file is deleted, and its name is used again: anybody may have it by then.
+    fn reused_temp(&self, sink: &Sink, sinks: &[Sink]) -> Option<Hazard> {
+        let makes =
+            matches!(sink.kind, SinkKind::Mkdir | SinkKind::MkdirAll) || Self::creates(sink);
+        if !makes || sink.flags.exclusive || !self.is_temp(sink.path) {
+            return None;
+        }
+        let deleted = sinks.iter().find(|other| {
+            other.kind == SinkKind::Delete
+                && other.path == sink.path
+                && other.function == sink.function
+                && other.at.start < sink.at.start
+        })?;
+        Some(Hazard {
+            kind: HazardKind::TempName,
+            at: sink.at,
+            before: Some(deleted.at),
+            function: sink.function,
+            sink: sink.name.to_string(),
+            item: "D3",
+        })
+    }
+
+    fn is_temp(&self, vid: Vid) -> bool {
+        match self.terms.get(vid) {
+            Term::Temp { .. } => true,
+            Term::Part { of, .. } | Term::Proj(of, _) | Term::Norm { of, .. } => self.is_temp(*of),
+            _ => false,
+        }
+    }
+
+    /// What a directory holds is changed by its name, through a link that may be there by then.
+    fn listed_then_changed(&self, sink: &Sink) -> Option<Hazard> {
+        let last = sink.name.rsplit('.').next().unwrap_or(&sink.name);
+        let last = last.to_ascii_lowercase();
+        let follows = ["chown", "chmod", "owner", "permission"]
+            .iter()
+            .any(|word| last.contains(word))
+            && !last.starts_with('l')
+            && !sink.flags.no_follow;
+        let is_change = sink.kind == SinkKind::Mutate && follows && sink.dirfd.is_none();
+        (is_change && self.is_listed(sink.path, 0)).then(|| Hazard {
+            kind: HazardKind::ListedThenChanged,
+            at: sink.at,
+            before: None,
+            function: sink.function,
+            sink: sink.name.to_string(),
+            item: "D4",
+        })
+    }
+
+    /// A name that a walk through a directory gave.
+    fn is_listed(&self, vid: Vid, depth: usize) -> bool {
+        if depth > 8 {
+            return false;
+        }
+        match self.terms.get(vid) {
+            Term::Param { of, index: 0, .. } => self.is_visitor(*of),
+            Term::Call { name, args, .. } => {
+                let last = name.rsplit('.').next().unwrap_or(name);
+                LISTINGS.contains(&last)
+                    || args
+                        .first()
+                        .is_some_and(|of| self.is_listed(*of, depth + 1))
+            }
+            Term::Elem(of)
+            | Term::Coll { of, .. }
+            | Term::Field(of, _)
+            | Term::Part { of, .. }
+            | Term::Payload(of)
+            | Term::Norm { of, .. } => self.is_listed(*of, depth + 1),
+            Term::Join { parts, .. } => parts
+                .last()
+                .is_some_and(|part| self.is_listed(*part, depth + 1)),
+            _ => false,
+        }
     }
 
     /// A name that a call like `mktemp` gave, with nothing behind it.
@@ -130,18 +233,50 @@ impl Interp<'_> {
             }
             Term::Join { parts, .. } | Term::Concat(parts) => match parts.split_first() {
                 Some((first, rest)) => {
-                    let shared = match self.terms.get(*first) {
-                        Term::Config { label, .. } => is_shared_temp(label),
-                        Term::Str(text) => {
-                            text.starts_with("/tmp/")
-                                || matches!(&**text, "/tmp" | "/var/tmp" | "/var/tmp/")
-                        }
-                        _ => self.is_fixed_temp(*first, depth + 1),
-                    };
+                    let shared =
+                        self.is_shared_dir(*first, 0) || self.is_fixed_temp(*first, depth + 1);
                     shared && !rest.is_empty() && rest.iter().all(is_fixed)
                 }
                 None => false,
             },
+            _ => false,
+        }
+    }
+
+    /// The directory for temporary files that all users share, or a fixed one below it.
+    fn is_shared_dir(&self, vid: Vid, depth: usize) -> bool {
+        match self.terms.get(vid) {
+            Term::Config { label, .. } => is_shared_temp(label),
+            Term::Str(text) => {
+                text.starts_with("/tmp/")
+                    || text.starts_with("/var/tmp/")
+                    || matches!(&**text, "/tmp" | "/var/tmp")
+            }
+            Term::Part { of, .. } | Term::Norm { of, .. } | Term::Global { of, .. }
+                if depth < 6 =>
+            {
+                self.is_shared_dir(*of, depth + 1)
+            }
+            _ => false,
+        }
+    }
+
+    /// A part of the name is drawn from a generator that can be guessed.
+    fn is_drawn(&self, vid: Vid, depth: usize) -> bool {
+        match self.terms.get(vid) {
+            Term::Call { name, args, .. } => {
+                let last = name.rsplit('.').next().unwrap_or(name);
+                matches!(
+                    last,
+                    "random" | "rand" | "nextInt" | "randint" | "random_r" | "drand48"
+                ) || depth < 8 && args.iter().any(|arg| self.is_drawn(*arg, depth + 1))
+            }
+            Term::Part { of, .. } | Term::Norm { of, .. } | Term::Global { of, .. } => {
+                depth < 8 && self.is_drawn(*of, depth + 1)
+            }
+            Term::Join { parts, .. } | Term::Concat(parts) => {
+                depth < 8 && parts.iter().any(|part| self.is_drawn(*part, depth + 1))
+            }
             _ => false,
         }
     }
@@ -174,6 +309,8 @@ impl Interp<'_> {
                         | "number"
                 )
             }
+            // The number of the process.
+            Term::Field(_, name) if &**name == "pid" => false,
             Term::Source { .. } | Term::Field(..) | Term::Index(..) => true,
             Term::Concat(parts) | Term::Join { parts, .. } | Term::Phi(parts) => {
                 parts.iter().any(|part| self.holds_text(*part, depth + 1))

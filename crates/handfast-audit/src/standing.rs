@@ -61,7 +61,11 @@ const GUARDS: [(u64, Worth, &str); 20] = [
         Worth::Sound,
         "`..` is folded away below a slash",
     ),
-    (bit::CHOSEN, Worth::Sound, "the text is one of a known set"),
+    (
+        bit::CHOSEN,
+        Worth::Sound,
+        "the text is a number, or one of a known set",
+    ),
     (
         bit::SEGS_ALLOWED,
         Worth::Sound,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::facts::{Facts, bit};
 use crate::ir::{Span, Sym};
-use crate::term::{Terms, Vid};
+use crate::term::{PartKind, Term, Terms, Vid};
 
 /// A lock or another shared resource that is held.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -133,7 +133,11 @@ impl State {
             *self = other;
             return;
         }
-        join_names(&mut self.env.0, &other.env.0, terms);
+        let mut kept = Kept {
+            facts: [&self.facts, &other.facts],
+            made: Vec::new(),
+        };
+        join_names(&mut self.env.0, &other.env.0, terms, &mut kept);
         if !Arc::ptr_eq(&self.heap, &other.heap) {
             for (base, two) in other.heap.iter() {
                 match self.heap.get(base) {
@@ -141,7 +145,7 @@ impl State {
                     _ => {
                         let heap = Arc::make_mut(&mut self.heap);
                         match heap.get_mut(base) {
-                            Some(one) => join_names(one, two, terms),
+                            Some(one) => join_names(one, two, terms, &mut kept),
                             None => {
                                 heap.insert(*base, Arc::clone(two));
                             }
@@ -150,8 +154,12 @@ impl State {
                 }
             }
         }
+        let made = kept.made;
         if !Arc::ptr_eq(&self.facts, &other.facts) {
             self.facts = Arc::new(meet(&self.facts, &other.facts, mark));
+        }
+        if !made.is_empty() {
+            Arc::make_mut(&mut self.facts).extend(made);
         }
         if !Arc::ptr_eq(&self.ways, &other.ways) {
             self.ways = Arc::new(join_ways(&self.ways, &other.ways, mark));
@@ -170,11 +178,55 @@ impl State {
     }
 }
 
+/// What a guard leaves behind on the way where a value is used: `if (!ok(p)) p = fallback`.
+const GUARDED: u64 = bit::CONTAINMENT
+    | bit::CHOSEN
+    | bit::SEGS_CLEAN
+    | bit::NO_DOTDOT
+    | bit::NO_UP
+    | bit::WEAK_PREFIX
+    | bit::WEAK_MIXED;
+
+/// Values that keep what only their own way knows of them, when another way has another value.
+struct Kept<'f> {
+    facts: [&'f Arc<Known>; 2],
+    made: Vec<(Vid, Arc<Facts>)>,
+}
+
+impl Kept<'_> {
+    /// The value of one way: itself, or itself with what this way knows.
+    fn value(&mut self, vid: Vid, way: usize, terms: &mut Terms) -> Vid {
+        let Some(facts) = self.facts[way].get(&vid) else {
+            return vid;
+        };
+        let elsewhere = self.facts[1 - way].get(&vid).map_or(0, |facts| facts.bits);
+        let is_phi = matches!(terms.get(vid), Term::Phi(_));
+        let lost = facts.bits & GUARDED & !(if is_phi { 0 } else { elsewhere });
+        let is_text = matches!(
+            terms.get(vid),
+            Term::Phi(_) | Term::Join { .. } | Term::Concat(_) | Term::Norm { .. }
+        );
+        if lost == 0 || !is_text {
+            return vid;
+        }
+        // Apart from the same value in another type, of which this way knows nothing.
+        let at = Span {
+            start: 2,
+            ..Span::default()
+        };
+        let kind = PartKind::Text;
+        let made = terms.make(Term::Part { kind, of: vid, at });
+        self.made.push((made, Arc::clone(facts)));
+        made
+    }
+}
+
 /// Names with their values on both of two ways. Both maps are walked side by side.
 fn join_names(
     ours: &mut Arc<BTreeMap<Sym, Vid>>,
     theirs: &Arc<BTreeMap<Sym, Vid>>,
     terms: &mut Terms,
+    kept: &mut Kept<'_>,
 ) {
     if Arc::ptr_eq(ours, theirs) {
         return;
@@ -201,7 +253,11 @@ fn join_names(
         }
         match found {
             Some(one) if one == *two => {}
-            Some(one) => changed.push((name.clone(), terms.phi(one, *two))),
+            Some(one) => {
+                let one = kept.value(one, 0, terms);
+                let two = kept.value(*two, 1, terms);
+                changed.push((name.clone(), terms.phi(one, two)));
+            }
             None => changed.push((name.clone(), *two)),
         }
     }

@@ -28,11 +28,11 @@ macro_rules! sheets {
 }
 
 const MECHANISMS: [Sheet; 8] = sheets! { "mechanisms":
-    "c" 20 "cpp" 20 "go" 26 "java" 29 "javascript" 29 "python" 30 "rust" 22 "typescript" 26
+    "c" 22 "cpp" 23 "go" 30 "java" 32 "javascript" 30 "python" 31 "rust" 25 "typescript" 27
 };
 
 const CASES: [Sheet; 6] = sheets! { "cases":
-    "archive" 12 "guard" 12 "race" 6 "root" 11 "source" 12 "validator" 6
+    "archive" 12 "guard" 12 "race" 6 "root" 11 "source" 15 "validator" 7
 };
 
 #[derive(Clone, Copy, Eq, PartialEq)]

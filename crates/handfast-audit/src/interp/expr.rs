@@ -69,6 +69,9 @@ impl Interp<'_> {
                 if self.is_nothing(one) != self.is_nothing(two) {
                     return self.either((one, state.clone()), (two, other), state);
                 }
+                // What was asked to choose a value holds of that value.
+                let one = self.chosen(one, at, state, &other);
+                let two = self.chosen(two, at, &mut other, state);
                 state.join(other, &mut self.terms, mark);
                 self.terms.phi(one, two)
             }
@@ -171,6 +174,30 @@ impl Interp<'_> {
                 }
             }
         }
+    }
+
+    /// A value of one branch, with what only this branch knows of it.
+    fn chosen(&mut self, value: Vid, at: Span, here: &mut State, there: &State) -> Vid {
+        let differs = match (here.own(value), there.own(value)) {
+            (Some(one), Some(two)) => one.bits != two.bits || one.chars != two.chars,
+            (Some(_), None) => true,
+            _ => false,
+        };
+        let is_path = matches!(
+            self.terms.get(value),
+            Term::Join { .. } | Term::Concat(_) | Term::Norm { .. }
+        );
+        if !differs || !is_path {
+            return value;
+        }
+        let facts = self.facts_of(value, here);
+        let kept = self.terms.make(Term::Part {
+            kind: crate::term::PartKind::Text,
+            of: value,
+            at,
+        });
+        *here.edit(kept) = facts;
+        kept
     }
 
     pub(super) fn lookup(&mut self, name: &Sym, at: Span, state: &mut State) -> Vid {

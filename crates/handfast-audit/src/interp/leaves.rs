@@ -111,7 +111,10 @@ impl Interp<'_> {
                 let is_text = ty
                     .and_then(|param| param.ty.as_deref())
                     .is_none_or(is_text_type);
-                match (is_text, guessed) {
+                let is_number = ty
+                    .and_then(|param| param.ty.as_deref())
+                    .is_some_and(is_number_type);
+                match (is_text || is_number, guessed) {
                     (true, true) => Step::Leaf(SourceKind::Guessed),
                     (true, false) => Step::Leaf(SourceKind::Undeclared),
                     (false, _) => Step::End,
@@ -202,6 +205,18 @@ impl Interp<'_> {
             // `entries.forEach(e => … e.name …)`: what a callback is given, by the name of its field.
             Term::Param { of, .. } if !is_place && self.is_callback(*of) => {
                 NAMES.iter().any(|word| name.ends_with(word))
+            }
+            // A field of each of the things that it was given, by its name: `entry.name`.
+            Term::Elem(of) | Term::Coll { of, .. } | Term::Index(of, _)
+                if depth < 3 && NAMES.iter().any(|word| name.ends_with(word)) =>
+            {
+                match self.terms.get(*of) {
+                    Term::Param { of, .. } => {
+                        let function = self.program.function(*of);
+                        function.is_public || function.is_ctor || self.orphans.contains(of)
+                    }
+                    _ => self.is_guessed_field(*of, &name, depth + 1),
+                }
             }
             Term::Field(base, of) if depth < 3 => {
                 !is_place && self.is_guessed_field(*base, of, depth + 1)
@@ -332,6 +347,15 @@ impl Interp<'_> {
                 _ => facts.and(&own),
             }
         }
+        // A number is chosen by others, and is no text.
+        if let Term::Param { of, name, .. } = self.terms.get(vid) {
+            let function = self.program.function(*of);
+            let param = function.params.iter().find(|param| param.name == *name);
+            let ty = param.and_then(|param| param.ty.as_deref());
+            if ty.is_some_and(is_number_type) {
+                facts.add(bit::CHOSEN | bit::TYPED | bit::NONEMPTY, function.span);
+            }
+        }
         search.found.push(Leaf {
             vid,
             kind,
@@ -442,6 +466,39 @@ const HOLDERS: [&str; 16] = [
     "self", "this", "ctx", "context", "config", "conf", "settings", "logger", "app", "server",
     "res", "response", "writer", "state", "env", "module",
 ];
+
+/// The types of whole numbers, as the languages write them.
+pub(super) fn is_number_type(ty: &str) -> bool {
+    matches!(
+        ty.trim_start_matches([':', ' ']).trim(),
+        "u8" | "u16"
+            | "u32"
+            | "u64"
+            | "usize"
+            | "i32"
+            | "i64"
+            | "int"
+            | "int32"
+            | "int64"
+            | "uint"
+            | "uint32"
+            | "uint64"
+            | "long"
+            | "short"
+            | "unsigned"
+            | "unsigned long"
+            | "number"
+            | "bigint"
+            | "Long"
+            | "Integer"
+            | "UUID"
+            | "uuid.UUID"
+            | "Uuid"
+            | "size_t"
+            | "pid_t"
+            | "uid_t"
+    )
+}
 
 /// Whether a parameter of this type can carry a path's text.
 pub(super) fn is_text_type(ty: &str) -> bool {

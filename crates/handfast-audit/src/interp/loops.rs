@@ -147,6 +147,7 @@ impl Interp<'_> {
             return;
         }
         let entry = self.iterated(coll, iter.span, state);
+        let key = self.map_key(coll, state);
         let coll = self.as_collection(coll);
         let elem = match *self.terms.get(coll) {
             _ if entry.is_some() => entry.unwrap_or(coll),
@@ -171,12 +172,15 @@ impl Interp<'_> {
             }
             match (&target.kind, is_pair) {
                 (ExprKind::List(parts), true) if parts.len() == 2 => {
-                    let index = self.terms.unknown();
+                    let index = match key {
+                        Some(key) => key,
+                        None => self.terms.unknown(),
+                    };
                     self.assign(&parts[0], index, &mut now, iter.span);
                     self.assign(&parts[1], elem, &mut now, iter.span);
                 }
                 (ExprKind::Opaque(_), _) => {}
-                _ => self.assign(target, elem, &mut now, iter.span),
+                _ => self.assign(target, key.unwrap_or(elem), &mut now, iter.span),
             }
             self.push_loop();
             self.exec_all(body, &mut now);
@@ -321,5 +325,30 @@ impl Interp<'_> {
         for (vid, bits, at) in found {
             state.add(vid, bits, at);
         }
+    }
+}
+
+impl Interp<'_> {
+    /// Go: what a loop over a map of external text gives first is text as well.
+    fn map_key(&mut self, coll: Vid, state: &State) -> Option<Vid> {
+        if self.lang() != crate::lang::Lang::Go {
+            return None;
+        }
+        let real = self.deref(coll, state);
+        let Term::Field(_, name) = self.terms.get(real) else {
+            return None;
+        };
+        let file = self.here().0;
+        let classes = &self.program.file(file).module.classes;
+        let is_map = classes
+            .iter()
+            .flat_map(|class| &class.fields)
+            .any(|(field, ty)| field == name && ty.starts_with("map["));
+        if !is_map || self.external_base(real, 0).is_none() {
+            return None;
+        }
+        let keys = self.terms.make(Term::Field(real, "%keys".into()));
+        let keys = self.as_collection(keys);
+        Some(self.terms.make(Term::Elem(keys)))
     }
 }

@@ -245,6 +245,8 @@ pub(crate) struct Interp<'p> {
     fed: BTreeSet<FnId>,
     /// Functions that were registered as handlers of requests.
     handlers: BTreeSet<FnId>,
+    /// Functions that a walk through a directory calls for what it finds.
+    visitors: BTreeSet<FnId>,
     /// Functions that are told of messages.
     listeners: BTreeSet<FnId>,
     /// For a handler, the functions that run before it.
@@ -308,6 +310,7 @@ impl<'p> Interp<'p> {
             met: BTreeMap::new(),
             fed: BTreeSet::new(),
             handlers: BTreeSet::new(),
+            visitors: BTreeSet::new(),
             listeners: BTreeSet::new(),
             before: BTreeMap::new(),
             passed: Vec::new(),
@@ -345,6 +348,12 @@ impl<'p> Interp<'p> {
             self.run_top(file);
         }
         self.globals.get(&file)?.get(name).copied()
+    }
+
+    /// Called for each thing that a walk finds, by its place or by what it overrides.
+    pub(crate) fn is_visitor(&self, id: FnId) -> bool {
+        let name = &*self.program.function(id).name;
+        self.visitors.contains(&id) || matches!(name, "visitFile" | "preVisitDirectory")
     }
 
     fn push_frame(&mut self, id: FnId, called_at: Span) {

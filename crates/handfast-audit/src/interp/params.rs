@@ -102,6 +102,14 @@ impl Interp<'_> {
                     let ty = self.type_name(id.0, ty);
                     self.terms.typed(vid, &ty);
                 }
+                if param
+                    .ty
+                    .as_deref()
+                    .is_some_and(super::leaves::is_number_type)
+                {
+                    let bits = crate::facts::bit::CHOSEN | crate::facts::bit::NONEMPTY;
+                    state.add(vid, bits, function.span);
+                }
                 if self.has_string_type(param.ty.as_deref())
                     || (is_route && self.lang() == crate::lang::Lang::Python)
                 {

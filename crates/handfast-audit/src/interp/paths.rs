@@ -251,6 +251,9 @@ impl Interp<'_> {
                     Term::Regex(_, flags) => !flags.contains('g'),
                     _ => false,
                 });
+        let is_first_only = is_first_only
+            || self.lang() == crate::lang::Lang::Go
+                && given.get(2).and_then(|count| self.terms.number(*count)) == Some(1);
         let is_anchored = given.first().is_some_and(|first| {
             matches!(self.terms.get(*first), Term::Regex(pattern, _) if pattern.starts_with('^'))
         });

@@ -128,6 +128,9 @@ impl Interp<'_> {
                 let made = self.apply_value(vid, &none, at, state);
                 return made.unwrap_or(vid);
             }
+            what if what.starts_with("context_") => {
+                return self.context(what, vid, args, shown, at, state);
+            }
             "filter" => return self.filtered(args, at, state),
             what @ ("then" | "catch") => return self.chained(what, args, at, state),
             "apply" => {
@@ -141,5 +144,66 @@ impl Interp<'_> {
             _ => {}
         }
         vid
+    }
+}
+
+impl Interp<'_> {
+    /// Go: values that one handler puts into a request's context for the next.
+    fn context(
+        &mut self,
+        what: &str,
+        vid: Vid,
+        args: &Args,
+        shown: &str,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        let held = Sym::from("%context");
+        match (what, args.at(0), args.at(1), args.at(2)) {
+            ("context_with", Some(outer), Some(key), Some(value)) => {
+                let name = held;
+                let args = vec![outer, key, value];
+                self.terms.make(Term::Call { name, args, at })
+            }
+            ("context_set", Some(context), ..) => {
+                state.set_field(vid, held, context);
+                vid
+            }
+            ("context_get", ..) => state.get_field(vid, &held).unwrap_or_else(|| {
+                let label = Sym::from("context");
+                let at = Span::default();
+                self.terms.make(Term::Config { label, at })
+            }),
+            ("context_value", Some(key), ..) => {
+                let found = self.context_value(vid, key);
+                found.unwrap_or_else(|| self.unknown_call(shown, args, at, state))
+            }
+            _ => self.unknown_call(shown, args, at, state),
+        }
+    }
+
+    /// The value that was put in under a key, or under another one of the same type.
+    fn context_value(&self, context: Vid, key: Vid) -> Option<Vid> {
+        let mut context = context;
+        for _ in 0..8 {
+            let Term::Call { name, args, .. } = self.terms.get(context) else {
+                return None;
+            };
+            let (true, [outer, known, value]) = (&**name == "%context", args.as_slice()) else {
+                return None;
+            };
+            let is_same = *known == key
+                || match (self.terms.get(*known), self.terms.get(key)) {
+                    (Term::Object { class: one, .. }, Term::Object { class: two, .. }) => {
+                        one == two
+                    }
+                    _ => false,
+                };
+            if is_same {
+                return Some(*value);
+            }
+            context = *outer;
+        }
+        None
     }
 }

@@ -212,6 +212,14 @@ impl Interp<'_> {
             }
             _ => vec![(SinkKind::Read, path)],
         };
+        let last = shown.rsplit('.').next().unwrap_or(shown);
+        if matches!(last, "Walk" | "WalkDir" | "walk") {
+            for (_, vid) in &args.list {
+                if let Term::Closure { of, .. } = self.terms.get(*vid) {
+                    self.visitors.insert(*of);
+                }
+            }
+        }
         let opens = entry.what == "open";
         let origin = self.deref(path, state);
         let fd = opens.then(|| self.open(path, flags, dirfd, at, state));

@@ -22,6 +22,10 @@ impl Interp<'_> {
             .to_owned();
         }
         if self.lang().family() != "javascript" {
+            // One of the two modules that `os.path` is.
+            if let Some(rest) = name.strip_prefix("posixpath.") {
+                return format!("os.path.{rest}");
+            }
             return name.trim_start_matches("builtins.").to_owned();
         }
         let mut name = name.strip_suffix("Sync").unwrap_or(name).to_owned();

@@ -311,6 +311,15 @@ fn import(cx: &mut Cx<'_>, node: Node<'_>) {
             .find(|part| !(part.starts_with('v') && part[1..].chars().all(|c| c.is_ascii_digit())))
             .unwrap_or(&path)
             .to_owned();
+        // `gopkg.in/yaml.v3` is the package `yaml`.
+        let is_version = |end: &str| {
+            end.strip_prefix('v')
+                .is_some_and(|number| number.chars().all(|c| c.is_ascii_digit()))
+        };
+        let last = match last.rsplit_once('.') {
+            Some((name, end)) if is_version(end) => name.to_owned(),
+            _ => last,
+        };
         let local = field(spec, "name").map_or(last.clone(), |n| cx.s(n).to_owned());
         // Known packages go by their full path, dots for slashes; the standard ones by last part.
         let target = if path.contains('.') {
