@@ -165,7 +165,7 @@ impl McpArgs {
         let mut say = |line: &str| out.note(&format!("handfast mcp: {line}"));
         let served = match self.http {
             Some(address) => server.serve_http(address, &mut say),
-            None => server.serve_stdio(io::stdin(), io::stdout().lock(), &mut say),
+            None => server.serve_stdio(io::stdin(), io::stdout(), &mut say),
         };
         match served {
             Ok(()) => Exit::Yes,

@@ -14,14 +14,13 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use serde_json::Value;
-
 use self::guard::Guard;
 use self::head::Head;
 use self::patience::Patient;
 use self::sessions::Sessions;
 use super::MAX_MESSAGE;
-use crate::protocol::{self, Fault, Message, code};
+use crate::call::Nobody;
+use crate::protocol::{self, Fault, Id, Message, code};
 use crate::server::Server;
 
 /// How many connections are served at a time; the next is told so and closed.
@@ -203,7 +202,7 @@ impl Connection<'_> {
                 None => return Reply::plain(404, "Not Found"),
             },
         };
-        let replied = protocol::answer(self.server, &mut peer, &request);
+        let replied = protocol::answer(self.server, &mut peer, &request, &Nobody);
         match replied {
             Ok(body) => {
                 let mut reply = Reply::json(200, "OK", body);
@@ -244,7 +243,7 @@ fn shape(head: &Head) -> Option<Reply> {
     }
     if head.length > MAX_MESSAGE {
         let text = format!("Invalid Request: the message is longer than {MAX_MESSAGE} bytes");
-        let fault = Fault::new(Value::Null, code::INVALID_REQUEST, text);
+        let fault = Fault::new(Id::null(), code::INVALID_REQUEST, text);
         return Some(Reply::fault(413, "Content Too Large", &fault));
     }
     None
