@@ -19,6 +19,8 @@ pub(crate) struct Peer {
     pub(crate) has_roots: bool,
     /// What it may reach.
     pub(crate) view: View,
+    /// Whose token it showed, where there are tokens for several callers.
+    pub(crate) caller: Option<String>,
 }
 
 impl Peer {
@@ -27,6 +29,7 @@ impl Peer {
             client: "unnamed client".to_owned(),
             has_roots: false,
             view: server.view().clone(),
+            caller: None,
         }
     }
 }
@@ -140,6 +143,14 @@ fn call(
         Era::Handshake => (peer.client.as_str(), &peer.view),
         // Without a connection there are no roots: what the operator grants.
         Era::Stateless { client } => (client.as_deref().unwrap_or(&peer.client), server.view()),
+    };
+    let named;
+    let client = match &peer.caller {
+        Some(caller) => {
+            named = format!("{caller}: {client}");
+            named.as_str()
+        }
+        None => client,
     };
     let asking = Asking {
         view,
