@@ -9,7 +9,7 @@ mod serve {
     use std::process::ExitCode;
 
     use handfast::{Links, RelPath, Root};
-    use handfast_mcp::{LogChoice, Options, Server, Source};
+    use handfast_mcp::{LogChoice, Options, Server, Source, Tokens};
 
     /// Writes a file of a root for every line of input: what `write_file` is compared with.
     fn bare_writes(dir: &str) -> Result<(), Box<dyn std::error::Error>> {
@@ -35,6 +35,17 @@ mod serve {
                 return ExitCode::from(2);
             }
         };
+        let tokens = match std::env::var_os("HANDFAST_MCP_TOKENS") {
+            Some(file) => Tokens::read_ambient(file.as_ref()),
+            None => Tokens::new(),
+        };
+        let tokens = match tokens {
+            Ok(tokens) => tokens,
+            Err(error) => {
+                say(&error.to_string());
+                return ExitCode::from(2);
+            }
+        };
         let started = match Server::start(&options) {
             Ok(started) => started,
             Err(error) => {
@@ -47,7 +58,7 @@ mod serve {
         }
         say(&started.summary);
         let served = match http {
-            Some(address) => started.server.serve_http(address, &mut say),
+            Some(address) => started.server.serve_http(address, tokens, &mut say),
             None => {
                 let (input, output) = (std::io::stdin(), std::io::stdout());
                 started.server.serve_stdio(input, output, &mut say)

@@ -20,6 +20,29 @@ use crate::tools;
 use crate::trouble::Trouble;
 use crate::view::View;
 
+/// Who waits for a call.
+pub(crate) trait Watcher {
+    /// Hears how much was done, and says whether nobody waits any more.
+    fn is_cancelled(&self, done: usize) -> bool;
+}
+
+/// Nobody hears of progress, and nothing is cancelled.
+pub(crate) struct Nobody;
+
+impl Watcher for Nobody {
+    fn is_cancelled(&self, _done: usize) -> bool {
+        false
+    }
+}
+
+/// On whose behalf a tool is called.
+#[derive(Clone, Copy)]
+pub(crate) struct Asking<'a> {
+    pub(crate) view: &'a View,
+    pub(crate) client: &'a str,
+    pub(crate) watcher: &'a dyn Watcher,
+}
+
 /// A place to go on from, as text.
 pub(crate) fn cursor(at: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(at)
@@ -30,6 +53,7 @@ pub(crate) struct Call<'a> {
     pub(crate) server: &'a Server,
     /// Who asks.
     pub(crate) client: &'a str,
+    watcher: &'a dyn Watcher,
     pub(crate) view: &'a View,
     arguments: &'a Value,
     log: &'a CallLog,
@@ -49,18 +73,12 @@ pub(crate) enum Called {
 }
 
 /// Calls a tool on behalf of a client. Whatever happens, the log has it before the answer leaves.
-pub(crate) fn call(
-    server: &Server,
-    view: &View,
-    client: &str,
-    name: &str,
-    arguments: &Value,
-) -> Called {
-    let log = CallLog::begin(server.log(), client, name);
+pub(crate) fn call(server: &Server, asking: Asking<'_>, name: &str, arguments: &Value) -> Called {
+    let log = CallLog::begin(server.log(), asking.client, name);
     let found = schema::find(name, server.has_auditor());
     let outcome = match found {
         None => Err(Trouble::new(ErrorKind::Invalid, "there is no such tool")),
-        Some(tool) => run(server, view, client, &log, tool, arguments),
+        Some(tool) => run(server, asking, &log, tool, arguments),
     };
     let outcome = log.finish(server, outcome, asked(arguments));
     match found {
@@ -77,8 +95,7 @@ fn asked(arguments: &Value) -> &str {
 
 fn run(
     server: &Server,
-    view: &View,
-    client: &str,
+    asking: Asking<'_>,
     log: &Arc<CallLog>,
     tool: &Tool,
     arguments: &Value,
@@ -96,6 +113,11 @@ fn run(
         let text = "Access denied - this server is read-only; nothing was changed";
         return Err(Trouble::new(ErrorKind::Denied, text));
     }
+    let Asking {
+        view,
+        client,
+        watcher,
+    } = asking;
     let caller = match view.narrowed {
         true => log.caller().scope(Arc::new(view.clone())),
         false => log.caller(),
@@ -104,6 +126,7 @@ fn run(
     let call = Call {
         server,
         client,
+        watcher,
         view,
         arguments,
         log,
@@ -192,8 +215,8 @@ impl Call<'_> {
     }
 
     /// Whether nobody waits for the answer any more. `done` is how much was looked at so far.
-    pub(crate) fn is_cancelled(&self, _done: usize) -> bool {
-        false
+    pub(crate) fn is_cancelled(&self, done: usize) -> bool {
+        self.watcher.is_cancelled(done)
     }
 
     /// The caller is shown a part of a file.

@@ -47,3 +47,4 @@ mod view;
 pub use options::{LogChoice, Options, Source};
 pub use server::{Server, Started};
 pub use start::StartError;
+pub use transport::Tokens;

@@ -79,6 +79,9 @@ impl Place {
 }
 
 fn outside(asked: &str, view: &View) -> Trouble {
+    if let Some(why) = &view.why_empty {
+        return Trouble::new(ErrorKind::Escape, format!("Access denied - {why}: {asked}"));
+    }
     let dirs = view.texts().join(", ");
     let text = format!("Access denied - path outside allowed directories: {asked} not in {dirs}");
     Trouble::new(ErrorKind::Escape, text)
@@ -128,6 +131,7 @@ mod tests {
         View {
             allowed: vec![allowed("/srv/ws"), allowed("/srv/two")],
             narrowed: false,
+            why_empty: None,
         }
     }
 

@@ -1,35 +1,46 @@
 //! Roots that a client names. They may only narrow what the operator granted.
 //!
-//! A root inside an allowed directory narrows to it, one around allowed directories keeps those,
-//! one beside them is dropped. If nothing is left, everything stays as it was.
+//! A root inside an allowed directory narrows to it, one around allowed directories keeps those. One
+//! that is outside, missing or of another scheme narrows to nothing, and so does an empty list: a
+//! client that restricts itself never gets more because its restriction is not understood.
 
 use handfast::Verb;
 use handfast_session::{VirtualPath, Wanted};
 use serde_json::Value;
 
 use crate::server::Server;
-use crate::text::names;
 use crate::view::{Allowed, View};
+
+/// A view of nothing, and why, for people.
+pub(crate) fn none(why: &str) -> (View, String) {
+    let why = format!("{why}, so it reaches nothing");
+    let view = View {
+        allowed: Vec::new(),
+        narrowed: true,
+        why_empty: Some(why.clone()),
+    };
+    (view, why)
+}
 
 /// What a client's answer comes to, and what there is to say about it.
 pub(crate) fn narrow(server: &Server, answer: &Value) -> (View, Vec<String>) {
     let granted = server.view();
     let mut warnings = Vec::new();
     let Some(roots) = answer.get("roots").and_then(Value::as_array) else {
-        return (granted.clone(), warnings);
+        let (view, why) = none("the client did not tell its roots");
+        return (view, vec![why]);
     };
     let mut allowed: Vec<Allowed> = Vec::new();
     for root in roots.iter().take(256) {
         let uri = root.get("uri").and_then(Value::as_str).unwrap_or_default();
-        let Some(path) = file_path(uri) else {
-            warnings.push("the client's roots are not all files; they are left aside".to_owned());
-            return (granted.clone(), warnings);
+        let found = match file_path(uri) {
+            Some(path) => candidates(server, granted, &path),
+            None => Vec::new(),
         };
-        let found = candidates(server, granted, &path);
         if found.is_empty() {
             warnings.push(format!(
-                "the client's root `{}` is not in an allowed directory and is left aside",
-                names::path(&path)
+                "the client's root `{}` is no directory in an allowed one",
+                handfast::escape(uri.as_bytes())
             ));
         }
         for one in found {
@@ -39,10 +50,20 @@ pub(crate) fn narrow(server: &Server, answer: &Value) -> (View, Vec<String>) {
         }
     }
     if allowed.is_empty() {
-        return (granted.clone(), warnings);
+        let (view, why) = match roots.is_empty() {
+            true => none("the client named no roots"),
+            false => none("none of the client's roots is a directory in an allowed one"),
+        };
+        warnings.push(why);
+        return (view, warnings);
     }
     let narrowed = granted.allowed.iter().any(|one| !allowed.contains(one));
-    (View { allowed, narrowed }, warnings)
+    let view = View {
+        allowed,
+        narrowed,
+        why_empty: None,
+    };
+    (view, warnings)
 }
 
 fn candidates(server: &Server, granted: &View, path: &VirtualPath) -> Vec<Allowed> {

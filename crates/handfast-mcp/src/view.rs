@@ -20,6 +20,8 @@ pub(crate) struct View {
     pub(crate) allowed: Vec<Allowed>,
     /// The client asked for less than the operator grants; links are looked at once more.
     pub(crate) narrowed: bool,
+    /// Why there is no directory, if there is none.
+    pub(crate) why_empty: Option<String>,
 }
 
 impl View {
@@ -80,6 +82,7 @@ mod tests {
         let view = View {
             allowed: vec![allowed("/l", "/real"), allowed("/l/deep", "/other")],
             narrowed: false,
+            why_empty: None,
         };
         assert_eq!(view.locate(&path("/l/x")), Some(path("/real/x")));
         assert_eq!(view.locate(&path("/l")), Some(path("/real")));

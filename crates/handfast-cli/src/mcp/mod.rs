@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
 use handfast::{Effect, ErrorKind, Links};
-use handfast_mcp::{LogChoice, Options, Server, Source, StartError, Started};
+use handfast_mcp::{LogChoice, Options, Server, Source, StartError, Started, Tokens};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -88,6 +88,10 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "ADDR", value_parser = loopback)]
     http: Option<SocketAddr>,
 
+    /// Take the tokens of HTTP callers from this file, `NAME TOKEN` a line; it is made if missing
+    #[arg(long, value_name = "FILE", requires = "http")]
+    token_file: Option<PathBuf>,
+
     #[command(flatten)]
     state: StateArgs,
 }
@@ -144,6 +148,19 @@ fn loopback(text: &str) -> Result<SocketAddr, String> {
 
 impl McpArgs {
     pub(crate) fn run(&self, out: &mut Output) -> Exit {
+        // Before the start: behind the wall the file is out of reach.
+        let tokens = match &self.token_file {
+            Some(file) => Tokens::read_ambient(file),
+            None => Tokens::new(),
+        };
+        let tokens = match tokens {
+            Ok(tokens) => tokens,
+            Err(error) => {
+                let failure = broken(&error);
+                out.failure(&failure);
+                return failure.exit;
+            }
+        };
         let started = match Server::start(&self.options()) {
             Ok(started) => started,
             Err(error) => {
@@ -164,8 +181,8 @@ impl McpArgs {
         out.note(&format!("handfast mcp: {summary}"));
         let mut say = |line: &str| out.note(&format!("handfast mcp: {line}"));
         let served = match self.http {
-            Some(address) => server.serve_http(address, &mut say),
-            None => server.serve_stdio(io::stdin(), io::stdout().lock(), &mut say),
+            Some(address) => server.serve_http(address, tokens, &mut say),
+            None => server.serve_stdio(io::stdin(), io::stdout(), &mut say),
         };
         match served {
             Ok(()) => Exit::Yes,

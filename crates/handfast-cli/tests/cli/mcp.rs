@@ -1,6 +1,7 @@
 //! `handfast mcp`: what only the command itself shows. The server's own tests are in its crate.
 
 #[path = "../../../handfast-mcp/tests/mcp/client.rs"]
+#[allow(dead_code, reason = "the tests of the server use more of it")]
 mod client;
 mod logged;
 mod more_tools;

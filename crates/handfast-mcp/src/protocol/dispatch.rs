@@ -6,7 +6,7 @@ use super::era::{self, Era};
 use super::message::{Fault, Request, code};
 use super::reply;
 use crate::answer;
-use crate::call::{self, Called};
+use crate::call::{self, Asking, Called, Watcher};
 use crate::server::Server;
 use crate::view::View;
 
@@ -19,6 +19,8 @@ pub(crate) struct Peer {
     pub(crate) has_roots: bool,
     /// What it may reach.
     pub(crate) view: View,
+    /// Whose token it showed, where there are tokens for several callers.
+    pub(crate) caller: Option<String>,
 }
 
 impl Peer {
@@ -27,6 +29,7 @@ impl Peer {
             client: "unnamed client".to_owned(),
             has_roots: false,
             view: server.view().clone(),
+            caller: None,
         }
     }
 }
@@ -43,6 +46,7 @@ pub(crate) fn answer(
     server: &Server,
     peer: &mut Peer,
     request: &Request,
+    watcher: &dyn Watcher,
 ) -> Result<Vec<u8>, Fault> {
     let era = era::of(request)?;
     let result = match (request.method.as_str(), &era) {
@@ -50,7 +54,7 @@ pub(crate) fn answer(
         ("ping", Era::Handshake) => b"{}".to_vec(),
         ("server/discover", _) => discover(server),
         ("tools/list", _) => tools(server, &era),
-        ("tools/call", _) => call(server, peer, request, &era)?,
+        ("tools/call", _) => call(server, peer, request, &era, watcher)?,
         _ => {
             let id = request.id.clone();
             return Err(Fault::new(id, code::UNKNOWN_METHOD, "Method not found"));
@@ -118,7 +122,13 @@ fn tools(server: &Server, era: &Era) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn call(server: &Server, peer: &Peer, request: &Request, era: &Era) -> Result<Vec<u8>, Fault> {
+fn call(
+    server: &Server,
+    peer: &Peer,
+    request: &Request,
+    era: &Era,
+    watcher: &dyn Watcher,
+) -> Result<Vec<u8>, Fault> {
     let fault = |code: i32, text: String| Fault::new(request.id.clone(), code, text);
     let Some(name) = request.params.get("name").and_then(Value::as_str) else {
         let text = "Invalid params: tools/call needs the tool's `name`".to_owned();
@@ -134,7 +144,20 @@ fn call(server: &Server, peer: &Peer, request: &Request, era: &Era) -> Result<Ve
         // Without a connection there are no roots: what the operator grants.
         Era::Stateless { client } => (client.as_deref().unwrap_or(&peer.client), server.view()),
     };
-    match call::call(server, view, client, name, arguments) {
+    let named;
+    let client = match &peer.caller {
+        Some(caller) => {
+            named = format!("{caller}: {client}");
+            named.as_str()
+        }
+        None => client,
+    };
+    let asking = Asking {
+        view,
+        client,
+        watcher,
+    };
+    match call::call(server, asking, name, arguments) {
         Called::Unknown => Err(fault(
             code::INVALID_PARAMS,
             format!("Tool {} not found", handfast::escape(name.as_bytes())),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::id::Id;
 use super::message::{Fault, Request, code};
 
 /// The revision without a handshake.
@@ -48,13 +49,7 @@ pub(crate) fn of(request: &Request) -> Result<Era, Fault> {
         if HANDSHAKE.contains(&version.as_str()) {
             return Ok(Era::Handshake);
         }
-        let mut fault = Fault::new(
-            request.id.clone(),
-            code::UNSUPPORTED_VERSION,
-            "Unsupported protocol version",
-        );
-        fault.data = Some(json!({"supported": supported(), "requested": version}));
-        return Err(fault);
+        return Err(unsupported_fault(&request.id, version));
     }
     match meta.and_then(|meta| meta.get(CAPABILITIES_KEY)) {
         Some(Value::Object(_)) => {}
@@ -68,6 +63,19 @@ pub(crate) fn of(request: &Request) -> Result<Era, Fault> {
     Ok(Era::Stateless {
         client: client.and_then(name_of),
     })
+}
+
+/// What is wrong with a version that is none of ours.
+pub(crate) fn unsupported(id: &Id, version: &str) -> Option<Fault> {
+    let known = supported().contains(&version);
+    (!known).then(|| unsupported_fault(id, version))
+}
+
+fn unsupported_fault(id: &Id, version: &str) -> Fault {
+    let text = "Unsupported protocol version";
+    let mut fault = Fault::new(id.clone(), code::UNSUPPORTED_VERSION, text);
+    fault.data = Some(json!({"supported": supported(), "requested": version}));
+    fault
 }
 
 /// Name and version of a client, as it states them.

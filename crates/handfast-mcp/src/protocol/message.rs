@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::id::{Id, Scanner};
+
 /// The codes of JSON-RPC, and those of MCP.
 pub(crate) mod code {
     pub(crate) const PARSE: i32 = -32700;
@@ -16,8 +18,7 @@ pub(crate) mod code {
 /// A request that wants an answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
-    /// A text or a number.
-    pub(crate) id: Value,
+    pub(crate) id: Id,
     pub(crate) method: String,
     pub(crate) params: Value,
 }
@@ -29,10 +30,11 @@ pub(crate) enum Message {
     /// Wants no answer.
     Notification {
         method: String,
+        params: Value,
     },
     /// The client's answer to a request of ours.
     Response {
-        id: Value,
+        id: Id,
         result: Value,
     },
 }
@@ -40,14 +42,14 @@ pub(crate) enum Message {
 /// Why something is not a message, or not one that can be answered as asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
-    pub(crate) id: Value,
+    pub(crate) id: Id,
     pub(crate) code: i32,
     pub(crate) text: String,
     pub(crate) data: Option<Value>,
 }
 
 impl Fault {
-    pub(crate) fn new(id: Value, code: i32, text: impl Into<String>) -> Self {
+    pub(crate) fn new(id: Id, code: i32, text: impl Into<String>) -> Self {
         Self {
             id,
             code,
@@ -62,20 +64,18 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message, Fault> {
     let value: Value = serde_json::from_slice(bytes).map_err(|error| {
         // The column tells where; the text itself may be anything.
         let text = format!("Parse error: not JSON at column {}", error.column());
-        Fault::new(Value::Null, code::PARSE, text)
+        Fault::new(Scanner::of(bytes), code::PARSE, text)
     })?;
-    let invalid = |id: Value, why: &str| {
+    let invalid = |id: Id, why: &str| {
         let text = format!("Invalid Request: {why}");
         Err(Fault::new(id, code::INVALID_REQUEST, text))
     };
     let Value::Object(mut message) = value else {
-        return invalid(Value::Null, "one object is expected; batches are not taken");
+        return invalid(Id::null(), "one object is expected; batches are not taken");
     };
     let id = message.remove("id");
-    let known = match &id {
-        Some(id @ (Value::String(_) | Value::Number(_))) => id.clone(),
-        _ => Value::Null,
-    };
+    let known = id.as_ref().and_then(|id| Id::of(id, bytes));
+    let known = known.unwrap_or_else(Id::null);
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return invalid(known, "`jsonrpc` must be \"2.0\"");
     }
@@ -85,7 +85,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message, Fault> {
         None => {
             let result = message.remove("result").unwrap_or(Value::Null);
             return match known {
-                Value::Null => invalid(known, "there is no `method`"),
+                id if id.is_null() => invalid(id, "there is no `method`"),
                 id if message.contains_key("error") || !result.is_null() => {
                     Ok(Message::Response { id, result })
                 }
@@ -97,8 +97,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message, Fault> {
         .remove("params")
         .unwrap_or_else(|| Value::Object(Default::default()));
     match (id, known) {
-        (None, _) => Ok(Message::Notification { method }),
-        (Some(_), Value::Null) => invalid(Value::Null, "`id` must be a text or a number"),
+        (None, _) => Ok(Message::Notification { method, params }),
+        (Some(_), id) if id.is_null() => invalid(id, "`id` must be a text or a number"),
         (Some(_), id) if !params.is_object() => invalid(id, "`params` must be an object"),
         (Some(_), id) => Ok(Message::Request(Request { id, method, params })),
     }
@@ -110,7 +110,10 @@ mod tests {
 
     fn fault(text: &str) -> (Value, i32) {
         let fault = parse(text.as_bytes()).unwrap_err();
-        (fault.id, fault.code)
+        (
+            serde_json::from_str(fault.id.as_json()).unwrap(),
+            fault.code,
+        )
     }
 
     #[test]
@@ -132,6 +135,8 @@ mod tests {
             fault(r#"{"jsonrpc":"2.0","id":1,"method":"x","params":[]}"#).0,
             Value::from(1)
         );
+        let lone = r#"{"jsonrpc":"2.0","id":9,"method":"\ud800"}"#;
+        assert_eq!(fault(lone), (Value::from(9), code::PARSE));
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(fault(&deep).1, code::PARSE);
     }

@@ -2,9 +2,12 @@
 
 mod dispatch;
 mod era;
+mod id;
 mod message;
 mod reply;
 
 pub(crate) use dispatch::{Peer, answer, ask_roots};
+pub(crate) use era::unsupported;
+pub(crate) use id::{Id, Scanner};
 pub(crate) use message::{Fault, Message, Request, code, parse};
 pub(crate) use reply::error as error_reply;

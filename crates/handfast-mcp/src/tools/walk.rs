@@ -95,15 +95,13 @@ impl<'a> Walk<'a> {
                 self.stop(format!("after {MOST} entries"));
                 return None;
             }
-            if self.seen.is_multiple_of(64) {
-                if self.begun.elapsed() > PATIENCE {
-                    self.stop(format!("after {} seconds", PATIENCE.as_secs()));
-                    return None;
-                }
-                if self.call.is_cancelled(self.seen) {
-                    self.stop("because it was cancelled".to_owned());
-                    return None;
-                }
+            if self.seen.is_multiple_of(64) && self.begun.elapsed() > PATIENCE {
+                self.stop(format!("after {} seconds", PATIENCE.as_secs()));
+                return None;
+            }
+            if self.call.is_cancelled(self.seen) {
+                self.stop("because it was cancelled".to_owned());
+                return None;
             }
             if !self.has_begun(&mut found) || self.is_ignored(&found) {
                 continue;

@@ -1,43 +1,56 @@
 //! Messages by HTTP, on loopback only: one POST a message, one JSON answer.
 //!
-//! A browser on the same machine can reach a loopback port too. So every request needs the token
-//! that was printed at the start, and a request that a web page sent (`Origin`), or that came by
-//! another name than loopback (`Host`), is refused before anything of it is looked at.
+//! A browser on the same machine can reach a loopback port too. So every request needs a token, and
+//! a request that a web page sent (`Origin`), or that came by another name than loopback (`Host`), is
+//! refused before anything of it is looked at. There is no OAuth: nobody but this machine's users
+//! reaches the port, and the token is a file or a line that only the operator sees.
 
+mod body;
+mod connections;
 mod guard;
 mod head;
 mod patience;
 mod sessions;
+mod tokens;
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+pub use self::tokens::Tokens;
 
+use self::body::Body;
+use self::connections::Connections;
 use self::guard::Guard;
 use self::head::Head;
 use self::patience::Patient;
 use self::sessions::Sessions;
 use super::MAX_MESSAGE;
-use crate::protocol::{self, Fault, Message, code};
+use crate::call::Nobody;
+use crate::protocol::{self, Fault, Id, Message, code};
 use crate::server::Server;
-
-/// How many connections are served at a time; the next is told so and closed.
-const MOST_CONNECTIONS: usize = 16;
 
 /// How long a client may take for one request, or keep a connection without one; and for taking a
 /// part of the answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The body of a request that is refused is read if it is no longer than this, so that the
+/// connection can be used again.
+const SKIPPED: usize = 64 * 1024;
+
 impl Server {
     /// Answers on a loopback address until the process ends. `say` gets lines for people: where
-    /// it listens, and the token.
+    /// it listens, and the token if it is new.
     ///
     /// # Errors
     /// `InvalidInput` for an address that is not loopback; what listening says.
-    pub fn serve_http(&self, address: SocketAddr, say: &mut dyn FnMut(&str)) -> io::Result<()> {
+    pub fn serve_http(
+        &self,
+        address: SocketAddr,
+        tokens: Tokens,
+        say: &mut dyn FnMut(&str),
+    ) -> io::Result<()> {
         if !address.ip().is_loopback() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -45,49 +58,49 @@ impl Server {
             ));
         }
         let listener = TcpListener::bind(address)?;
-        let guard = Guard::new()?;
-        let sessions = Sessions::default();
         say(&format!(
             "listening on http://{}/mcp",
             listener.local_addr()?
         ));
-        say(&format!(
-            "every request needs: Authorization: Bearer {}",
-            guard.token()
-        ));
-        let busy = AtomicUsize::new(0);
+        if tokens.is_new {
+            say(&format!(
+                "every request needs: Authorization: Bearer {}",
+                tokens.first()
+            ));
+        }
+        let guard = Guard { tokens };
+        let (sessions, connections) = (Sessions::default(), Connections::default());
         std::thread::scope(|scope| {
             loop {
-                let (stream, _) = match listener.accept() {
-                    Ok(accepted) => accepted,
+                let Ok((stream, _)) = listener.accept() else {
                     // Out of descriptors, or the client left already: the next may do better.
-                    Err(_) => {
-                        std::thread::sleep(Duration::from_millis(20));
-                        continue;
-                    }
+                    std::thread::sleep(Duration::from_millis(20));
+                    continue;
                 };
-                if busy.fetch_add(1, Ordering::SeqCst) >= MOST_CONNECTIONS {
-                    busy.fetch_sub(1, Ordering::SeqCst);
+                let stream = Arc::new(stream);
+                if !connections.admit(&stream) {
                     // Told or not, it is closed.
-                    drop(Reply::plain(503, "Service Unavailable").send(&stream));
+                    drop(Reply::plain(503, "Service Unavailable").send(&stream, true));
                     continue;
                 }
-                let (guard, sessions, busy) = (&guard, &sessions, &busy);
                 let connection = Connection {
                     server: self,
-                    guard,
-                    sessions,
+                    guard: &guard,
+                    sessions: &sessions,
+                    connections: &connections,
+                    stream: Arc::clone(&stream),
                 };
+                let connections = &connections;
                 let spawned = std::thread::Builder::new()
                     .name("http".to_owned())
                     .stack_size(1 << 20)
                     .spawn_scoped(scope, move || {
                         // A client that breaks off is its own affair.
-                        drop(connection.serve(stream));
-                        busy.fetch_sub(1, Ordering::SeqCst);
+                        drop(connection.serve());
+                        connections.remove(&connection.stream);
                     });
                 if spawned.is_err() {
-                    busy.fetch_sub(1, Ordering::SeqCst);
+                    connections.remove(&stream);
                 }
             }
         })
@@ -98,6 +111,8 @@ struct Connection<'a> {
     server: &'a Server,
     guard: &'a Guard,
     sessions: &'a Sessions,
+    connections: &'a Connections,
+    stream: Arc<TcpStream>,
 }
 
 /// What to answer.
@@ -130,7 +145,8 @@ impl Reply {
         Self::json(status, reason, protocol::error_reply(fault))
     }
 
-    fn send(&self, mut stream: &TcpStream) -> io::Result<()> {
+    /// Sends it, and says whether the connection ends with it.
+    fn send(&self, mut stream: &TcpStream, closes: bool) -> io::Result<()> {
         let mut head = format!(
             "HTTP/1.1 {} {}\r\nContent-Length: {}\r\n",
             self.status,
@@ -139,6 +155,9 @@ impl Reply {
         );
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if closes {
+            head.push_str("Connection: close\r\n");
         }
         head.push_str("Cache-Control: no-store\r\n\r\n");
         let mut all = head.into_bytes();
@@ -149,38 +168,63 @@ impl Reply {
 
 impl Connection<'_> {
     /// Requests of one connection, one after the other.
-    fn serve(&self, stream: TcpStream) -> io::Result<()> {
+    fn serve(&self) -> io::Result<()> {
+        let stream = &*self.stream;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
         let mut buffer = Vec::new();
         loop {
-            let mut request = Patient::new(&stream, PATIENCE);
+            let mut request = Patient::new(stream, PATIENCE);
             let head = match Head::read(&mut request, &mut buffer) {
                 Ok(Some(head)) => head,
                 Ok(None) => return Ok(()),
-                Err(reply) => return reply.send(&stream),
+                Err(reply) => return reply.send(stream, true),
             };
-            // The body of a request that is refused is not read: the connection ends.
-            if let Some(reply) = self.guard.check(&head).or_else(|| shape(&head)) {
-                return reply.send(&stream);
-            }
+            let caller = match self
+                .guard
+                .check(&head)
+                .and_then(|caller| shape(&head, caller))
+            {
+                Ok(caller) => caller,
+                Err(reply) => {
+                    // A client that waits for `100 Continue` may send its body or not.
+                    let is_read = !head.expects_continue
+                        && matches!(
+                            body::read(&mut request, &mut buffer, &head, SKIPPED)?,
+                            Body::Whole(_)
+                        );
+                    let closes = head.closes || !is_read;
+                    reply.send(stream, closes)?;
+                    if closes {
+                        return Ok(());
+                    }
+                    continue;
+                }
+            };
+            self.connections.at_work(&self.stream, true);
             if head.expects_continue {
-                (&stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+                (&mut &*stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
             }
-            let body = read_body(&mut request, &mut buffer, head.length)?;
-            self.answer(&head, &body).send(&stream)?;
+            match body::read(&mut request, &mut buffer, &head, MAX_MESSAGE)? {
+                Body::Whole(body) => self
+                    .answer(&head, caller, &body)
+                    .send(stream, head.closes)?,
+                Body::TooLong => return too_long().send(stream, true),
+                Body::Bad => return Reply::plain(400, "Bad Request").send(stream, true),
+            }
             if head.closes {
                 return Ok(());
             }
+            self.connections.at_work(&self.stream, false);
         }
     }
 
-    fn answer(&self, head: &Head, body: &[u8]) -> Reply {
+    fn answer(&self, head: &Head, caller: &str, body: &[u8]) -> Reply {
         if head.method == "DELETE" {
             return match head
                 .session
                 .as_deref()
-                .is_some_and(|id| self.sessions.end(id))
+                .is_some_and(|id| self.sessions.end(id, caller))
             {
                 true => Reply::plain(200, "OK"),
                 false => Reply::plain(404, "Not Found"),
@@ -191,24 +235,26 @@ impl Connection<'_> {
             Ok(_) => return Reply::plain(202, "Accepted"),
             Err(fault) => return Reply::fault(400, "Bad Request", &fault),
         };
-        if let Some(fault) = head.mismatch(&request) {
+        let fault = head.bad_version(&request);
+        if let Some(fault) = fault.or_else(|| head.mismatch(&request)) {
             return Reply::fault(400, "Bad Request", &fault);
         }
         let is_first = request.method == "initialize";
         let mut peer = match head.session.as_deref() {
             Some(_) if is_first => self.sessions.newcomer(self.server),
             None => self.sessions.newcomer(self.server),
-            Some(id) => match self.sessions.find(id) {
+            Some(id) => match self.sessions.find(id, caller) {
                 Some(peer) => peer,
                 None => return Reply::plain(404, "Not Found"),
             },
         };
-        let replied = protocol::answer(self.server, &mut peer, &request);
+        peer.caller = Some(caller.to_owned()).filter(|caller| !caller.is_empty());
+        let replied = protocol::answer(self.server, &mut peer, &request, &Nobody);
         match replied {
             Ok(body) => {
                 let mut reply = Reply::json(200, "OK", body);
                 if is_first {
-                    match self.sessions.begin(peer) {
+                    match self.sessions.begin(caller, peer) {
                         Ok(id) => reply.headers.push(("Mcp-Session-Id", id)),
                         Err(_) => return Reply::plain(500, "Internal Server Error"),
                     }
@@ -228,35 +274,25 @@ impl Connection<'_> {
 }
 
 /// What every request must look like before its body is read.
-fn shape(head: &Head) -> Option<Reply> {
+fn shape<'a>(head: &Head, caller: &'a str) -> Result<&'a str, Reply> {
     if head.path != "/mcp" && head.path != "/" {
-        return Some(Reply::plain(404, "Not Found"));
+        return Err(Reply::plain(404, "Not Found"));
     }
     match head.method.as_str() {
-        "POST" if !head.is_json => return Some(Reply::plain(415, "Unsupported Media Type")),
-        "POST" if !head.has_length => return Some(Reply::plain(411, "Length Required")),
-        "POST" | "DELETE" => {}
+        "POST" if !head.is_json => Err(Reply::plain(415, "Unsupported Media Type")),
+        "POST" if !head.has_length && !head.is_chunked => Err(Reply::plain(411, "Length Required")),
+        "POST" | "DELETE" if head.length > MAX_MESSAGE => Err(too_long()),
+        "POST" | "DELETE" => Ok(caller),
         _ => {
             let mut reply = Reply::plain(405, "Method Not Allowed");
             reply.headers.push(("Allow", "POST, DELETE".to_owned()));
-            return Some(reply);
+            Err(reply)
         }
     }
-    if head.length > MAX_MESSAGE {
-        let text = format!("Invalid Request: the message is longer than {MAX_MESSAGE} bytes");
-        let fault = Fault::new(Value::Null, code::INVALID_REQUEST, text);
-        return Some(Reply::fault(413, "Content Too Large", &fault));
-    }
-    None
 }
 
-fn read_body(stream: &mut impl Read, buffer: &mut Vec<u8>, length: usize) -> io::Result<Vec<u8>> {
-    let rest = buffer.split_off(length.min(buffer.len()));
-    let mut body = std::mem::replace(buffer, rest);
-    let missing = length - body.len();
-    let got = stream.take(missing as u64).read_to_end(&mut body)?;
-    if got < missing {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok(body)
+fn too_long() -> Reply {
+    let text = format!("Invalid Request: the message is longer than {MAX_MESSAGE} bytes");
+    let fault = Fault::new(Id::null(), code::INVALID_REQUEST, text);
+    Reply::fault(413, "Content Too Large", &fault)
 }

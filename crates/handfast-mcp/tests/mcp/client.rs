@@ -85,10 +85,14 @@ impl Mcp {
     }
 
     pub fn receive(&mut self) -> Value {
+        serde_json::from_str(&self.receive_line()).unwrap()
+    }
+
+    pub fn receive_line(&mut self) -> String {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         assert!(!line.is_empty(), "the server ended: {}", self.words());
-        serde_json::from_str(&line).unwrap()
+        line
     }
 
     /// What it said to people; only at its end.

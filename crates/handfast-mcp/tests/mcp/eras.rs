@@ -118,16 +118,7 @@ fn roots_may_only_narrow() {
         let text = server.text("list_allowed_directories", json!({}));
         text.replace("Allowed directories:\n", "")
     };
-    for wide in [
-        uri("/"),
-        uri(scratch.path.to_str().unwrap()),
-        uri("/etc"),
-        uri("/nonexistent"),
-        json!([]),
-        json!([{"uri": format!("file://{inside}/sub")}, {"uri": "https://a/b"}]),
-        uri(&format!("{inside}/missing")),
-        uri(&format!("{inside}/b")),
-    ] {
+    for wide in [uri("/"), uri(scratch.path.to_str().unwrap())] {
         let mut server = with_roots(&scratch, wide.clone());
         assert_eq!(allowed(&mut server), inside, "{wide}");
         let refusal = server.refusal("read_text_file", json!({"path": "/etc/passwd"}));
@@ -175,7 +166,46 @@ fn roots_may_only_narrow() {
 }
 
 #[test]
-fn calls_wait_for_roots_and_not_for_ever() {
+fn m6_roots_that_are_not_understood_give_nothing() {
+    let scratch = Scratch::new();
+    scratch.file("a", "text");
+    let inside = path(&scratch, "");
+    let inside = inside.trim_end_matches('/');
+    let uri = |path: &str| json!([{"uri": format!("file://{path}")}]);
+    for (roots, why) in [
+        (uri("/etc"), "none of the client's roots"),
+        (uri("/nonexistent"), "none of the client's roots"),
+        (
+            uri(&format!("{inside}/missing")),
+            "none of the client's roots",
+        ),
+        (uri(&format!("{inside}/a")), "none of the client's roots"),
+        (
+            json!([{"uri": format!("vscode-remote://x{inside}")}]),
+            "none of the client's roots",
+        ),
+        (json!([]), "the client named no roots"),
+        (json!("nonsense"), "the client did not tell its roots"),
+    ] {
+        let mut server = with_roots(&scratch, roots.clone());
+        let allowed = server.text("list_allowed_directories", json!({}));
+        assert_eq!(allowed, "Allowed directories:\n", "{roots}");
+        for file in ["a".to_owned(), format!("{inside}/a")] {
+            let refusal = server.refusal("read_text_file", json!({"path": file}));
+            assert!(
+                refusal.starts_with("Access denied - ") && refusal.contains(why),
+                "{roots}: {refusal}"
+            );
+        }
+    }
+    // One that is understood counts, whatever stands beside it.
+    let mixed = json!([{"uri": "https://a/b"}, {"uri": format!("file://{inside}")}]);
+    let mut server = with_roots(&scratch, mixed);
+    assert_eq!(server.text("read_text_file", json!({"path": "a"})), "text");
+}
+
+#[test]
+fn calls_wait_for_roots_and_are_refused_if_none_come() {
     let scratch = Scratch::new();
     scratch.file("a", "text");
     let mut server = over_inside(&scratch);
@@ -183,5 +213,15 @@ fn calls_wait_for_roots_and_not_for_ever() {
     assert_eq!(server.receive()["method"], "roots/list");
     // Nobody answers; other methods do not wait.
     assert_eq!(server.request("ping", json!({}))["result"], json!({}));
+    let refusal = server.refusal("read_text_file", json!({"path": "a"}));
+    assert!(
+        refusal.contains("did not tell its roots in time"),
+        "{refusal}"
+    );
+    // A late change of mind is heard.
+    server.notify("notifications/roots/list_changed");
+    let id = server.receive()["id"].clone();
+    let roots = json!([{"uri": format!("file://{}", scratch.inside().display())}]);
+    server.send(&json!({"jsonrpc": "2.0", "id": id, "result": {"roots": roots}}).to_string());
     assert_eq!(server.text("read_text_file", json!({"path": "a"})), "text");
 }

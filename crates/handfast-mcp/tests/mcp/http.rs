@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::ops::ControlFlow;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use handfast_ledger::LogReader;
@@ -39,8 +41,16 @@ impl Answered {
 
 impl Served {
     fn start(scratch: &Scratch) -> Self {
+        Self::with_tokens(scratch, None)
+    }
+
+    /// With a file of tokens, the first of which is ours.
+    fn with_tokens(scratch: &Scratch, file: Option<&Path>) -> Self {
         let mut command = command(scratch, &["--http", "127.0.0.1:0"]);
         command.arg(scratch.inside()).stdin(Stdio::null());
+        if let Some(file) = file {
+            command.env("HANDFAST_MCP_TOKENS", file);
+        }
         let mut child = command.spawn().unwrap();
         let mut words = BufReader::new(child.stderr.take().unwrap())
             .lines()
@@ -50,10 +60,16 @@ impl Served {
             .find(|line| line.contains("listening on http://"))
             .unwrap();
         let address = after(line, "http://").replace("/mcp", "");
-        let token = after(
-            words.find(|line| line.contains("Bearer ")).unwrap(),
-            "Bearer ",
-        );
+        let token = match file {
+            Some(file) => {
+                let text = std::fs::read_to_string(file).unwrap();
+                text.split_whitespace().nth(1).unwrap().to_owned()
+            }
+            None => {
+                let line = words.find(|line| line.contains("Bearer ")).unwrap();
+                after(line, "Bearer ")
+            }
+        };
         // Whatever else it says is read by nobody.
         std::thread::spawn(move || words.for_each(drop));
         Self {
@@ -90,6 +106,10 @@ impl Served {
     }
 
     fn post(&self, message: &Value, headers: &[(&str, &str)]) -> Answered {
+        self.raw(&self.request_text(message, headers))
+    }
+
+    fn request_text(&self, message: &Value, headers: &[(&str, &str)]) -> String {
         let body = message.to_string();
         let mut request = format!(
             "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
@@ -101,7 +121,7 @@ impl Served {
         for (name, value) in headers {
             request.push_str(&format!("{name}: {value}\r\n"));
         }
-        self.raw(&format!("{request}\r\n{body}"))
+        format!("{request}\r\n{body}")
     }
 }
 
@@ -190,6 +210,7 @@ fn without_a_handshake_head_and_body_must_agree() {
         &good[1..],
         &[good[0], ("Mcp-Method", "tools/list")],
         &[good[0], good[1], ("Mcp-Name", "write_file")],
+        &good[..2],
     ] {
         let answer = server.post(&read, bad);
         assert_eq!(answer.status, 400, "{bad:?}");
@@ -270,7 +291,13 @@ fn nobody_else_gets_in() {
         ),
         (
             format!(
-                "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{token}Transfer-Encoding: chunked\r\n\r\n"
+                "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{token}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"
+            ),
+            400,
+        ),
+        (
+            format!(
+                "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{token}Transfer-Encoding: gzip\r\n\r\n"
             ),
             400,
         ),
@@ -289,4 +316,129 @@ fn nobody_else_gets_in() {
         (bad.status, bad.json()["error"]["code"].as_i64()),
         (400, Some(-32600))
     );
+}
+
+#[test]
+fn m4_a_connection_is_kept_also_after_a_refusal_or_says_that_it_is_closed() {
+    let scratch = Scratch::new();
+    let server = Served::start(&scratch);
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let list = request("tools/list", json!({}));
+    let good = server.request_text(&list, &[]);
+    let refused = good.replace("Bearer ", "Bearer x");
+    for round in 0..100 {
+        stream.write_all(refused.as_bytes()).unwrap();
+        let answer = Served::receive(&mut stream);
+        assert_eq!(answer.status, 401, "{round}");
+        assert_eq!(answer.header("connection"), None);
+        let challenge = answer.header("www-authenticate").unwrap();
+        assert!(challenge.contains("error=\"invalid_token\""), "{challenge}");
+        assert_eq!(answer.json()["error"], "unauthorized");
+        stream.write_all(good.as_bytes()).unwrap();
+        assert_eq!(Served::receive(&mut stream).status, 200, "{round}");
+    }
+    // A body that is too long to be read is the end, and that is said.
+    let long = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n");
+    stream.write_all(long.as_bytes()).unwrap();
+    let answer = Served::receive(&mut stream);
+    assert_eq!(
+        (answer.status, answer.header("connection")),
+        (401, Some("close"))
+    );
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn m4_bodies_in_chunks_are_read() {
+    let scratch = Scratch::new();
+    let server = Served::start(&scratch);
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let body = request("ping", json!({})).to_string();
+    let (one, two) = body.split_at(10);
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Transfer-Encoding: chunked\r\n\r\n",
+        server.token
+    );
+    for _ in 0..3 {
+        stream.write_all(head.as_bytes()).unwrap();
+        for part in [one, two] {
+            write!(stream, "{:x}\r\n{part}\r\n", part.len()).unwrap();
+        }
+        stream.write_all(b"0\r\n\r\n").unwrap();
+        let answer = Served::receive(&mut stream);
+        assert_eq!((answer.status, &answer.json()["result"]), (200, &json!({})));
+    }
+    let huge = format!("{head}FFFFFFFF\r\n");
+    assert_eq!(server.raw(&huge).status, 413);
+}
+
+#[test]
+fn m4_idle_sockets_lock_nobody_out() {
+    let scratch = Scratch::new();
+    let server = Served::start(&scratch);
+    let connect = || TcpStream::connect(&server.address).unwrap();
+    let mut idle: Vec<TcpStream> = (0..150).map(|_| connect()).collect();
+    // Half a head is no better.
+    for stream in &mut idle {
+        drop(stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: local"));
+    }
+    let begun = std::time::Instant::now();
+    for _ in 0..5 {
+        assert_eq!(server.post(&request("ping", json!({})), &[]).status, 200);
+    }
+    let took = begun.elapsed();
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+    drop(idle);
+}
+
+#[test]
+fn m4_an_unknown_version_in_the_head_is_refused() {
+    let scratch = Scratch::new();
+    let server = Served::start(&scratch);
+    let ping = request("ping", json!({}));
+    for (version, status) in [("1999-01-01", 400), ("2025-06-18", 200)] {
+        let answer = server.post(&ping, &[("MCP-Protocol-Version", version)]);
+        assert_eq!(answer.status, status, "{version}");
+    }
+}
+
+#[test]
+fn m4_every_caller_has_its_token_and_is_in_the_log() {
+    let scratch = Scratch::new();
+    scratch.file("a", "text");
+    let file = scratch.path.join("tokens");
+    let made = Served::with_tokens(&scratch, Some(&file));
+    assert_eq!(made.post(&request("ping", json!({})), &[]).status, 200);
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    drop(made);
+    let ana = "a".repeat(32);
+    let ben = "b".repeat(32);
+    std::fs::write(&file, format!("ana {ana}\nben {ben}\n")).unwrap();
+    let server = Served::with_tokens(&scratch, Some(&file));
+    let hello = request(
+        "initialize",
+        json!({"protocolVersion": "2025-06-18", "clientInfo": {"name": "web", "version": "1"}}),
+    );
+    let begun = server.post(&hello, &[]);
+    let id = begun.header("mcp-session-id").unwrap().to_owned();
+    let read = request(
+        "tools/call",
+        json!({"name": "read_text_file", "arguments": {"path": "a"}}),
+    );
+    let of_ana = server.request_text(&read, &[("Mcp-Session-Id", &id)]);
+    assert_eq!(server.raw(&of_ana).status, 200);
+    // Another caller does not speak for her.
+    assert_eq!(server.raw(&of_ana.replace(&ana, &ben)).status, 404);
+    let lines = events(&scratch).join("\n");
+    assert!(lines.contains("ana: web 1 / read_text_file"), "{lines}");
+    drop(server);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let mut command = command(&scratch, &["--http", "127.0.0.1:0"]);
+    command
+        .arg(scratch.inside())
+        .env("HANDFAST_MCP_TOKENS", &file);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
 }

@@ -18,6 +18,7 @@
 mod bad_input;
 mod calls;
 mod client;
+mod concurrent;
 mod eras;
 mod fuzz;
 mod grants;

@@ -1,30 +1,16 @@
 //! Who may ask at all.
 
-use std::io;
-
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-
-use super::Reply;
 use super::head::Head;
+use super::{Reply, Tokens};
 
-/// Knows the token of this run.
+/// Knows the tokens.
 pub(super) struct Guard {
-    token: String,
+    pub(super) tokens: Tokens,
 }
 
 impl Guard {
-    /// Makes a token.
-    pub(super) fn new() -> io::Result<Self> {
-        Ok(Self { token: token()? })
-    }
-
-    pub(super) fn token(&self) -> &str {
-        &self.token
-    }
-
-    /// Why a request is refused, if it is.
-    pub(super) fn check(&self, head: &Head) -> Option<Reply> {
+    /// Who asks; or why the request is refused.
+    pub(super) fn check(&self, head: &Head) -> Result<&str, Reply> {
         let host = head.host.as_deref().unwrap_or_default();
         let own_origin = head.origin.as_deref().is_none_or(|origin| {
             let rest = origin
@@ -33,7 +19,7 @@ impl Guard {
             rest.is_some_and(is_loopback)
         });
         if !is_loopback(host) || !own_origin {
-            return Some(Reply::plain(403, "Forbidden"));
+            return Err(Reply::plain(403, "Forbidden"));
         }
         let given = head
             .authorization
@@ -41,26 +27,28 @@ impl Guard {
             .and_then(|value| value.split_once(' '))
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .map(|(_, token)| token.trim());
-        if given.is_some_and(|given| same(given.as_bytes(), self.token.as_bytes())) {
-            return None;
-        }
-        let mut reply = Reply::plain(401, "Unauthorized");
-        reply
-            .headers
-            .push(("WWW-Authenticate", "Bearer".to_owned()));
-        Some(reply)
+        given
+            .and_then(|given| self.tokens.caller(given))
+            .ok_or_else(|| unauthorized(given.is_some()))
     }
 }
 
-/// 32 random bytes as text.
-pub(super) fn token() -> io::Result<String> {
-    let mut bytes = [0; 32];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        let flags = rustix::rand::GetRandomFlags::empty();
-        filled += rustix::rand::getrandom(&mut bytes[filled..], flags)?;
-    }
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
+/// A refusal that says what is missing, for programs and for people.
+fn unauthorized(has_token: bool) -> Reply {
+    let (challenge, why) = match has_token {
+        true => (
+            "Bearer realm=\"handfast\", error=\"invalid_token\"",
+            "the token is not one of this server's",
+        ),
+        false => ("Bearer realm=\"handfast\"", "a token is needed"),
+    };
+    let body = serde_json::json!({"error": "unauthorized", "error_description":
+        format!("{why}; send Authorization: Bearer TOKEN, as the server said at its start or as its token file says")});
+    let mut reply = Reply::json(401, "Unauthorized", body.to_string().into_bytes());
+    reply
+        .headers
+        .push(("WWW-Authenticate", challenge.to_owned()));
+    reply
 }
 
 /// `localhost`, `127.0.0.1` or `[::1]`, with or without a port.
@@ -84,35 +72,28 @@ fn is_port(text: &str) -> bool {
     !digits.is_empty() && digits.len() <= 5 && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Compares in a time that does not tell how much is right.
-fn same(one: &[u8], other: &[u8]) -> bool {
-    let differing = one
-        .iter()
-        .zip(other)
-        .fold(0, |sum, (a, b)| std::hint::black_box(sum | (a ^ b)));
-    one.len() == other.len() && differing == 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
     fn status(host: &str, origin: Option<&str>, authorization: Option<&str>) -> Option<u16> {
-        let guard = Guard {
-            token: "secret".to_owned(),
-        };
+        let tokens = Tokens::parse(&format!("ana {SECRET}")).unwrap();
+        let guard = Guard { tokens };
         let head = Head {
             host: Some(host.to_owned()),
             origin: origin.map(str::to_owned),
             authorization: authorization.map(str::to_owned),
             ..Head::default()
         };
-        guard.check(&head).map(|reply| reply.status)
+        guard.check(&head).err().map(|reply| reply.status)
     }
 
     #[test]
     fn only_loopback_names_and_the_token_pass() {
-        let good = Some("Bearer secret");
+        let good = format!("Bearer {SECRET}");
+        let good = Some(good.as_str());
         for host in ["localhost", "127.0.0.1:80", "[::1]:9", "LOCALHOST:1"] {
             assert_eq!(status(host, None, good), None, "{host}");
         }
@@ -144,17 +125,12 @@ mod tests {
         }
         for bad in [
             None,
-            Some("secret"),
-            Some("Basic secret"),
-            Some("Bearer secre"),
-            Some("Bearer secrets"),
+            Some(SECRET),
+            Some(&format!("Basic {SECRET}")),
+            Some(&format!("Bearer {}", &SECRET[1..])),
+            Some(&format!("Bearer {SECRET}s")),
         ] {
             assert_eq!(status("localhost", None, bad), Some(401), "{bad:?}");
         }
-    }
-
-    #[test]
-    fn tokens_differ() {
-        assert_ne!(token().unwrap(), token().unwrap());
     }
 }

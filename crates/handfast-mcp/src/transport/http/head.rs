@@ -5,10 +5,10 @@ use std::io::Read;
 use serde_json::Value;
 
 use super::Reply;
-use crate::protocol::{Fault, Request, code};
+use crate::protocol::{self, Fault, Request, code};
 
 /// A longer head is no head.
-const MAX_HEAD: usize = 16 * 1024;
+pub(super) const MAX_HEAD: usize = 16 * 1024;
 
 /// What a request says before its body.
 #[derive(Debug, Default)]
@@ -25,6 +25,8 @@ pub(super) struct Head {
     pub(super) mcp_name: Option<String>,
     pub(super) is_json: bool,
     pub(super) has_length: bool,
+    /// The body comes in chunks.
+    pub(super) is_chunked: bool,
     pub(super) length: usize,
     pub(super) expects_continue: bool,
     pub(super) closes: bool,
@@ -97,18 +99,31 @@ impl Head {
                     head.length = digits.then(|| value.parse().ok()).flatten()?;
                     head.has_length = true;
                 }
+                // Anything more than chunks is not ours, and twice is how requests are smuggled.
+                "transfer-encoding"
+                    if !head.is_chunked && value.eq_ignore_ascii_case("chunked") =>
+                {
+                    head.is_chunked = true;
+                }
                 "transfer-encoding" => return None,
                 "expect" => head.expects_continue = value.eq_ignore_ascii_case("100-continue"),
                 "connection" => head.closes |= value.eq_ignore_ascii_case("close"),
                 _ => {}
             }
         }
-        Some(head)
+        // Two lengths, and nobody knows which is meant.
+        (!(head.is_chunked && head.has_length)).then_some(head)
     }
 
     /// Whether the head speaks of the era without a handshake.
     pub(super) fn is_stateless(&self) -> bool {
         self.version.as_deref() == Some("2026-07-28")
+    }
+
+    /// What is wrong with the version that the head names.
+    pub(super) fn bad_version(&self, request: &Request) -> Option<Fault> {
+        let version = self.version.as_deref()?;
+        protocol::unsupported(&request.id, version)
     }
 
     /// Where head and body of a stateless request contradict each other.
@@ -134,10 +149,7 @@ impl Head {
             return fault("Mcp-Method is not the method");
         }
         let name = request.params.get("name").and_then(Value::as_str);
-        if request.method == "tools/call"
-            && let Some(said) = &self.mcp_name
-            && Some(said.as_str()) != name
-        {
+        if request.method == "tools/call" && self.mcp_name.as_deref() != name {
             return fault("Mcp-Name is not the tool's name");
         }
         None

@@ -4,16 +4,23 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use super::guard;
+use super::tokens;
 use crate::protocol::Peer;
 use crate::server::Server;
 
 /// How many are remembered; the one that came first is forgotten first, and has to begin again.
 const MOST: usize = 64;
 
+/// A client, by its id and the caller whose token it showed.
+struct Known {
+    id: String,
+    caller: String,
+    peer: Peer,
+}
+
 #[derive(Default)]
 pub(super) struct Sessions {
-    known: Mutex<VecDeque<(String, Peer)>>,
+    known: Mutex<VecDeque<Known>>,
 }
 
 impl Sessions {
@@ -23,27 +30,32 @@ impl Sessions {
         Peer::new(server)
     }
 
-    pub(super) fn begin(&self, peer: Peer) -> io::Result<String> {
-        let id = guard::token()?;
+    pub(super) fn begin(&self, caller: &str, peer: Peer) -> io::Result<String> {
+        let id = tokens::random()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() == MOST {
             known.pop_front();
         }
-        known.push_back((id.clone(), peer));
+        known.push_back(Known {
+            id: id.clone(),
+            caller: caller.to_owned(),
+            peer,
+        });
         Ok(id)
     }
 
-    pub(super) fn find(&self, id: &str) -> Option<Peer> {
+    pub(super) fn find(&self, id: &str, caller: &str) -> Option<Peer> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known.iter().find(|(one, _)| one == id);
-        found.map(|(_, peer)| peer.clone())
+        let mut known = known.iter();
+        let found = known.find(|one| one.id == id && one.caller == caller);
+        found.map(|one| one.peer.clone())
     }
 
     /// Forgets a client; whether it was known.
-    pub(super) fn end(&self, id: &str) -> bool {
+    pub(super) fn end(&self, id: &str, caller: &str) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let before = known.len();
-        known.retain(|(one, _)| one != id);
+        known.retain(|one| one.id != id || one.caller != caller);
         known.len() < before
     }
 }

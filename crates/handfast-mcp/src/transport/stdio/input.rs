@@ -1,11 +1,14 @@
 //! Lines from a descriptor, with a limit on their length and on the wait for them.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
+
+use crate::protocol::{Id, Scanner};
 
 /// A buffer that grew beyond this for one message is given back after it.
 const KEEP: usize = 256 * 1024;
@@ -14,33 +17,61 @@ const KEEP: usize = 256 * 1024;
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Next {
     Line(Vec<u8>),
-    /// A line over the limit; it was skipped.
-    TooLong,
+    /// A line over the limit; it was skipped. Its id, if it had one.
+    TooLong(Id),
     /// Nothing until the moment given.
     TimeOut,
-    /// Nothing will come any more.
+    /// Nothing will come any more, or nobody is to wait for it any more.
     End,
 }
 
-pub(super) struct Input<F> {
+/// Ends the wait for input, from any thread.
+pub(super) struct Stop {
+    event: OwnedFd,
+    set: AtomicBool,
+}
+
+impl Stop {
+    pub(super) fn new() -> io::Result<Self> {
+        let event = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self {
+            event,
+            set: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn set(&self) {
+        self.set.store(true, Ordering::SeqCst);
+        // The counter never fills: this is done a few times at most.
+        let _written = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.set.load(Ordering::SeqCst)
+    }
+}
+
+pub(super) struct Input<'a, F> {
     fd: F,
+    stop: &'a Stop,
     limit: usize,
     buffer: Vec<u8>,
     /// How much of the buffer was searched for a line's end.
     searched: usize,
-    /// The rest of a line that is too long is coming.
-    skipping: bool,
+    /// The rest of a line that is too long is coming; its id is looked for.
+    skipping: Option<Scanner>,
     ended: bool,
 }
 
-impl<F: AsFd> Input<F> {
-    pub(super) fn new(fd: F, limit: usize) -> Self {
+impl<'a, F: AsFd> Input<'a, F> {
+    pub(super) fn new(fd: F, limit: usize, stop: &'a Stop) -> Self {
         Self {
             fd,
+            stop,
             limit,
             buffer: Vec::new(),
             searched: 0,
-            skipping: false,
+            skipping: None,
             ended: false,
         }
     }
@@ -60,24 +91,26 @@ impl<F: AsFd> Input<F> {
                 if self.buffer.capacity() > KEEP && self.buffer.len() < KEEP {
                     self.buffer.shrink_to(KEEP);
                 }
-                if std::mem::take(&mut self.skipping) {
-                    return Ok(Next::TooLong);
+                if let Some(mut scanner) = self.skipping.take() {
+                    scanner.feed(&line);
+                    return Ok(Next::TooLong(scanner.finish()));
                 }
                 return Ok(Next::Line(line));
             }
             self.searched = self.buffer.len();
             if self.buffer.len() > self.limit {
-                self.skipping = true;
+                self.skipping.get_or_insert_default();
             }
-            if self.skipping {
+            if let Some(scanner) = &mut self.skipping {
+                scanner.feed(&self.buffer);
                 self.buffer = Vec::new();
                 self.searched = 0;
             }
             if self.ended {
                 let line = std::mem::take(&mut self.buffer);
                 self.searched = 0;
-                if std::mem::take(&mut self.skipping) {
-                    return Ok(Next::TooLong);
+                if let Some(scanner) = self.skipping.take() {
+                    return Ok(Next::TooLong(scanner.finish()));
                 }
                 return Ok(if line.is_empty() {
                     Next::End
@@ -85,12 +118,11 @@ impl<F: AsFd> Input<F> {
                     Next::Line(line)
                 });
             }
-            if let Some(until) = until
-                && !self.wait(until)?
-            {
-                return Ok(Next::TimeOut);
+            match self.wait(until)? {
+                _ if self.stop.is_set() => return Ok(Next::End),
+                false => return Ok(Next::TimeOut),
+                true => self.fill()?,
             }
-            self.fill()?;
         }
     }
 
@@ -103,10 +135,8 @@ impl<F: AsFd> Input<F> {
             Ok(got) => got,
             Err(error) => {
                 self.buffer.truncate(before);
-                // Somebody made the pipe non-blocking: wait for it.
+                // Somebody made the pipe non-blocking, and took what was there.
                 if error == Errno::AGAIN {
-                    let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
-                    rustix::io::retry_on_intr(|| rustix::event::poll(&mut fds, None))?;
                     return Ok(());
                 }
                 return Err(error.into());
@@ -117,16 +147,19 @@ impl<F: AsFd> Input<F> {
         Ok(())
     }
 
-    /// Whether there is something to read before the moment given.
-    fn wait(&self, until: Instant) -> io::Result<bool> {
+    /// Whether something happens before the moment given.
+    fn wait(&self, until: Option<Instant>) -> io::Result<bool> {
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let left = Timespec {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let left = left.map(|left| Timespec {
                 tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
                 tv_nsec: i64::from(left.subsec_nanos()),
-            };
-            let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
-            match rustix::event::poll(&mut fds, Some(&left)) {
+            });
+            let mut fds = [
+                PollFd::new(&self.fd, PollFlags::IN),
+                PollFd::new(&self.stop.event, PollFlags::IN),
+            ];
+            match rustix::event::poll(&mut fds, left.as_ref()) {
                 Ok(ready) => return Ok(ready > 0),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
@@ -148,7 +181,8 @@ mod tests {
     #[test]
     fn lines_come_one_by_one_and_long_ones_are_skipped() {
         let (reader, mut writer) = std::io::pipe().unwrap();
-        let mut input = Input::new(reader, 10);
+        let stop = Stop::new().unwrap();
+        let mut input = Input::new(reader, 10, &stop);
         writer.write_all(b"one\n\ntwo\n").unwrap();
         assert_eq!(input.next(None).unwrap(), line("one"));
         assert_eq!(input.next(None).unwrap(), line(""));
@@ -159,13 +193,19 @@ mod tests {
         let soon = Instant::now() + Duration::from_millis(5);
         assert_eq!(input.next(Some(soon)).unwrap(), Next::TimeOut);
         let long = std::thread::spawn(move || {
+            writer.write_all(br#"{"x":""#).unwrap();
             writer.write_all(&[b'x'; 200_000]).unwrap();
+            writer.write_all(br#"","id":"late"}"#).unwrap();
             writer.write_all(b"\nthree\nlast").unwrap();
         });
-        assert_eq!(input.next(None).unwrap(), Next::TooLong);
+        assert_eq!(input.next(None).unwrap(), Next::TooLong(Id::from("late")));
         assert_eq!(input.next(None).unwrap(), line("three"));
         assert_eq!(input.next(None).unwrap(), line("last"));
         assert_eq!(input.next(None).unwrap(), Next::End);
         long.join().unwrap();
+        let (reader, _writer) = std::io::pipe().unwrap();
+        let mut input = Input::new(reader, 10, &stop);
+        stop.set();
+        assert_eq!(input.next(None).unwrap(), Next::End);
     }
 }
