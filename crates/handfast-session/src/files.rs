@@ -48,13 +48,18 @@ impl Files for Session {
         }
         self.judge_again(node)?;
         let place = self.place_of_node(node)?;
-        place.mount.layer.symlink_metadata(place.spot())
+        let guard = self.look_guard(place.mount, node.kind());
+        place
+            .mount
+            .layer
+            .symlink_metadata(place.spot().judged_by(&guard))
     }
 
     fn link_of(&self, link: &Node) -> Result<SymlinkTarget, Error> {
         self.judge_again(link)?;
         let place = self.place_of_node(link)?;
-        place.mount.layer.read_link(place.spot())
+        let guard = self.look_guard(place.mount, link.kind());
+        place.mount.layer.read_link(place.spot().judged_by(&guard))
     }
 
     fn link_to_follow(&self, link: &Node) -> Result<SymlinkTarget, Error> {

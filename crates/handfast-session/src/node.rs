@@ -155,9 +155,9 @@ impl Session {
         }
     }
 
-    /// What may not be read may not be looked at either, but for what only leads further.
-    fn judge_look(&self, mount: &Mount, path: &RelPath, kind: FileKind) -> Result<(), Error> {
-        let guard = Guard {
+    /// What may not be read may not be looked at either.
+    pub(crate) fn look_guard<'a>(&'a self, mount: &'a Mount, kind: FileKind) -> Guard<'a> {
+        Guard {
             mount,
             caller: self.caller(),
             access: Access::Read,
@@ -165,7 +165,12 @@ impl Session {
                 FileKind::File => Shape::File,
                 _ => Shape::MaybeDir,
             },
-        };
+        }
+    }
+
+    /// Judges a look; what only leads further is judged as a step.
+    fn judge_look(&self, mount: &Mount, path: &RelPath, kind: FileKind) -> Result<(), Error> {
+        let guard = self.look_guard(mount, kind);
         match kind {
             FileKind::Dir | FileKind::Symlink => guard.check_step(path),
             _ => guard.check(path),
@@ -189,6 +194,27 @@ impl Session {
             mount: None,
             is_top: false,
             dir: None,
+            found_in: None,
+        }))
+    }
+
+    /// The node of a directory that a verb was allowed to work in, whatever the caller may see of the
+    /// way there.
+    pub(crate) fn dir_node(&self, place: &Place<'_>) -> Result<Node, Error> {
+        let layer = &place.mount.layer;
+        let mut here = place.dir.clone();
+        for name in place.rest.segments() {
+            let found = layer.lookup(&here, name)?;
+            here = found
+                .dir
+                .ok_or_else(|| Error::refused(ErrorKind::NotADirectory, "not a directory"))?;
+        }
+        Ok(Node::new(SessionNode {
+            path: place.full(),
+            metadata: layer.symlink_metadata(place.spot())?,
+            mount: Some(place.mount.number),
+            is_top: place.path.is_root(),
+            dir: Some(here),
             found_in: None,
         }))
     }

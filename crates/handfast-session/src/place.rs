@@ -31,13 +31,26 @@ pub(crate) enum ObjectKey {
 }
 
 /// A directory that is held, and a path below it without links. The layer refuses links.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Spot<'a> {
     pub(crate) dir: &'a LayerDir,
     pub(crate) rest: &'a RelPath,
     /// The whole path below the mount, as it was walked.
     pub(crate) walked: &'a RelPath,
     pub(crate) expected: Option<&'a ObjectKey>,
+    /// Who is asked about the path that the directory has now, where it may be another than the one
+    /// that was walked.
+    pub(crate) guard: Option<&'a Guard<'a>>,
+}
+
+impl<'a> Spot<'a> {
+    /// The same, to be looked at only where the guard allows it.
+    pub(crate) fn judged_by(self, guard: &'a Guard<'a>) -> Self {
+        Self {
+            guard: Some(guard),
+            ..self
+        }
+    }
 }
 
 /// Where a request leads.
@@ -72,6 +85,7 @@ impl<'a> Place<'a> {
             rest: &self.rest,
             walked: &self.path,
             expected: self.expected.as_ref(),
+            guard: None,
         }
     }
 

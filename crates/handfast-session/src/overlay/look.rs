@@ -266,6 +266,7 @@ impl Overlay {
             rest: &rest,
             walked: &rest,
             expected: None,
+            guard: None,
         };
         let metadata = self.symlink_metadata(spot)?;
         let (key, handle) = self.with_tree(|tree| {
@@ -307,6 +308,7 @@ pub(super) fn whole(path: &RelPath) -> Spot<'_> {
         rest: path,
         walked: path,
         expected: None,
+        guard: None,
     }
 }
 

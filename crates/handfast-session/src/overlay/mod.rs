@@ -185,6 +185,10 @@ impl Overlay {
                 "the name leads to another object by now",
             ));
         }
+        // A directory that is held may be seen elsewhere by now, under other rules.
+        if let (Some(guard), LayerDir::Overlay(_)) = (spot.guard, spot.dir) {
+            guard.check(&path)?;
+        }
         Ok(path)
     }
 

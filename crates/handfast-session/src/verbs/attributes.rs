@@ -87,9 +87,10 @@ impl Session {
         request: Request<'_>,
         name: &str,
     ) -> Result<Option<Vec<u8>>, Error> {
-        self.act(request, |place, _, op| {
+        self.act(request, |place, guard, op| {
             op.allow(place.mount, None)?;
-            place.mount.layer.get_xattr(place.spot(), name)
+            let spot = place.spot().judged_by(guard);
+            place.mount.layer.get_xattr(spot, name)
         })
     }
 
@@ -102,9 +103,10 @@ impl Session {
     }
 
     pub(crate) fn list_xattrs_as(&self, request: Request<'_>) -> Result<Vec<String>, Error> {
-        self.act(request, |place, _, op| {
+        self.act(request, |place, guard, op| {
             op.allow(place.mount, None)?;
-            place.mount.layer.list_xattrs(place.spot())
+            let spot = place.spot().judged_by(guard);
+            place.mount.layer.list_xattrs(spot)
         })
     }
 

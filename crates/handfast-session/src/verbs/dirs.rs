@@ -90,19 +90,13 @@ impl Session {
     /// # Errors
     /// `NotADirectory`, `NotFound`, `Denied`; `Limit` beyond a million entries.
     pub fn read_dir(&self, path: impl AsVirtualPath) -> Result<Vec<Entry>, Error> {
-        let whole = path.as_virtual();
-        if let Ok(whole) = &whole
-            && let Route::Above = self.mounts().route(whole)
-        {
-            self.caller().check(whole, Access::Read)?;
-            return Ok(self.with_mount_points(whole, Vec::new()));
+        let path = self.parse(Verb::ReadDir, &path)?;
+        let path: &VirtualPath = &path;
+        if let Route::Above = self.mounts().route(path) {
+            self.caller().check(path, Access::Read)?;
+            return Ok(self.with_mount_points(path, Vec::new()));
         }
-        let request = Request::look(Verb::ReadDir, &path);
-        match &whole {
-            Ok(whole) => self.list(request, whole),
-            // The verb refuses the text, and says so to the recorder.
-            Err(_) => self.list(request, &VirtualPath::root()),
-        }
+        self.list(Request::look(Verb::ReadDir, path), path)
     }
 
     pub(crate) fn list(
@@ -110,8 +104,8 @@ impl Session {
         request: Request<'_>,
         path: &VirtualPath,
     ) -> Result<Vec<Entry>, Error> {
-        let found = self.act(request, |place, _, op| {
-            let mut listed = place.mount.layer.list(place.spot())?;
+        let found = self.act(request, |place, guard, op| {
+            let mut listed = place.mount.layer.list(place.spot().judged_by(guard))?;
             op.allow(place.mount, None)?;
             if self.caller().has_scope() {
                 let here = place.full();

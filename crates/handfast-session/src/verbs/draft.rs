@@ -3,8 +3,10 @@
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use handfast::files::Put;
-use handfast::{ErrorKind, FileKind, Identity, NameRef, Verb, Version, WriteOptions, Written};
+use handfast::files::{At, Files as _, Node, Put, remove_dir};
+use handfast::{
+    ErrorKind, FileKind, Name, NameRef, TreeLimits, Verb, Version, WriteOptions, Written,
+};
 
 use super::read::refuse_new;
 use super::write::{put_request, store};
@@ -109,18 +111,24 @@ impl Session {
         let name = format!("tmp-{:016x}", u64::from_le_bytes(random));
         let name = NameRef::parse(name.as_bytes())?;
         let request = Request::change(Verb::TempDir, &dir);
-        let (path, made) = self.act(request, |place, guard, _| {
+        let (path, made, parent) = self.act(request, |place, guard, _| {
             let inside = place.inside(name);
             guard.check(&inside.path)?;
             let layer = &place.mount.layer;
             layer.create_dir(inside.spot(), guard, 0o700)?;
             let made = layer.symlink_metadata(inside.spot())?.identity;
-            Ok((inside.full(), made))
+            Ok((inside.full(), made, self.dir_node(place)?))
         })?;
+        let named = |error: Error| error.on(Verb::TempDir, path.to_string());
+        let node = self.lookup(&parent, name).map_err(named)?;
+        if !node.metadata().identity.same_object(&made) {
+            let why = "somebody put something else in its place";
+            return Err(named(Error::refused(ErrorKind::Raced, why)));
+        }
         Ok(TempDir {
             session: self,
             path: Some(path),
-            made,
+            held: (parent, name.to_name(), node),
         })
     }
 
@@ -349,7 +357,8 @@ impl fmt::Debug for Staged<'_> {
 pub struct TempDir<'s> {
     session: &'s Session,
     path: Option<VirtualPath>,
-    made: Identity,
+    /// The directory that it is in, its name, and the directory itself.
+    held: (Node, Name, Node),
 }
 
 impl TempDir<'_> {
@@ -368,14 +377,17 @@ impl TempDir<'_> {
 
 impl Drop for TempDir<'_> {
     fn drop(&mut self) {
-        let Some(path) = self.path.take() else {
+        if self.path.take().is_none() {
             return;
-        };
-        // What somebody put in its place is theirs. Nobody can be told of what stays: it is in
-        // every listing.
-        let status = self.session.symlink_metadata(&path);
-        if status.is_ok_and(|now| now.identity.same_object(&self.made)) {
-            drop(self.session.remove_tree(path));
+        }
+        // The directory is held: what is in it is found by no path, and what somebody put in its
+        // place is theirs. Nobody can be told of what stays: it is in every listing.
+        let (parent, name, made) = &self.held;
+        let identity = |node: &Node| node.metadata().identity;
+        let is_there = self.session.lookup(parent, name.as_ref());
+        if is_there.is_ok_and(|now| identity(&now).same_object(&identity(made))) {
+            let at = At::new(parent, name);
+            drop(remove_dir(self.session, at, made, TreeLimits::new()));
         }
     }
 }

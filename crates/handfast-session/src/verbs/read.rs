@@ -11,7 +11,7 @@ use crate::pipeline::{Op, Request};
 use crate::place::{Guard, Place};
 use crate::rules::Access;
 use crate::session::Session;
-use crate::vpath::AsVirtualPath;
+use crate::vpath::{AsVirtualPath, VirtualPath};
 
 impl Session {
     /// Reads a whole file, up to the session's limit (64 MiB).
@@ -150,11 +150,13 @@ impl Session {
     /// # Errors
     /// `NotFound`, `Denied`, and what stops the path from being resolved.
     pub fn metadata(&self, path: impl AsVirtualPath) -> Result<Metadata, Error> {
-        if let Some(made_up) = self.above(&path)? {
+        let path = self.parse(Verb::Metadata, &path)?;
+        let path: &VirtualPath = &path;
+        if let Some(made_up) = self.above(path)? {
             return Ok(made_up);
         }
-        self.act(Request::look(Verb::Metadata, &path), |place, _, op| {
-            let status = place.mount.layer.metadata(place.spot())?;
+        self.act(Request::look(Verb::Metadata, path), |place, guard, op| {
+            let status = place.mount.layer.metadata(place.spot().judged_by(guard))?;
             if place.rest.must_be_dir() && !status.is_dir() {
                 return Err(Error::refused(ErrorKind::NotADirectory, "not a directory"));
             }
@@ -168,12 +170,15 @@ impl Session {
     /// # Errors
     /// As [`Session::metadata`].
     pub fn symlink_metadata(&self, path: impl AsVirtualPath) -> Result<Metadata, Error> {
-        if let Some(made_up) = self.above(&path)? {
+        let path = self.parse(Verb::Metadata, &path)?;
+        let path: &VirtualPath = &path;
+        if let Some(made_up) = self.above(path)? {
             return Ok(made_up);
         }
-        let request = Request::look(Verb::Metadata, &path).itself();
-        self.act(request, |place, _, op| {
-            let status = place.mount.layer.symlink_metadata(place.spot())?;
+        let request = Request::look(Verb::Metadata, path).itself();
+        self.act(request, |place, guard, op| {
+            let spot = place.spot().judged_by(guard);
+            let status = place.mount.layer.symlink_metadata(spot)?;
             op.allow(place.mount, Some(&status))?;
             Ok(status)
         })
@@ -185,20 +190,16 @@ impl Session {
     /// `Kind` if it is no link; otherwise as [`Session::metadata`].
     pub fn read_link(&self, path: impl AsVirtualPath) -> Result<SymlinkTarget, Error> {
         let request = Request::look(Verb::ReadLink, &path).itself();
-        self.act(request, |place, _, op| {
-            let target = place.mount.layer.read_link(place.spot())?;
+        self.act(request, |place, guard, op| {
+            let target = place.mount.layer.read_link(place.spot().judged_by(guard))?;
             op.allow(place.mount, None)?;
             Ok(target)
         })
     }
 
     /// The facts of a directory that exists only in the namespace, above mounts.
-    fn above(&self, path: &dyn AsVirtualPath) -> Result<Option<Metadata>, Error> {
-        let Ok(path) = path.as_virtual() else {
-            // The verb itself refuses the text, and says so to the recorder.
-            return Ok(None);
-        };
-        match self.mounts().route(&path) {
+    fn above(&self, path: &VirtualPath) -> Result<Option<Metadata>, Error> {
+        match self.mounts().route(path) {
             Route::Above => {
                 self.caller().check(&path, Access::Read)?;
                 let node = self.node(path.as_rel(), LastLink::Itself)?;
@@ -215,7 +216,7 @@ pub(super) fn open_judged(
     guard: &Guard<'_>,
     op: &Op<'_>,
 ) -> Result<OpenedFile, Error> {
-    let opened = place.mount.layer.open_read(place.spot())?;
+    let opened = place.mount.layer.open_read(place.spot().judged_by(guard))?;
     guard.check_file(opened.file.metadata())?;
     op.allow(place.mount, Some(opened.file.metadata()))?;
     Ok(opened)

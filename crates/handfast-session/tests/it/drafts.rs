@@ -177,3 +177,34 @@ fn a_temporary_directory_goes_with_all_that_is_in_it() {
         assert_eq!(kind(session.temp_dir("/")), ErrorKind::Denied, "{mode:?}");
     }
 }
+
+#[test]
+fn a_temporary_directory_that_was_taken_away_takes_nobody_elses_with_it() {
+    for mode in [Mode::ReadWrite, Mode::Overlay] {
+        let s = Scratch::new();
+        s.dir("d");
+        let session = s.session(mode);
+        let dir = session.temp_dir("/d").unwrap();
+        let path = dir.path().clone();
+        session.write(path.join_text("inside"), "x").unwrap();
+        session
+            .rename(&path, "/d/moved", handfast::RenameMode::NoReplace)
+            .unwrap();
+        session.create_dir(&path).unwrap();
+        session.write(path.join_text("theirs"), "theirs").unwrap();
+        drop(dir);
+        let theirs = session.read(path.join_text("theirs")).unwrap();
+        assert_eq!(theirs, b"theirs", "{mode:?}");
+        assert_eq!(session.read("/d/moved/inside").unwrap(), b"x", "{mode:?}");
+    }
+}
+
+trait JoinText {
+    fn join_text(&self, name: &str) -> String;
+}
+
+impl JoinText for handfast_session::VirtualPath {
+    fn join_text(&self, name: &str) -> String {
+        format!("{self}/{name}")
+    }
+}

@@ -15,6 +15,7 @@
 mod attacks;
 mod commit;
 mod conformance;
+mod counts;
 mod drafts;
 mod foreign;
 mod late;

@@ -26,7 +26,7 @@ pub use copying::copy_tree;
 pub use handle::FileHandle;
 pub use interface::Files;
 pub use node::{At, Node, NodeData};
-pub use removal::remove_tree;
+pub use removal::{remove_dir, remove_tree};
 pub use resolve::{LastLink, Resolved, Step};
 pub(crate) use root::dir_of;
 pub use types::{

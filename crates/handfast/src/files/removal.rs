@@ -78,8 +78,12 @@ pub fn remove_tree<F: Files + ?Sized>(
     remove_dir(files, At::new(parent, name), node, limits)
 }
 
-/// Removes a directory that is held, with everything in it.
-pub(super) fn remove_dir<F: Files + ?Sized>(
+/// Removes a directory that is held, with everything in it. What stands under its name by then and is
+/// something else stays.
+///
+/// # Errors
+/// As [`Files::remove_tree`].
+pub fn remove_dir<F: Files + ?Sized>(
     files: &F,
     at: At<'_>,
     dir: &Node,

@@ -68,6 +68,13 @@ impl Root {
                 // The name may have got another file while we waited.
                 match place.status() {
                     Ok(now) if now.identity.same_object(&identity) => {
+                        // So may the file have got another name: the second look, made while those
+                        // who take turns are kept out.
+                        let (dir, name) = (place.dir.as_fd(), place.name.as_c_str());
+                        match rules::require_own_name_in(self, dir, name, &fd, Want::Change) {
+                            Err(fault) if fault.kind == ErrorKind::Raced => continue,
+                            judged => judged?,
+                        }
                         return Ok(LockGuard {
                             lock: HeldLock::of_locked(fd),
                             identity,

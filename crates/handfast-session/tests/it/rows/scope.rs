@@ -231,3 +231,24 @@ fn a_handle_whose_directory_left_the_scope_changes_nothing() {
     assert_eq!(kind(removed), ErrorKind::Denied);
     assert_eq!(whole.read_dir("/theirs/d").unwrap().len(), 1);
 }
+
+#[test]
+fn a_handle_whose_directory_left_the_scope_reads_nothing() {
+    let (s, whole, scoped) = scene(Mode::Overlay);
+    s.file("mine/d/file", "content");
+    let files: &dyn Files = &scoped;
+    let dir = node(&whole, "mine/d").unwrap();
+    let file = node(&whole, "mine/d/file").unwrap();
+    let open = || files.open_node(&file, OpenOptions::new()).map(drop);
+    open().unwrap();
+    assert_eq!(files.entries_of(&dir).unwrap().count(), 1);
+    whole
+        .rename("/mine/d", "/theirs/d", RenameMode::NoReplace)
+        .unwrap();
+    assert_eq!(kind(open()), ErrorKind::Denied);
+    assert_eq!(kind(files.entries_of(&dir).map(drop)), ErrorKind::Denied);
+    assert_eq!(kind(files.metadata_of(&dir).map(drop)), ErrorKind::Denied);
+    assert_eq!(kind(files.metadata_of(&file).map(drop)), ErrorKind::Denied);
+    // Who may see both places still reads by the same handles.
+    assert_eq!(whole.entries_of(&dir).unwrap().count(), 1);
+}
