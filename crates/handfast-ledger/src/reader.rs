@@ -14,7 +14,7 @@ use crate::reading::Reading;
 use crate::receipt::Proof;
 use crate::segment;
 use crate::store::Store;
-use crate::tiles::{Bundle, MOST_BUNDLE, TileReader, WIDTH, bundle_path};
+use crate::tiles::{Bundle, MOST_BUNDLE, TileReader, WIDTH, bundle_path, wider_than};
 
 /// A log that is read.
 #[derive(Debug)]
@@ -165,14 +165,19 @@ impl LogReader {
             let path = bundle_path(index, width);
             self.store.read_at_most(&path, MOST_BUNDLE)
         };
-        let bytes = match read(width)? {
-            Some(bytes) => Some(bytes),
-            None => read(WIDTH)?,
-        };
-        let Some(bytes) = bytes else { return Ok(None) };
-        Bundle::parse(bytes)
-            .map(Some)
-            .map_err(|error| Error::corrupt(index * WIDTH, error.to_string()))
+        let damaged = |error: Error| Error::corrupt(index * WIDTH, error.to_string());
+        if let Some(bytes) = read(width)? {
+            return Bundle::parse(bytes).map(Some).map_err(damaged);
+        }
+        // The writer may have put a wider one in its place since the checkpoint was read.
+        for wider in wider_than(&self.store, &bundle_path(index, WIDTH), width)? {
+            if let Some(bytes) = read(wider)? {
+                let mut bundle = Bundle::parse(bytes).map_err(damaged)?;
+                bundle.truncate(usize::try_from(width).unwrap_or(0));
+                return Ok(Some(bundle));
+            }
+        }
+        Ok(None)
     }
 
     /// As [`LogReader::bundle`], or the widest that is there: the writer may have replaced the one
@@ -180,15 +185,10 @@ impl LogReader {
     /// out.
     pub(crate) fn widest_bundle(&self, index: u64, size: u64) -> Result<Option<Bundle>, Error> {
         let width = (size - index * WIDTH).min(WIDTH);
-        let dir = format!("{}.p", bundle_path(index, WIDTH));
-        let mut widths: Vec<u64> = self
-            .store
-            .list(&dir)?
-            .iter()
-            .filter_map(|(name, _)| name.parse().ok().filter(|width| *width < WIDTH))
-            .collect();
-        widths.sort_unstable_by(|a, b| b.cmp(a));
-        for width in [width, WIDTH].into_iter().chain(widths) {
+        let wider = wider_than(&self.store, &bundle_path(index, WIDTH), width)?;
+        let mut narrower = wider_than(&self.store, &bundle_path(index, WIDTH), 0)?;
+        narrower.reverse();
+        for width in [width].into_iter().chain(wider).chain(narrower) {
             let path = bundle_path(index, width);
             if let Some(bytes) = self.store.read_at_most(&path, MOST_BUNDLE)? {
                 return Ok(Some(Bundle::parse_front(bytes)));

@@ -112,6 +112,17 @@ impl Store {
         }
     }
 
+    /// How long a file is; 0 if there is none.
+    pub(crate) fn length(&self, name: &str) -> Result<u64, Error> {
+        match self.open_read(name)? {
+            Some(file) => Ok(file
+                .metadata()
+                .map_err(|error| Error::os("looking at a file", error))?
+                .len()),
+            None => Ok(0),
+        }
+    }
+
     /// Names and kinds in a directory, sorted; nothing if there is no such directory.
     pub(crate) fn list(&self, name: &str) -> Result<Vec<(String, FileKind)>, Error> {
         let path = match name {
@@ -147,6 +158,14 @@ impl Store {
 
     pub(crate) fn remove_empty_dir(&self, name: &str) -> Result<(), Error> {
         Ok(self.root.remove_dir(&RelPath::parse(name)?)?)
+    }
+
+    /// Waits until a file is on the disk.
+    pub(crate) fn sync_file(&self, name: &str) -> Result<(), Error> {
+        let Some(file) = self.open_read(name)? else {
+            return Err(Error::invalid("a file to sync is not there"));
+        };
+        rustix::fs::fsync(file).map_err(|error| Error::os("syncing a file", error))
     }
 
     /// Waits until the names in a directory are on the disk.

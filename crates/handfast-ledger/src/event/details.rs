@@ -33,7 +33,7 @@ pub struct Object<'a> {
     pub dev: U64,
     /// Inode.
     pub ino: U64,
-    /// The mount it was reached through.
+    /// The mount it was reached through, if it is not the root's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mnt: Option<U64>,
     /// When it was made; tells a reused inode.
@@ -172,7 +172,7 @@ pub struct Assurance<'a> {
     /// `brokered`, `sealed` or `opaque`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visibility: Option<Cow<'a, str>>,
-    /// `strict` or `ordered`.
+    /// `strict`; not there in a log of level `ordered`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Cow<'a, str>>,
 }

@@ -110,7 +110,7 @@ pub struct DecisionField<'a> {
     /// Which rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Cow<'a, str>>,
-    /// Under which policy.
+    /// Under which policy, if not the one that the last `policy.load` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_sha256: Option<Cow<'a, str>>,
 }

@@ -48,7 +48,7 @@ impl Context {
         self
     }
 
-    /// The policy in force.
+    /// The policy in force. Events name it where the log's last `policy.load` does not.
     #[must_use]
     pub fn policy_sha256(mut self, digest: impl Into<String>) -> Self {
         self.policy_sha256 = Some(digest.into());

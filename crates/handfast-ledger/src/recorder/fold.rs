@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use handfast::{ErrorKind as PathError, Event, Phase, Verb};
 
 use super::context::Context;
-use super::translate::{asked, workload_of};
+use super::translate::{asked, level_of, workload_of};
 use crate::error::Error;
 use crate::event::{
     Assurance, DecisionField, EventKind, Fold, Moment, PhaseField, Record, Request, U64, rfc3339,
@@ -215,7 +215,7 @@ impl Folded {
         record.assure = Some(Assurance {
             resolve: Some(Cow::Borrowed(self.backend)),
             visibility: None,
-            level: Some(Cow::Borrowed(level.name())),
+            level: level_of(level),
         });
         record.fold = Some(Fold {
             count: U64(self.count),

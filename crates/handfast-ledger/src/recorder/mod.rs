@@ -93,14 +93,12 @@ impl LedgerRecorder {
         now: Moment,
         entries: &[handfast::TouchedEntry],
     ) -> Result<(), Error> {
-        let record = translate::record(
-            event,
-            op_id,
-            now,
-            entries,
-            &self.context,
-            self.ledger.level(),
-        );
+        let policy = self.ledger.policy();
+        let log = translate::OfLog {
+            level: self.ledger.level(),
+            policy: policy.as_deref(),
+        };
+        let record = translate::record(event, op_id, now, entries, &self.context, log);
         match record.to_leaf() {
             Ok(leaf) => {
                 let _receipt = self.ledger.append_leaf(&leaf)?;

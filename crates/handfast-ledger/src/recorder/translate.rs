@@ -11,13 +11,26 @@ use crate::event::{
 };
 use crate::level::Level;
 
+/// What the log itself says already: no event repeats it.
+#[derive(Clone, Copy)]
+pub(super) struct OfLog<'a> {
+    pub(super) level: Level,
+    /// The policy that the last `policy.load` names.
+    pub(super) policy: Option<&'a str>,
+}
+
+/// The level of an event, where it is more than the weakest.
+pub(super) fn level_of(level: Level) -> Option<Cow<'static, str>> {
+    (level != Level::Ordered).then_some(Cow::Borrowed(level.name()))
+}
+
 pub(super) fn record<'a>(
     event: &'a Event<'a>,
     op_id: &'a str,
     now: Moment,
     entries: &'a [TouchedEntry],
     context: &'a Context,
-    level: Level,
+    log: OfLog<'_>,
 ) -> Record<'a> {
     let phase = match event.phase {
         Phase::Single => PhaseField::Single,
@@ -35,13 +48,15 @@ pub(super) fn record<'a>(
         id: context.root_id.as_deref().map(Cow::Borrowed),
     });
     record.parent = event.parent.map(|parent| parent_of(parent, event.path));
-    record.obj = event.object.map(object_of);
+    record.obj = event
+        .object
+        .map(|object| object_of(object, event.root.mount));
     record.dst = event.destination.map(|path| Destination::of(path_of(path)));
     record.wl = Some(workload_of(context, event.actor));
     record.lease = context.lease.as_ref().map(Lease::lend);
     match event.phase {
         Phase::Single | Phase::Intent => {
-            record.decision = Some(decision_of(&event.decision, context));
+            record.decision = Some(decision_of(&event.decision, context, log.policy));
         }
         Phase::Result => record.result = Some(result_of(&event.decision)),
         Phase::Entries => {}
@@ -49,7 +64,7 @@ pub(super) fn record<'a>(
     record.assure = Some(Assurance {
         resolve: Some(Cow::Borrowed(event.backend.name())),
         visibility: None,
-        level: Some(Cow::Borrowed(level.name())),
+        level: level_of(log.level),
     });
     record.entries = entries.iter().map(entry_of).collect();
     record
@@ -86,11 +101,16 @@ fn parent_of<'a>(parent: Identity, path: &'a RelPath) -> Parent<'a> {
     }
 }
 
-fn object_of(object: &Metadata) -> Object<'_> {
+/// An object without a mount was reached through the root's.
+fn object_of(object: &Metadata, root_mount: Option<u64>) -> Object<'_> {
     Object {
         dev: U64(object.identity.device),
         ino: U64(object.identity.inode),
-        mnt: object.identity.mount.map(U64),
+        mnt: object
+            .identity
+            .mount
+            .filter(|mount| Some(*mount) != root_mount)
+            .map(U64),
         btime: born(object.identity.born),
         kind: Cow::Borrowed(object.kind.name()),
         mode: Cow::Owned(format!("{:04o}", object.mode)),
@@ -109,10 +129,17 @@ pub(super) fn workload_of<'a>(context: &'a Context, actor: Option<&'a str>) -> W
     workload
 }
 
-fn decision_of<'a>(decision: &'a Decision, context: &'a Context) -> DecisionField<'a> {
+fn decision_of<'a>(
+    decision: &'a Decision,
+    context: &'a Context,
+    in_force: Option<&str>,
+) -> DecisionField<'a> {
+    let policy = context.policy_sha256.as_deref();
     let mut field = DecisionField {
         allow: true,
-        policy_sha256: context.policy_sha256.as_deref().map(Cow::Borrowed),
+        policy_sha256: policy
+            .filter(|policy| Some(*policy) != in_force)
+            .map(Cow::Borrowed),
         ..DecisionField::default()
     };
     if let Decision::Refused { kind, why } = decision {

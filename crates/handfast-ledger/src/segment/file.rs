@@ -16,7 +16,7 @@ use crate::store::Store;
 /// Kept free in every segment, so that the last event of a log fits when the disk is full.
 pub(crate) const TAIL_ROOM: u64 = 16 * 1024;
 /// Space is taken in pieces that grow with the segment up to the second.
-const FIRST_CHUNK: u64 = 64 * 1024;
+const FIRST_CHUNK: u64 = BLOCK;
 const LAST_CHUNK: u64 = 1024 * 1024;
 /// A write of so many bytes takes space for itself alone: what is zeroed ahead is written twice.
 const LARGE: u64 = 256 * 1024;
@@ -33,6 +33,8 @@ pub(crate) struct SegmentFile {
     pub(crate) synced: u64,
     /// Up to where space has been taken, which reads as zero.
     pub(crate) prepared: u64,
+    /// Behind the header.
+    pub(crate) start: u64,
 }
 
 impl SegmentFile {
@@ -51,9 +53,11 @@ impl SegmentFile {
             offset: 0,
             synced: 0,
             prepared: 0,
+            start: 0,
         };
         let mut bytes = Vec::new();
         push_frame(&mut bytes, FrameKind::Header, &header.to_bytes());
+        segment.start = bytes.len() as u64;
         let made = segment
             .prepare(disk, bytes.len() as u64)
             .and_then(|()| segment.append(&bytes))
@@ -86,6 +90,8 @@ impl SegmentFile {
             offset,
             synced: 0,
             prepared: length.max(offset),
+            // Only asked of a segment that was just made.
+            start: 0,
         };
         if dirty {
             zero(&segment.file, offset, segment.prepared)?;
@@ -105,7 +111,10 @@ impl SegmentFile {
         }
         let chunk = match bytes {
             LARGE.. => BLOCK,
-            _ => self.prepared.clamp(FIRST_CHUNK, LAST_CHUNK),
+            _ => {
+                let taken = self.prepared.next_multiple_of(BLOCK);
+                taken.clamp(FIRST_CHUNK, LAST_CHUNK)
+            }
         };
         let target = needed.next_multiple_of(chunk);
         disk.may_extend()?;
@@ -138,6 +147,15 @@ impl SegmentFile {
             .write_all_at(bytes, self.offset)
             .map_err(|error| write_error("writing to the log", error))?;
         self.offset += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Gives back the space that was taken ahead. Whoever continues takes it anew.
+    pub(crate) fn trim(&mut self) -> Result<(), Error> {
+        self.file
+            .set_len(self.offset)
+            .map_err(|error| write_error("giving back space", error))?;
+        self.prepared = self.offset;
         Ok(())
     }
 

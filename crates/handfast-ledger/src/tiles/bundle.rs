@@ -33,6 +33,12 @@ impl Bundle {
         Self { bytes, ends }
     }
 
+    /// Leaves out what is behind so many entries.
+    pub(crate) fn truncate(&mut self, entries: usize) {
+        self.ends.truncate(entries);
+        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }

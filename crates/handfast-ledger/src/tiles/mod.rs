@@ -4,12 +4,15 @@ mod bundle;
 mod path;
 mod present;
 mod reader;
+mod rebuild;
+mod stale;
 mod writer;
 
 pub(crate) use bundle::{Bundle, push as push_entry};
 pub use path::{bundle_path, tile_path};
 pub(crate) use present::bundles as bundles_present;
-pub(crate) use reader::TileReader;
+pub(crate) use reader::{TileReader, wider_than};
+use rebuild::root_of_full;
 pub(crate) use writer::TileWriter;
 
 /// How many hashes or entries a full tile holds.

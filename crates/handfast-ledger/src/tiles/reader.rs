@@ -8,6 +8,20 @@ use crate::error::Error;
 use crate::merkle::{Hash, MemoryTree, Subtrees};
 use crate::store::Store;
 
+/// Widths of the files that hold more than the partial one of a width: they serve for it, if the
+/// writer has replaced it since. `full` is the path of the full file.
+pub(crate) fn wider_than(store: &Store, full: &str, width: u64) -> Result<Vec<u64>, Error> {
+    let mut widths: Vec<u64> = store
+        .list(&format!("{full}.p"))?
+        .iter()
+        .filter_map(|(name, _)| name.parse().ok())
+        .filter(|found| *found > width && *found < WIDTH)
+        .collect();
+    widths.sort_unstable();
+    widths.insert(0, WIDTH);
+    Ok(widths)
+}
+
 /// Reads hashes of complete subtrees; whether they are true is for whoever knows the root.
 pub(crate) struct TileReader<'a> {
     store: &'a Store,
@@ -37,10 +51,13 @@ impl<'a> TileReader<'a> {
             let path = tile_path(level, index, width);
             self.store.read_at_most(&path, MOST_TILE)
         };
-        let bytes = match read(width)? {
-            Some(bytes) => bytes,
-            None => read(WIDTH)?.ok_or_else(missing)?,
-        };
+        let mut bytes = read(width)?;
+        if bytes.is_none() {
+            for wider in wider_than(self.store, &tile_path(level, index, WIDTH), width)? {
+                bytes = bytes.or(read(wider)?);
+            }
+        }
+        let bytes = bytes.ok_or_else(missing)?;
         let hashes: Vec<_> = bytes
             .chunks_exact(32)
             .filter_map(|chunk| chunk.try_into().ok().map(Hash))

@@ -38,7 +38,8 @@ fn events_that_nobody_signed_are_refused_at_strict_and_told_at_ordered() {
         let path = segment(&scratch.log());
         let mut all = std::fs::read(&path).unwrap();
         let from = usize::try_from(offset).unwrap();
-        all[from..from + bytes.len()].copy_from_slice(&bytes);
+        all.truncate(from);
+        all.extend_from_slice(&bytes);
         std::fs::write(&path, all).unwrap();
         match level {
             Level::Strict => {

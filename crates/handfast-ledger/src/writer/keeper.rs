@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::ledger::{Shared, hold};
+use super::publish::Occasion;
 use crate::level::Level;
 
 /// After the first event that is not synced; the promise is 50 milliseconds, and the sync itself
@@ -133,7 +134,7 @@ fn run(shared: &Shared, every: Duration) {
         }
         if behind && published.elapsed() >= every {
             // A publication that fails is tried again; the events themselves are safe.
-            behind = shared.publish_synced().is_err();
+            behind = shared.publish_synced(Occasion::Running).is_err();
             published = Instant::now();
         }
     }

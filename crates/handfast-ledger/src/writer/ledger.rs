@@ -102,6 +102,8 @@ pub(crate) struct Shared {
     pub(crate) poison: OnceLock<Error>,
     pub(crate) bell: super::keeper::Bell,
     pub(crate) boot_id: Option<String>,
+    /// The policy in force, by its digest.
+    pub(crate) policy: Mutex<Option<Arc<str>>>,
     pub(crate) _lock: WriterLock,
 }
 
@@ -196,7 +198,14 @@ impl Ledger {
             name: name.map(Into::into),
             sha256: sha256.into(),
         });
-        self.append(&record)
+        let receipt = self.append(&record)?;
+        *hold(&self.shared.policy) = Some(sha256.into());
+        Ok(receipt)
+    }
+
+    /// The digest of the policy that the last `policy.load` of this writer names.
+    pub(crate) fn policy(&self) -> Option<Arc<str>> {
+        hold(&self.shared.policy).clone()
     }
 
     /// Says that events are missing.
@@ -239,7 +248,7 @@ impl Ledger {
     /// As [`Ledger::publish`].
     pub fn close(self) -> Result<(), Error> {
         drop(hold(&self.keeper).take());
-        self.shared.publish_now()
+        self.shared.publish_last()
     }
 }
 
@@ -247,7 +256,7 @@ impl Drop for Ledger {
     fn drop(&mut self) {
         if hold(&self.keeper).take().is_some() {
             // Whoever wants to know calls `close`.
-            drop(self.shared.publish_now());
+            drop(self.shared.publish_last());
         }
     }
 }

@@ -28,7 +28,10 @@ use crate::store::Store;
 
 /// Space that is given up when there is no other, so that the log's end can be published.
 pub(crate) const RESERVE: &str = "reserve";
-const RESERVE_BYTES: usize = 256 * 1024;
+/// Enough for a checkpoint and a few tiles; a log that is large has more to publish.
+const RESERVE_BYTES: usize = 16 * 1024;
+const LARGE_RESERVE: usize = 256 * 1024;
+pub(super) const LARGE_LOG: u64 = 16 * 1024;
 const PATIENCE: Duration = Duration::from_secs(5);
 const SOFTWARE: &str = concat!("handfast-ledger ", env!("CARGO_PKG_VERSION"));
 
@@ -89,10 +92,7 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
     let segment = SegmentFile::resume(&store, &disk, found.end.segment, found.end.offset, dirty)?;
     let told = published.map(|(checkpoint, _)| (checkpoint.size, checkpoint.root));
     let publisher = Publisher::resume(&store, told, found.published_at)?;
-    let reserve = vec![0; RESERVE_BYTES];
-    if store.open_read(RESERVE)?.is_none() {
-        store.write(RESERVE, &reserve, Durability::None)?;
-    }
+    keep_reserve(&store, found.frontier.size())?;
     let boot_id = boot_id();
     let shared = Arc::new(Shared {
         level: config.level,
@@ -116,6 +116,7 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
         poison: OnceLock::new(),
         bell: super::keeper::Bell::default(),
         boot_id: boot_id.clone(),
+        policy: Mutex::default(),
         disk,
         store,
         _lock: lock,
@@ -132,6 +133,18 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
         .map_err(|error| Error::os("starting the log's thread", error))?;
     *hold(&ledger.keeper) = Some(keeper);
     Ok(ledger)
+}
+
+/// Keeps as much room free as a log of this size needs.
+pub(super) fn keep_reserve(store: &Store, size: u64) -> Result<(), Error> {
+    let wanted = match size {
+        LARGE_LOG.. => LARGE_RESERVE,
+        _ => RESERVE_BYTES,
+    };
+    if store.length(RESERVE)? < wanted as u64 {
+        store.write(RESERVE, &vec![0; wanted], Durability::None)?;
+    }
+    Ok(())
 }
 
 /// What a log says before anything else: that it begins, on which machine, after what.

@@ -28,6 +28,10 @@ impl Ledger {
             policy: policy.into(),
         });
         let _receipt = self.append(&record)?;
+        // Events name the policy by the last `policy.load`, which may go now.
+        if let Some(policy) = self.policy() {
+            let _again = self.policy_loaded(None, &policy)?;
+        }
         self.publish()?;
         let publisher = hold(&self.shared.publisher);
         let segments = segment::list(&self.shared.store)?;

@@ -6,6 +6,7 @@
 use handfast::Durability;
 
 use super::ledger::{Shared, hold};
+use super::open::{LARGE_LOG, keep_reserve};
 use super::recover::Place;
 use crate::error::{Error, ErrorKind};
 use crate::event::U64;
@@ -15,7 +16,24 @@ use crate::published::CHECKPOINT;
 use crate::segment::{self, Item};
 use crate::state::{self, State};
 use crate::store::Store;
-use crate::tiles::TileWriter;
+use crate::tiles::{TileWriter, WIDTH};
+
+/// When something is published.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Occasion {
+    /// The writer goes on.
+    Running,
+    /// The writer goes; the next one may be another program.
+    Closing,
+}
+
+/// A segment of so many bytes is followed by another at the next publication, so that it can go.
+/// What is in a segment lies on the disk twice, once it is published.
+const TURN_RUNNING: u64 = 128 * 1024;
+/// The same when a writer goes: many writers that stay for one event each have no publications.
+const TURN_CLOSING: u64 = 32 * 1024;
+/// So many bytes of segments are worth a sync of the last bundle.
+const LARGE: u64 = 192 * 1024;
 
 /// How far others have been told.
 #[derive(Debug)]
@@ -27,14 +45,16 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    /// Takes up where the published checkpoint ends; if its tiles are not there, from the start.
+    /// Takes up where the published checkpoint ends; if its tiles are not there, where the oldest
+    /// segment begins.
     pub(crate) fn resume(
         store: &Store,
         published: Option<(u64, Hash)>,
         place: Option<Place>,
     ) -> Result<Self, Error> {
+        let oldest = segment::list(store)?.first().copied().unwrap_or(0);
         if let (Some((size, root)), Some(place)) = (published, place)
-            && let Some(tiles) = TileWriter::resume(store, size, root)?
+            && let Some(tiles) = TileWriter::resume(store, size, root, oldest)?
         {
             return Ok(Self {
                 tiles,
@@ -42,18 +62,24 @@ impl Publisher {
                 published: size,
             });
         }
-        match segment::list(store)?.first() {
-            None | Some(0) => Ok(Self {
-                tiles: TileWriter::default(),
-                place: Place {
-                    segment: 0,
-                    offset: 0,
-                },
+        let bytes = store.read(&segment::name(oldest))?.unwrap_or_default();
+        let tiles = match segment::read_header(&bytes) {
+            Some((header, _)) if oldest > 0 => TileWriter::rebuild(store, &header.frontier)?,
+            _ => Some(TileWriter::default()),
+        };
+        let place = Place {
+            segment: oldest,
+            offset: 0,
+        };
+        match tiles {
+            Some(tiles) => Ok(Self {
+                tiles,
+                place,
                 published: 0,
             }),
-            Some(_) => Err(Error::new(
+            None => Err(Error::new(
                 ErrorKind::Corrupt,
-                "the tiles do not fit the checkpoint, and the events to make them anew were pruned",
+                "the tiles do not fit the checkpoint, and the events to make them anew are gone",
             )),
         }
     }
@@ -134,6 +160,10 @@ impl Shared {
 
     /// Signs, syncs and publishes everything.
     pub(crate) fn publish_now(&self) -> Result<(), Error> {
+        self.publish_as(Occasion::Running)
+    }
+
+    fn publish_as(&self, why: Occasion) -> Result<(), Error> {
         let synced = self.sync_behind();
         // A full log is published with its last event.
         if self
@@ -141,19 +171,19 @@ impl Shared {
             .get()
             .is_none_or(|error| error.kind() == ErrorKind::Full)
         {
-            self.publish_synced()?;
+            self.publish_synced(why)?;
         }
         synced
     }
 
     /// Publishes what is synced.
-    pub(crate) fn publish_synced(&self) -> Result<(), Error> {
+    pub(crate) fn publish_synced(&self, why: Occasion) -> Result<(), Error> {
         let mut publisher = hold(&self.publisher);
         let Some(signed) = hold(&self.core).signed.clone() else {
             return Ok(());
         };
         let size = signed.checkpoint.size;
-        if size <= publisher.published {
+        if size <= publisher.published && why == Occasion::Running {
             return Ok(());
         }
         let strict = self.level == Level::Strict;
@@ -165,13 +195,18 @@ impl Shared {
             Durability::File
         };
         self.store.write(CHECKPOINT, &signed.note, durability)?;
+        if size >= LARGE_LOG && publisher.published < LARGE_LOG {
+            // A larger log needs more room for its end; without space it keeps what it has.
+            drop(keep_reserve(&self.store, size));
+        }
         publisher.published = size;
         // The tiles may end before the checkpoint's frame; both are behind the same batch.
         publisher.place = signed.place;
+        self.turn_over_used(&mut publisher, size, why)?;
         let state = State {
             version: 1,
-            segment: U64(signed.place.segment),
-            offset: U64(signed.place.offset),
+            segment: U64(publisher.place.segment),
+            offset: U64(publisher.place.offset),
             size: U64(size),
             peaks: signed
                 .frontier
@@ -183,6 +218,79 @@ impl Shared {
         };
         let text = serde_json::to_vec(&state)
             .map_err(|error| Error::invalid(format!("{}: {error}", state::FILE)))?;
-        self.store.write(state::FILE, &text, Durability::None)
+        self.store.write(state::FILE, &text, Durability::None)?;
+        self.drop_published(&mut publisher, why)
+    }
+
+    /// Begins another segment if the present one is worth it, so that it can go.
+    fn turn_over_used(
+        &self,
+        publisher: &mut Publisher,
+        size: u64,
+        why: Occasion,
+    ) -> Result<(), Error> {
+        let enough = match why {
+            Occasion::Running => TURN_RUNNING,
+            Occasion::Closing => TURN_CLOSING,
+        };
+        let mut core = hold(&self.core);
+        let is_worth_it = self.poison.get().is_none() && core.segment.offset >= enough;
+        if is_worth_it && let Err(error) = core.turn_over() {
+            return Err(self.poison(&error));
+        }
+        // Begun now or at an earlier publication, with nothing in it yet.
+        if core.segment.first == size && core.segment.start > 0 {
+            publisher.place = Place {
+                segment: size,
+                offset: core.segment.start,
+            };
+        }
+        Ok(())
+    }
+
+    /// Removes segments whose events are in bundles that are on the disk, all of them published.
+    /// A bundle that is not full keeps the segments it was made from, unless the writer goes and
+    /// they are large: then it is synced itself, and stays until a later form of it is.
+    fn drop_published(&self, publisher: &mut Publisher, why: Occasion) -> Result<(), Error> {
+        let segments = segment::list(&self.store)?;
+        let mut sizes = 0;
+        for first in &segments {
+            sizes += self.store.length(&segment::name(*first))?;
+        }
+        let partial = why == Occasion::Closing && sizes >= LARGE;
+        let until = match partial {
+            true => publisher.published,
+            false => publisher.published - publisher.published % WIDTH,
+        };
+        let used = publisher.place.segment;
+        let goes = |pair: &&[u64]| {
+            let last = match partial {
+                true => pair[1],
+                false => pair[1].next_multiple_of(WIDTH),
+            };
+            last <= until && pair[0] != used
+        };
+        let gone: Vec<_> = segments.windows(2).take_while(goes).collect();
+        let Some(next) = gone.last().map(|pair| pair[1]) else {
+            return Ok(());
+        };
+        publisher.tiles.sync(&self.store, partial)?;
+        publisher.tiles.anchor_at(next);
+        for pair in gone {
+            self.store.remove(&segment::name(pair[0]))?;
+        }
+        Ok(())
+    }
+
+    /// The last publication: what was only kept for a writer at work is given back.
+    pub(crate) fn publish_last(&self) -> Result<(), Error> {
+        self.publish_as(Occasion::Closing)?;
+        let mut publisher = hold(&self.publisher);
+        if self.poison.get().is_some() {
+            return Ok(());
+        }
+        publisher.tiles.tidy(&self.store)?;
+        drop(publisher);
+        hold(&self.core).segment.trim()
     }
 }

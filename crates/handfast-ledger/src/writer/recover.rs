@@ -164,6 +164,8 @@ fn from_start(store: &Store, known: &Known<'_>, segments: &[u64]) -> Result<Reco
             }
             None => {
                 let mut walk = Walk::new(known, header.frontier.clone());
+                // The `log.start` may be in a segment that is gone.
+                walk.boot_id = known.state.and_then(|state| state.boot_id.clone());
                 walk.start_from(&header.checkpoint, place)?;
                 walk
             }

@@ -9,6 +9,7 @@ use std::sync::MutexGuard;
 
 use super::core::Core;
 use super::ledger::{Ledger, Shared, hold};
+use super::publish::Occasion;
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, Record, Rotation};
 use crate::note::{Ed25519Signer, KeyDir, VerifierKey};
@@ -69,7 +70,7 @@ fn finish(
     keydir.promote_next(&shared.log_id)?;
     core.signer = Box::new(next);
     drop(core);
-    shared.publish_synced()?;
+    shared.publish_synced(Occasion::Running)?;
     Ok(key)
 }
 

@@ -143,7 +143,10 @@ fn a_full_disk_leaves_room_for_the_last_event() {
             }
         };
         assert_eq!(error.kind(), ErrorKind::Full, "{error}");
-        assert!(taken > 100, "{taken}");
+        assert!(
+            taken > 0,
+            "what fits into the space that was taken is written"
+        );
         assert_eq!(
             ledger.append_leaf(&leaf(0)).unwrap_err().kind(),
             ErrorKind::Full
