@@ -155,7 +155,7 @@ impl Session {
         }
     }
 
-    /// What may not be read may not be looked at either.
+    /// What may not be read may not be looked at either; what may lead further is a step.
     pub(crate) fn look_guard<'a>(&'a self, mount: &'a Mount, kind: FileKind) -> Guard<'a> {
         Guard {
             mount,
@@ -165,16 +165,12 @@ impl Session {
                 FileKind::File => Shape::File,
                 _ => Shape::MaybeDir,
             },
+            is_step: matches!(kind, FileKind::Dir | FileKind::Symlink),
         }
     }
 
-    /// Judges a look; what only leads further is judged as a step.
     fn judge_look(&self, mount: &Mount, path: &RelPath, kind: FileKind) -> Result<(), Error> {
-        let guard = self.look_guard(mount, kind);
-        match kind {
-            FileKind::Dir | FileKind::Symlink => guard.check_step(path),
-            _ => guard.check(path),
-        }
+        self.look_guard(mount, kind).check(path)
     }
 
     /// A directory that exists only in the namespace, above mounts.

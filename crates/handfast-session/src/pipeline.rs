@@ -204,6 +204,7 @@ impl Session {
             caller: self.caller(),
             access: request.access,
             shape: request.shape,
+            is_step: false,
         }
     }
 
@@ -248,10 +249,11 @@ impl Session {
             // The link stands under a name of its own, and may be protected by it.
             let place = Place::at(mount, node.path_in(mount));
             let guard = Guard {
+                is_step: true,
                 shape: Shape::MaybeDir,
                 ..self.guard(&place, request)
             };
-            guard.check_step(&place.path)
+            guard.check(&place.path)
         };
         let found = self.resolve(path.as_rel(), request.last, &mut judge)?;
         if links == 0 {

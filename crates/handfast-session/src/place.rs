@@ -138,22 +138,19 @@ pub(crate) struct Guard<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) access: Access,
     pub(crate) shape: Shape,
+    /// It is only passed, or looked at, on the way to something else.
+    pub(crate) is_step: bool,
 }
 
 impl Guard<'_> {
     /// May this be done to a path of the mount?
     pub(crate) fn check(&self, path: &RelPath) -> Result<(), Error> {
         if self.caller.has_scope() {
-            self.caller.check(&self.mount.full(path), self.access)?;
-        }
-        self.check_rules(path)
-    }
-
-    /// May a directory or a link be passed on the way to something else?
-    pub(crate) fn check_step(&self, path: &RelPath) -> Result<(), Error> {
-        if self.caller.has_scope() {
-            self.caller
-                .check_step(&self.mount.full(path), self.access)?;
+            let full = self.mount.full(path);
+            match self.is_step {
+                true => self.caller.check_step(&full, self.access)?,
+                false => self.caller.check(&full, self.access)?,
+            }
         }
         self.check_rules(path)
     }

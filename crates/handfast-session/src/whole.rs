@@ -111,6 +111,7 @@ impl Session {
             caller: self.caller(),
             access: Access::Read,
             shape: Shape::MaybeDir,
+            is_step: false,
         };
         guard.check(&place.path)?;
         Ok(place)
@@ -163,6 +164,7 @@ impl Session {
                 caller: self.caller(),
                 access: Access::Change,
                 shape: Shape::MaybeDir,
+                is_step: false,
             };
             let report = overlay.commit(paths, options.on_conflict, &guard, progress)?;
             let CommitReport {

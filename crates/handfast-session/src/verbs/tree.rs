@@ -258,6 +258,7 @@ impl Session {
                 caller: self.caller(),
                 access,
                 shape: Shape::MaybeDir,
+                is_step: false,
             };
             guard.check(&place.path)
         };
