@@ -13,8 +13,8 @@ use crate::canary::Canary;
 use crate::cell::Cell;
 use crate::controls::Control;
 use crate::cores;
-use crate::duel::note_error;
 use crate::field::{ENOUGH, Field, Quota, backend_name};
+use crate::fight::note_error;
 use crate::watchdog::HANG;
 
 /// How long a victim may take.
