@@ -56,7 +56,10 @@ pub(crate) fn run(attack: &'static Attack, field: &mut Field<'_>) -> io::Result<
         }
         cell.succeeded = cell.attempts - cell.escapes;
         // Starved is not weak: it is others who had the processors, and not our own threads.
-        cell.busy = (cell.escapes == 0 && others.are_too_many()).then(|| others.to_string());
+        if cell.escapes == 0 {
+            let shares = others.look();
+            cell.busy = shares.are_too_small().then(|| shares.to_string());
+        }
         field.report.add(cell);
     }
     Ok(())
@@ -168,7 +171,7 @@ mod tests {
             threads.map(|thread| thread.join().unwrap())
         });
         let ours = threads.iter().sum::<u64>() + had(&child.id().to_string());
-        let used = others.used();
+        let used = others.look().used;
         child.kill().unwrap();
         child.wait().unwrap();
         let ours = ours * 100 / u64::try_from(begun.elapsed().as_nanos()).unwrap();

@@ -1,6 +1,8 @@
 //! Victim and attackers on cores of their own: side by side on one they would take turns, and no
 //! attacker would ever act in the middle of a call.
 
+use std::time::Duration;
+
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 /// Keeps the victim's thread on one core until this is dropped.
@@ -50,4 +52,11 @@ fn everywhere() -> CpuSet {
     let mut all = CpuSet::new();
     (0..CpuSet::MAX_CPU).for_each(|core| all.set(core));
     all
+}
+
+/// How long the calling thread was ready to run so far, and others had the processor.
+pub(crate) fn waited() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = text.split(' ').nth(1).and_then(|word| word.parse().ok());
+    Duration::from_nanos(nanoseconds.unwrap_or(0))
 }

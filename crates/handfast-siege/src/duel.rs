@@ -1,9 +1,9 @@
 //! One attacker against one victim, again and again.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use handfast::{Error, ErrorKind, Links, Root};
+use handfast::{ErrorKind, Links};
 
 use crate::arena::Arena;
 use crate::attacker::{Attacker, Way};
@@ -11,9 +11,10 @@ use crate::attacks::{Attack, BOTH_WAYS};
 use crate::canary::Canary;
 use crate::cell::Cell;
 use crate::field::{CALMER, ENOUGH, Field, Quota};
+use crate::fight::Fight;
 use crate::layers::{self, Layer, ROOTS, Rules, Stand};
 use crate::pace::Pace;
-use crate::victims::{self, Names, Seen, Victim};
+use crate::victims::{self, Seen, Victim};
 use crate::watchdog::Watchdog;
 
 /// How an attack meets the verbs.
@@ -294,7 +295,7 @@ impl Duel {
 
     /// The closed list of refusals on a layer. Those above a root look name by name and say that a link
     /// came in between; they also have rules, where the attack gives them some.
-    fn allowed_on(&self, layer: Layer, victim: &Victim, links: Links) -> Vec<ErrorKind> {
+    pub(crate) fn allowed_on(&self, layer: Layer, victim: &Victim, links: Links) -> Vec<ErrorKind> {
         let mut allowed = (self.allowed)(victim, links);
         if layer.backend().is_none() {
             allowed.push(ErrorKind::Link);
@@ -381,126 +382,6 @@ fn restore(path: &std::path::Path) -> io::Result<()> {
         .mode(0o600)
         .open(path)?;
     io::Write::write_all(&mut file, b"inside")
-}
-
-struct Fight<'a> {
-    duel: &'a Duel,
-    arena: &'a Arena,
-    stand: &'a Stand,
-    layer: Layer,
-    inside: &'a Root,
-    watchdog: Option<&'a Watchdog>,
-    links: Links,
-}
-
-impl Fight<'_> {
-    fn names(&self) -> Names<'static> {
-        Names {
-            prefix: self.duel.prefix,
-        }
-    }
-
-    fn rehearse(&self, victim: &Victim) -> Result<Duration, Error> {
-        let mut fastest = Duration::MAX;
-        for number in REHEARSED..REHEARSED + 3 {
-            self.prepare(victim, number);
-            let begun = Instant::now();
-            match self.stand.call(victim, &self.names(), number) {
-                Err(error) if !self.may_refuse(victim, &error) => return Err(error),
-                _ => fastest = fastest.min(begun.elapsed()),
-            }
-        }
-        self.prepare(victim, REHEARSED);
-        Ok(fastest)
-    }
-
-    /// Whether a layer may refuse a call even while nobody attacks.
-    fn may_refuse(&self, victim: &Victim, error: &Error) -> bool {
-        let allowed = self.duel.allowed_on(self.layer, victim, self.links);
-        (self.duel.floor)(victim) == 0 && allowed.contains(&error.kind())
-    }
-
-    fn prepare(&self, victim: &Victim, number: u64) {
-        if victim.changes() {
-            self.stand.refresh();
-        }
-        (victim.prepare)(self.inside, number);
-    }
-
-    fn attempt(
-        &mut self,
-        victim: &Victim,
-        attacker: &Attacker,
-        way: Way,
-        cell: &mut Cell,
-        canary: &mut Canary,
-    ) {
-        let number = cell.attempts;
-        let leaf = self.duel.leaf.and_then(|leaf| leaf(victim));
-        self.prepare(victim, number);
-        attacker.wait_for_swap();
-        // What somebody inside an overlay exchanged, the disk does not show.
-        let is_known = !(self.stand.is_overlay() && way == Way::Accomplice);
-        let good = is_known && (self.duel.is_good)(self.arena, leaf.unwrap_or_default());
-        let call = || self.stand.call(victim, &self.names(), number);
-        let (result, hung) = match self.watchdog {
-            Some(watchdog) => watchdog.watch(call),
-            None => (call(), false),
-        };
-        cell.attempts += 1;
-        cell.good += u64::from(good);
-        let was_raced = matches!(&result, Err(error) if error.kind() == ErrorKind::Raced);
-        let raced = cell.raced.entry(policy_name(self.links)).or_default();
-        *raced = (raced.0 + 1, raced.1 + u64::from(was_raced));
-        let mut harm = hung.then(|| "the call hung".to_owned());
-        if let Some(touched) = canary.touched() {
-            harm = harm.or(Some(touched));
-            canary.look_again();
-        }
-        let seen = match result {
-            Ok(seen) => {
-                cell.succeeded += 1;
-                seen
-            }
-            Err(error) => {
-                let allowed = self.duel.allowed_on(self.layer, victim, self.links);
-                note_error(cell, &error, &allowed);
-                Seen::default()
-            }
-        };
-        if self.duel.leaks {
-            harm = harm.or_else(|| leak(&seen, canary));
-        }
-        let harm = harm.or_else(|| (self.duel.look)(self.arena, self.stand, &seen));
-        if let Some(harm) = harm {
-            cell.escapes += 1;
-            cell.harm.get_or_insert(harm);
-        }
-    }
-}
-
-/// What a call saw of the outside.
-fn leak(seen: &Seen, canary: &Canary) -> Option<String> {
-    let word = b"outside";
-    if seen.text.windows(word.len()).any(|window| window == word) {
-        return Some("what is outside was read".to_owned());
-    }
-    let object = seen.object?;
-    canary
-        .owns(object)
-        .then(|| "an object outside was handed out".to_owned())
-}
-
-/// Counts an error as a refusal, or as one that nothing explains.
-pub(crate) fn note_error(cell: &mut Cell, error: &Error, allowed: &[ErrorKind]) {
-    if allowed.contains(&error.kind()) {
-        *cell.refused.entry(error.kind().name()).or_default() += 1;
-    } else {
-        cell.spurious += 1;
-        if cell.odd.len() < 3 {
-            cell.odd.push(format!("{}: {error}", error.kind()));
-        }
-    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ mod cores;
 mod duel;
 pub mod faults;
 mod field;
+mod fight;
 mod layers;
 mod others;
 mod pace;

@@ -6,10 +6,13 @@
 //! tests.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A race is shown where at least so much of the processors is left, in hundredths of one.
 const NEEDED: u64 = 150;
+
+/// The shortest time that says anything.
+const LEAST: Duration = Duration::from_millis(300);
 
 /// Ticks of the kernel's clock in a second, as `/proc` counts for every program.
 const TICKS: u64 = 100;
@@ -41,34 +44,50 @@ impl Others {
         }
     }
 
-    /// What others used on average, in hundredths of a processor.
-    pub(crate) fn used(&self) -> u64 {
+    /// What others used until now. The kernel counts in ticks, so a look after less than a few of them
+    /// waits.
+    pub(crate) fn look(&self) -> Shares {
+        std::thread::sleep(LEAST.saturating_sub(self.begun.elapsed()));
         let all = used_by_all().0.saturating_sub(self.all);
         let now = used_by_threads();
         let beside = self.beside.iter();
         let beside =
             beside.map(|(thread, then)| now.get(thread).map_or(0, |now| now.saturating_sub(*then)));
         let ours = used_by_us().saturating_sub(self.ours + beside.sum::<u64>());
-        all.saturating_sub(ours) * 100_000 / TICKS / self.millis()
-    }
-
-    /// Whether too little of the processors was left for an attacker and its victim at once, or this
-    /// container was stopped for a tenth of the time.
-    pub(crate) fn are_too_many(&self) -> bool {
+        let millis = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let throttled = throttled().saturating_sub(self.throttled) / 1000;
-        (self.cores * 100).saturating_sub(self.used()) < NEEDED || throttled * 10 > self.millis()
-    }
-
-    fn millis(&self) -> u64 {
-        u64::try_from(self.begun.elapsed().as_millis()).map_or(u64::MAX, |millis| millis.max(1))
+        Shares {
+            used: all.saturating_sub(ours) * 100_000 / TICKS / millis.max(1),
+            cores: self.cores,
+            was_stopped: throttled * 10 > millis,
+        }
     }
 }
 
-impl std::fmt::Display for Others {
+/// Who had the processors.
+pub(crate) struct Shares {
+    /// What others used on average, in hundredths of a processor.
+    pub(crate) used: u64,
+    cores: u64,
+    was_stopped: bool,
+}
+
+impl Shares {
+    /// Whether too little of the processors was left for an attacker and its victim at once, or this
+    /// container was stopped for a tenth of the time.
+    pub(crate) fn are_too_small(&self) -> bool {
+        (self.cores * 100).saturating_sub(self.used) < NEEDED || self.was_stopped
+    }
+}
+
+impl std::fmt::Display for Shares {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (used, cores) = (self.used(), self.cores);
-        let (whole, part) = (used / 100, used % 100);
-        write!(f, "others used {whole}.{part:02} of {cores} processors")
+        let (whole, part, cores) = (self.used / 100, self.used % 100, self.cores);
+        write!(f, "others used {whole}.{part:02} of {cores} processors")?;
+        match self.was_stopped {
+            true => f.write_str(", and a limit stopped this container"),
+            false => Ok(()),
+        }
     }
 }
 

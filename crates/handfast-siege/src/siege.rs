@@ -191,10 +191,9 @@ impl Siege {
         }
         let mut report = field.report;
         let is_weak = |cell: &&mut Cell| !cell.control && cell.finding() == Finding::Weak;
-        if others.are_too_many() {
-            for cell in report.cells.iter_mut().filter(is_weak) {
-                cell.busy = Some(others.to_string());
-            }
+        let shares = others.look();
+        for cell in report.cells.iter_mut().filter(is_weak) {
+            cell.busy = shares.are_too_small().then(|| shares.to_string());
         }
         report.milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         // A backend that is not there was left out whatever the patterns say.

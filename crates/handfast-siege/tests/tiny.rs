@@ -57,7 +57,7 @@ fn nothing_gets_out_and_every_control_is_beaten() {
 #[test]
 fn only_what_was_asked_for_is_tried() {
     let mut told = 0;
-    let report = siege(&["leaf-swap/read"])
+    let report = siege(&["leaf-swap/read@"])
         .backends(Backends::Walk)
         .run(&mut |_| told += 1)
         .unwrap();

@@ -12,8 +12,9 @@ use crate::attacker::{Attacker, Swap, Way};
 use crate::canary::Canary;
 use crate::cell::Cell;
 use crate::controls::Control;
-use crate::duel::note_error;
+use crate::cores;
 use crate::field::{ENOUGH, Field, Quota, backend_name};
+use crate::fight::note_error;
 use crate::watchdog::HANG;
 
 /// How long a victim may take.
@@ -141,9 +142,11 @@ fn run_cell(
     ];
     while !quota.is_spent(cell.attempts) && cell.escapes < ENOUGH {
         attacker.wait_for_swap();
-        let begun = Instant::now();
+        let (begun, waited) = (Instant::now(), cores::waited());
         let result = call(&root, &path, limits);
-        let took = begun.elapsed();
+        // Others had the processor for a part of it: that is not the call's time.
+        let waited = cores::waited().saturating_sub(waited);
+        let took = begun.elapsed().saturating_sub(waited);
         cell.attempts += 1;
         let mut harm = (took > LIMIT + HANG).then(|| format!("it took {} ms", took.as_millis()));
         if let Some(touched) = canary.touched() {

@@ -13,8 +13,8 @@ use crate::attacker::{Attacker, Way};
 use crate::canary::Canary;
 use crate::cell::Cell;
 use crate::controls::Control;
-use crate::duel::note_error;
 use crate::field::{CALMER, ENOUGH, Field, Quota, backend_name};
+use crate::fight::note_error;
 
 pub(crate) static ATTACK: Attack = Attack {
     name: "replaced-lock",

@@ -18,8 +18,9 @@ use crate::attacker::{Attacker, Way};
 use crate::attacks::Attack;
 use crate::canary::Canary;
 use crate::cell::Cell;
-use crate::duel::{BOTH, note_error, policy_name, refusal};
+use crate::duel::{BOTH, policy_name, refusal};
 use crate::field::{CALMER, ENOUGH, Field, Quota, backend_name};
+use crate::fight::note_error;
 use crate::pace::Pace;
 
 /// Many calls that belong together: one attempt is all of them, or up to the first refusal.

@@ -15,8 +15,9 @@ use crate::canary::Canary;
 use crate::cell::Cell;
 use crate::controls::{Control, naive_check};
 use crate::cores;
-use crate::duel::{BOTH, note_error, policy_name};
+use crate::duel::{BOTH, policy_name};
 use crate::field::{CALMER, Field, backend_name};
+use crate::fight::note_error;
 use crate::victims::fast;
 
 /// Sessions that share the directory.

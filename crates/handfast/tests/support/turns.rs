@@ -28,7 +28,7 @@ impl Turns {
 
     /// Whether there was too little of the processors to show anything.
     pub fn is_busy(&self) -> bool {
-        self.0.are_too_many()
+        self.0.look().are_too_small()
     }
 
     /// Ends a test that came up short: as starved where the machine was busy.
@@ -37,17 +37,12 @@ impl Turns {
     /// If it was not: then something is broken.
     #[track_caller]
     pub fn settle(&self, what: &str, why: &str) {
+        let shares = self.0.look();
         assert!(
-            self.is_busy(),
-            "{what}: {why}, on a machine that was not busy ({self})"
+            shares.are_too_small(),
+            "{what}: {why}, on a machine that was not busy ({shares})"
         );
-        starved(what, &format!("{why} ({self})"));
-    }
-}
-
-impl std::fmt::Display for Turns {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
+        starved(what, &format!("{why} ({shares})"));
     }
 }
 
