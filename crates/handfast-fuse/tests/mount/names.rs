@@ -175,16 +175,31 @@ fn a_commit_from_elsewhere_does_not_disturb_a_program() {
             std::fs::create_dir(view.join("made")).unwrap();
             let mut open = File::create(view.join("made/log.txt")).unwrap();
             open.write_all(b"one\n").unwrap();
+            drop(open);
+            let dir = File::open(view.join("made")).unwrap();
             let other = mounted.other();
             other
                 .commit(&handfast_session::CommitOptions::default(), &mut |_, _| {})
                 .unwrap();
+            // The directory is used before its name is looked up again, and after.
+            let handle = rustix::fs::openat(
+                &dir,
+                "log.txt",
+                rustix::fs::OFlags::RDONLY,
+                rustix::fs::Mode::empty(),
+            );
+            assert!(handle.is_ok(), "{handle:?}");
             assert_eq!(
                 std::fs::read(mounted.base.join("made/log.txt")).unwrap(),
                 b"one\n"
             );
             assert_eq!(std::fs::read(view.join("made/log.txt")).unwrap(), b"one\n");
             std::fs::write(view.join("made/second.txt"), "two").unwrap();
+            // A program's working directory was made by the overlay, and is the base's by now.
+            let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
+            let mode = rustix::fs::Mode::from_raw_mode(0o644);
+            rustix::fs::openat(&dir, "third.txt", flags, mode).unwrap();
+            assert!(view.join("made/third.txt").exists());
             assert_eq!(std::fs::read(view.join("made/second.txt")).unwrap(), b"two");
         },
     );
