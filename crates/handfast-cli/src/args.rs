@@ -6,14 +6,14 @@ use handfast::{Effect, ErrorKind};
 
 #[cfg(not(feature = "audit"))]
 use crate::absent::AuditArgs;
-#[cfg(not(feature = "run"))]
-use crate::absent::RunArgs;
 #[cfg(not(feature = "siege"))]
 use crate::absent::SiegeArgs;
 #[cfg(not(feature = "tour"))]
 use crate::absent::TourArgs;
 #[cfg(not(feature = "broker"))]
 use crate::absent::{LeaseArgs, ServeArgs, TopArgs};
+#[cfg(not(feature = "run"))]
+use crate::absent::{MountArgs, RunArgs};
 #[cfg(feature = "audit")]
 use crate::audit::AuditArgs;
 use crate::completions::CompletionsArgs;
@@ -26,6 +26,8 @@ use crate::lease::LeaseArgs;
 use crate::log::LogArgs;
 use crate::manual::ManualArgs;
 use crate::mcp::McpArgs;
+#[cfg(feature = "run")]
+use crate::mount::MountArgs;
 use crate::other_names;
 use crate::output::{Form, Output};
 #[cfg(feature = "run")]
@@ -74,6 +76,7 @@ enum Command {
     Fs(FsArgs),
     Run(RunArgs),
     Session(SessionArgs),
+    Mount(MountArgs),
     Mcp(McpArgs),
     Serve(ServeArgs),
     Lease(LeaseArgs),
@@ -111,6 +114,7 @@ pub(crate) fn run() -> Exit {
         Command::Tour(args) => args.run(&mut out),
         Command::Completions(args) => args.run(&mut out),
         Command::Manual(args) => args.run(&mut out),
+        Command::Mount(args) => args.run(&mut out),
         Command::Mcp(args) => args.run(&mut out),
     };
     out.finish(verdict)

@@ -40,6 +40,8 @@ mod log;
 mod manual;
 #[cfg(supported)]
 mod mcp;
+#[cfg(all(supported, feature = "run"))]
+mod mount;
 #[cfg(supported)]
 mod other_names;
 #[cfg(supported)]

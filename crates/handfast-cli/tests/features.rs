@@ -13,7 +13,7 @@
 use std::process::{Command, Output};
 
 /// Each command, the feature that it needs, and whether this build has it.
-const COMMANDS: [(&str, &str, bool); 14] = [
+const COMMANDS: [(&str, &str, bool); 15] = [
     ("fs", "core", true),
     ("session", "core", true),
     ("log", "core", true),
@@ -25,6 +25,7 @@ const COMMANDS: [(&str, &str, bool); 14] = [
     ("serve", "broker", cfg!(feature = "broker")),
     ("lease", "broker", cfg!(feature = "broker")),
     ("top", "broker", cfg!(feature = "broker")),
+    ("mount", "run", cfg!(feature = "run")),
     ("run", "run", cfg!(feature = "run")),
     ("siege", "siege", cfg!(feature = "siege")),
     ("tour", "tour", cfg!(feature = "tour")),

@@ -101,10 +101,13 @@ impl Table {
     }
 
     fn number_for(&self, dir: u64, name: NameRef<'_>, node: &Node) -> u64 {
+        // A directory that was committed is another one to its layer. To a program that works in it,
+        // it stays the one under that name.
+        let is_dir = |node: &Node| node.kind() == FileKind::Dir;
         let is_it = |number: &u64| {
-            self.known
-                .get(number)
-                .is_some_and(|known| known.node.is_same(node))
+            self.known.get(number).is_some_and(|known| {
+                known.node.is_same(node) || (is_dir(&known.node) && is_dir(node))
+            })
         };
         if let Some(number) = self.child(dir, name).filter(is_it) {
             return number;

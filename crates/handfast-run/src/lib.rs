@@ -8,6 +8,7 @@
 //!
 //! * [`Plan`] says what a program will see and may do, before anything is started. It is plain data.
 //! * [`run`] builds the wall from it and waits for the program.
+//! * [`show`] mounts files under a directory, for editors and people.
 //! * [`Refusal`] says why a program is not run. What was asked for and cannot be enforced is refused,
 //!   never left out.
 //!
@@ -30,6 +31,7 @@ mod privileges;
 mod project;
 mod refusal;
 mod root;
+mod show;
 mod supervise;
 mod sys;
 mod terminal;
@@ -38,4 +40,5 @@ mod views;
 pub use plan::{Grant, Net, Plan, Request};
 pub use project::Project;
 pub use refusal::{Refusal, RefusalKind};
+pub use show::show;
 pub use supervise::{Ended, View, run};

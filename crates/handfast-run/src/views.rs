@@ -51,6 +51,11 @@ fn unescaped(text: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(out))
 }
 
+/// Whether something is mounted at a path.
+pub(crate) fn is_mount(mountinfo: &[u8], at: &Path) -> bool {
+    lines(mountinfo).iter().any(|line| line.at == at)
+}
+
 /// Every other path by which a directory is seen, as far as `mountinfo` tells.
 pub(crate) fn other_views(mountinfo: &[u8], dir: &Path) -> Vec<PathBuf> {
     let lines = lines(mountinfo);

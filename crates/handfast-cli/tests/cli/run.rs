@@ -506,6 +506,36 @@ fn a_killed_server_takes_the_program_and_the_mount_with_it() {
     });
 }
 
+#[test]
+fn a_session_is_mounted_for_people_until_it_is_unmounted() {
+    if !is_root() {
+        skip("mounts for people", "only root may mount");
+        return;
+    }
+    let stage = Stage::new("0");
+    let script = r#"run=$1; mkdir ../view ../full; touch ../full/x
+        "$run" session new look --base . --preset workspace
+        for dir in . src .. ../full ../state/handfast ../missing; do
+            "$run" mount look "$dir"; echo "code $?"
+        done
+        "$run" mount look ../view & server=$!
+        n=0; until test -e ../view/a.txt || [ $n -gt 100 ]; do sleep 0.05; n=$((n+1)); done
+        cat ../view/a.txt; cat ../view/.env; echo x > ../view/a.txt
+        "$run" mount look ../view; echo "code $?"
+        umount ../view; wait $server; echo "ended $?"
+        "$run" mount --write look ../view & server=$!
+        n=0; until test -e ../view/a.txt || [ $n -gt 100 ]; do sleep 0.05; n=$((n+1)); done
+        echo more >> ../view/a.txt; kill -INT $server; wait $server; echo "ended $?"
+        ls -A ../view; "$run" session diff --names look; exit;"#;
+    let told = Told::from(stage.command(script, &[]).output().unwrap());
+    let expected =
+        "code 2\n".repeat(6) + "from the base\ncode 2\nended 0\nended 0\nchanged  /a.txt\n";
+    assert_eq!(told.out, expected, "{told:?}");
+    assert!(told.words.contains("Read-only file system"), "{told:?}");
+    assert!(told.words.contains(".env: Permission denied"), "{told:?}");
+    assert!(told.words.contains("is a mount already"), "{told:?}");
+}
+
 fn is_unmounted(dir: &Path) -> bool {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     !mounts.contains(dir.to_str().unwrap())

@@ -4,8 +4,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use handfast_session::{Mode, Protect};
+use handfast::{Event, RecordError, Recorder};
+use handfast_session::{Caller, Mode, Protect};
 
 use crate::support::{Mounted, in_namespace};
 
@@ -172,17 +175,67 @@ fn a_commit_from_elsewhere_does_not_disturb_a_program() {
             std::fs::create_dir(view.join("made")).unwrap();
             let mut open = File::create(view.join("made/log.txt")).unwrap();
             open.write_all(b"one\n").unwrap();
+            drop(open);
+            let dir = File::open(view.join("made")).unwrap();
             let other = mounted.other();
             other
                 .commit(&handfast_session::CommitOptions::default(), &mut |_, _| {})
                 .unwrap();
+            // The directory is used before its name is looked up again, and after.
+            let handle = rustix::fs::openat(
+                &dir,
+                "log.txt",
+                rustix::fs::OFlags::RDONLY,
+                rustix::fs::Mode::empty(),
+            );
+            assert!(handle.is_ok(), "{handle:?}");
             assert_eq!(
                 std::fs::read(mounted.base.join("made/log.txt")).unwrap(),
                 b"one\n"
             );
             assert_eq!(std::fs::read(view.join("made/log.txt")).unwrap(), b"one\n");
             std::fs::write(view.join("made/second.txt"), "two").unwrap();
+            // A program's working directory was made by the overlay, and is the base's by now.
+            let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
+            let mode = rustix::fs::Mode::from_raw_mode(0o644);
+            rustix::fs::openat(&dir, "third.txt", flags, mode).unwrap();
+            assert!(view.join("made/third.txt").exists());
             assert_eq!(std::fs::read(view.join("made/second.txt")).unwrap(), b"two");
+        },
+    );
+}
+
+/// Keeps the paths that are told.
+#[derive(Default)]
+struct Told(Mutex<Vec<String>>);
+
+impl Recorder for Told {
+    fn record(&self, event: &Event<'_>) -> Result<(), RecordError> {
+        self.0.lock().unwrap().push(event.path.to_string());
+        Ok(())
+    }
+}
+
+#[test]
+fn the_log_names_the_path_that_a_file_has_after_a_rename() {
+    in_namespace(
+        "names::the_log_names_the_path_that_a_file_has_after_a_rename",
+        || {
+            let told = Arc::new(Told::default());
+            let recorder = Arc::clone(&told) as Arc<dyn Recorder>;
+            let caller = Caller::new("test").recorder(recorder);
+            let lasting = (caller, Duration::from_secs(3600));
+            let mounted = Mounted::with_caller(Mode::Overlay, Protect::new(), files, lasting);
+            let view = &mounted.view;
+            // The kernel knows the names below, and does not ask for them again.
+            std::fs::read(view.join("dir/sub/deep.txt")).unwrap();
+            std::fs::rename(view.join("dir"), view.join("moved")).unwrap();
+            told.0.lock().unwrap().clear();
+            std::fs::read(view.join("moved/sub/deep.txt")).unwrap();
+            std::fs::write(view.join("moved/sub/deep.txt"), "new").unwrap();
+            let told = told.0.lock().unwrap().clone();
+            let right = |path: &String| path == "ws/moved/sub/deep.txt";
+            assert!(told.len() >= 2 && told.iter().all(right), "{told:?}");
         },
     );
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use handfast::RelPath;
 use handfast::files::{Files, LastLink};
@@ -89,8 +90,20 @@ pub(crate) struct Mounted {
 }
 
 impl Mounted {
-    /// Fills the base, then mounts the session.
+    /// Fills the base, then mounts the session. What the tests change past the mount is seen at
+    /// once.
     pub(crate) fn new(mode: Mode, protect: Protect, fill: impl FnOnce(&Path)) -> Self {
+        let at_once = (Caller::new("test"), Duration::ZERO);
+        Self::with_caller(mode, protect, fill, at_once)
+    }
+
+    /// As [`Mounted::new`], on behalf of a caller, with a cache of the kernel's that lasts.
+    pub(crate) fn with_caller(
+        mode: Mode,
+        protect: Protect,
+        fill: impl FnOnce(&Path),
+        (caller, cached): (Caller, Duration),
+    ) -> Self {
         let scratch = Scratch::new();
         let (base, view) = (scratch.top.join("base"), scratch.top.join("view"));
         std::fs::create_dir(&base).unwrap();
@@ -102,8 +115,8 @@ impl Mounted {
         catalogue
             .create("test", &SessionSpec::new().mount(mount))
             .unwrap();
-        let session = catalogue.open("test", Caller::new("test")).unwrap();
-        let served = Some(show(&session, &view));
+        let session = catalogue.open("test", caller).unwrap();
+        let served = Some(show(&session, &view, cached));
         Self {
             base,
             view,
@@ -120,17 +133,16 @@ impl Mounted {
     }
 }
 
-fn show(session: &Session, view: &Path) -> Served {
+fn show(session: &Session, view: &Path, cached: Duration) -> Served {
     let files: Arc<dyn Files> = Arc::new(session.clone());
     let top = files
         .node(&RelPath::parse("ws").unwrap(), LastLink::Itself)
         .unwrap();
     let device = open_device().expect("the kernel's device can be opened");
     mount_at(device.as_fd(), view, MountSettings::new()).unwrap();
-    // What the tests change past the mount has to be seen at once.
     let times = CacheTimes {
-        names: std::time::Duration::ZERO,
-        facts: std::time::Duration::ZERO,
+        names: cached,
+        facts: cached,
     };
     let face = Face::new(files, top).unwrap().cache_times(times);
     serve(face, device).unwrap()

@@ -147,6 +147,40 @@ pub(crate) fn ignore_signal(signal: libc::c_int, ignore: bool) {
     unsafe { libc::signal(signal, action) };
 }
 
+/// The signals that ask a program to end, kept until somebody waits for one.
+pub(crate) struct Endings(libc::sigset_t);
+
+impl Endings {
+    /// Keeps them, for this thread and for every thread that it starts from now on.
+    pub(crate) fn hold() -> io::Result<Self> {
+        let mut set = std::mem::MaybeUninit::uninit();
+        // SAFETY: sigemptyset makes a whole set of the memory; the others change or read that set,
+        // which lives until they return.
+        let set = unsafe {
+            libc::sigemptyset(set.as_mut_ptr());
+            let mut set = set.assume_init();
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                libc::sigaddset(&raw mut set, signal);
+            }
+            match libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) {
+                0 => set,
+                error => return Err(io::Error::from_raw_os_error(error)),
+            }
+        };
+        Ok(Self(set))
+    }
+
+    /// Waits for one.
+    pub(crate) fn wait(&self) -> io::Result<()> {
+        let mut signal = 0;
+        // SAFETY: both live until it returns.
+        match unsafe { libc::sigwait(&raw const self.0, &raw mut signal) } {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+}
+
 /// Switches on the loopback of a network of one's own.
 pub(crate) fn loopback_up() -> io::Result<()> {
     let socket = rustix::net::socket(
