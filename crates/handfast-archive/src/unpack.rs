@@ -10,7 +10,7 @@ use crate::report::Format;
 use crate::source::Raw;
 
 /// How many bytes say which format it is.
-pub(crate) const MAGIC: usize = 262;
+pub(crate) const MAGIC: usize = 512;
 
 /// How much packed data is read at a time.
 const PIECE: usize = 128 * 1024;
@@ -24,6 +24,8 @@ pub(crate) fn format_of(beginning: &[u8]) -> Option<Format> {
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Format::TarZstd),
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(Format::Zip),
         bytes if bytes.get(257..262) == Some(b"ustar") => Some(Format::Tar),
+        // Old archives have no magic; a header's checksum is one.
+        bytes if crate::tar::is_header(bytes) => Some(Format::Tar),
         // An archive without members is two blocks of zeros.
         bytes if bytes.len() == MAGIC && bytes.iter().all(|byte| *byte == 0) => Some(Format::Tar),
         _ => None,

@@ -14,6 +14,9 @@ pub(super) enum Dialect {
     Ustar,
     /// GNU.
     Gnu,
+    /// Seventh Edition Unix, which has no magic and nothing behind the link's target. Release archives of
+    /// GNU programs are written so.
+    V7,
 }
 
 /// What a header block says, after its fields were found to be well-formed.
@@ -34,6 +37,8 @@ impl Header {
         let dialect = match &block[257..265] {
             b"ustar\x0000" => Dialect::Ustar,
             b"ustar  \0" => Dialect::Gnu,
+            // Whatever stands there, another reader could take for something.
+            _ if block[257..].iter().all(|byte| *byte == 0) => Dialect::V7,
             _ => return refuse(Rule::Magic, "a header has neither POSIX's nor GNU's magic"),
         };
         // The fields that are not used have to be numbers all the same.
@@ -51,6 +56,7 @@ impl Header {
                 check_gnu_fields(block)?;
                 &[]
             }
+            Dialect::V7 => &[],
         };
         let name = match prefix {
             [] => name.to_vec(),
@@ -74,7 +80,7 @@ impl Header {
 
 /// The sum of all bytes, with those of the sum itself taken for spaces. The sum of signed bytes, which
 /// some old writers meant, is not accepted: a header would have two meanings.
-fn check_sum(block: &[u8; BLOCK]) -> Result<(), Stop> {
+pub(super) fn check_sum(block: &[u8; BLOCK]) -> Result<(), Stop> {
     let told = octal(&block[148..156])?;
     let sum = |bytes: &[u8]| bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>();
     let found = sum(&block[..148]) + 8 * u64::from(b' ') + sum(&block[156..]);

@@ -11,3 +11,10 @@ mod pax;
 mod reader;
 
 pub(crate) use reader::Tar;
+
+/// Whether a block is a header, with or without a magic.
+pub(crate) fn is_header(block: &[u8]) -> bool {
+    block
+        .try_into()
+        .is_ok_and(|block| header::check_sum(block).is_ok())
+}

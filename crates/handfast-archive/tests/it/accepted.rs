@@ -71,6 +71,20 @@ fn pax_and_gnu_names_are_read() {
 }
 
 #[test]
+fn headers_without_a_magic_are_read_as_release_archives_have_them() {
+    let place = Place::new();
+    let mut dir = Block::ustar(b'5', b"d/", 0);
+    let mut file = Block::ustar(b'0', b"d/file", 1);
+    let archive = Bytes::new()
+        .header(dir.put(257, &[0; 8]).octal(100, 8, 0o755))
+        .header(file.put(257, &[0; 8]))
+        .content(b"x")
+        .end();
+    assert!(place.extract(&archive, Options::new()).unwrap().is_clean());
+    assert_eq!(place.tree()["out/d/file"], "file 644 x");
+}
+
+#[test]
 fn a_prefix_of_posix_is_part_of_the_name() {
     let place = Place::new();
     let mut block = Block::ustar(b'0', b"file", 1);

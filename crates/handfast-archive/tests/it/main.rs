@@ -8,7 +8,9 @@
 )]
 
 mod accepted;
+mod any_bytes;
 mod created;
+mod mutated;
 mod packed;
 mod race;
 mod support;

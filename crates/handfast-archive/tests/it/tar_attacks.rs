@@ -163,9 +163,22 @@ fn headers_that_readers_understand_differently_are_refused() {
         "a signed checksum" => Checksum, Bytes::new().raw(&signed).end();
         "no checksum" => Checksum,
             Bytes::new().raw(&{ let mut block = Block::ustar(b'0', b"f", 0).sealed(); block[148..156].fill(0); block }).end();
-        "no magic" => Format, changed(|it| it.put(257, &[0; 8]));
+        "no magic, and a prefix" => Magic, changed(|it| it.put(257, &[0; 8]).put(345, b"x"));
+        "no magic, and a checksum that is wrong" => Format, {
+            let mut bytes = changed(|it| it.put(257, &[0; 8]));
+            bytes[0] ^= 1;
+            bytes
+        };
+        "a pax header before a member without magic" => ExtensionsMixed, {
+            let mut block = Block::ustar(b'0', b"f", 0);
+            Bytes::new().pax(&[("path", b"a")]).header(block.put(257, &[0; 8])).end()
+        };
+        "a directory of old writers" => SlashOnFile, {
+            let mut block = Block::ustar(0, b"d/", 0);
+            Bytes::new().header(block.put(257, &[0; 8])).end()
+        };
         "no magic later on" => Magic,
-            Bytes::new().file("a", b"").raw(&{ let mut block = Block::ustar(b'0', b"f", 0); block.put(257, &[0; 8]); block.sealed() }).end();
+            Bytes::new().file("a", b"").raw(&{ let mut block = Block::ustar(b'0', b"f", 0); block.put(257, b"tar\0"); block.sealed() }).end();
         "half a magic" => Magic, changed(|it| it.put(257, b"ustar\0\0\0"));
         "two magics mixed" => Magic, changed(|it| it.put(257, b"ustar \x00\x00"));
         "text after a NUL in the name" => Text, changed(|it| it.put(0, b"a\0b\0"));
@@ -192,7 +205,7 @@ fn headers_that_readers_understand_differently_are_refused() {
         "a prefix behind GNU's times" => Sparse, changed_gnu(|it| it.put(400, b"x"));
         "a target on a file" => Type, changed(|it| it.put(157, b"x"));
     };
-    assert_eq!(check(cases, with_links), 28);
+    assert_eq!(check(cases, with_links), 31);
 }
 
 #[test]
