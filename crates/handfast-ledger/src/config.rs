@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind};
 use crate::event::U64;
+use crate::keep::Keep;
 use crate::level::Level;
 use crate::store::Store;
 
@@ -23,6 +24,9 @@ pub(crate) struct Config {
     /// Where its keys lie.
     pub(crate) keys: String,
     pub(crate) segment_bytes: U64,
+    /// How much is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) keep: Option<Keep>,
 }
 
 impl Config {

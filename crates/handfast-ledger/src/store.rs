@@ -123,6 +123,19 @@ impl Store {
         }
     }
 
+    /// Bytes that a file takes on the disk; 0 if there is none.
+    pub(crate) fn on_disk(&self, name: &str) -> Result<u64, Error> {
+        use std::os::unix::fs::MetadataExt;
+        match self.open_read(name)? {
+            Some(file) => Ok(512
+                * file
+                    .metadata()
+                    .map_err(|error| Error::os("looking at a file", error))?
+                    .blocks()),
+            None => Ok(0),
+        }
+    }
+
     /// Names and kinds in a directory, sorted; nothing if there is no such directory.
     pub(crate) fn list(&self, name: &str) -> Result<Vec<(String, FileKind)>, Error> {
         let path = match name {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
-use handfast_ledger::{CreateOptions, Ledger, Level, OpenOptions};
+use handfast_ledger::{CreateOptions, Keep, Ledger, Level, OpenOptions};
 
 use super::Answered;
 use super::trouble::trouble;
@@ -32,9 +32,33 @@ pub(super) struct InitArgs {
     #[arg(long, value_name = "DIR")]
     keys: Option<OsString>,
 
+    /// Keep at most this much on the disk, such as 200M; older events go by themselves
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    keep_bytes: Option<u64>,
+
+    /// Keep events for this long, such as 30d; older ones go by themselves as the log grows
+    #[arg(long, value_name = "TIME", value_parser = handfast_ledger::time::duration)]
+    keep_for: Option<std::time::Duration>,
+
     /// Take the place of a log that cannot be continued
     #[arg(long, value_name = "OLD")]
     after: Option<OsString>,
+}
+
+/// A size with K, M or G, or bytes. A log cannot do with less than a mebibyte.
+fn bytes(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.as_bytes().last() {
+        Some(b'K') => (&text[..text.len() - 1], 1 << 10),
+        Some(b'M') => (&text[..text.len() - 1], 1 << 20),
+        Some(b'G') => (&text[..text.len() - 1], 1 << 30),
+        _ => (text, 1),
+    };
+    let number: Option<u64> = digits.parse().ok();
+    match number.and_then(|number| number.checked_mul(factor)) {
+        Some(bytes) if bytes >= 1 << 20 => Ok(bytes),
+        Some(_) => Err("a log needs at least 1M".to_owned()),
+        None => Err("a size is a number with K, M or G, such as 200M".to_owned()),
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -53,6 +77,16 @@ impl InitArgs {
                 LevelArg::Strict => Level::Strict,
                 LevelArg::Ordered => Level::Ordered,
             });
+        let mut keep = Keep::new();
+        if let Some(bytes) = self.keep_bytes {
+            keep = keep.bytes(bytes);
+        }
+        if let Some(time) = self.keep_for {
+            keep = keep.time(time);
+        }
+        if keep != Keep::new() {
+            options = options.keep(keep);
+        }
         if let Some(keys) = &self.keys {
             options = options.keys(keys);
         }

@@ -1,5 +1,6 @@
 //! Reads every event once, from segments and bundles side by side.
 
+use super::hashed::Hashed;
 use super::window::Window;
 use super::{Signature, Verifier};
 use crate::error::Error;
@@ -9,6 +10,18 @@ use crate::segment::{self, Item, Stop};
 use crate::state::State;
 use crate::tiles::{Bundle, TileReader, WIDTH};
 
+/// How often a segment may go while the log is read.
+const MOST_TURNS: usize = 1000;
+
+/// Where a segment stands in the log.
+struct InLog {
+    first: u64,
+    is_last: bool,
+    published: u64,
+    /// Up to where the segment was on the disk, by `state.json`.
+    evidence: u64,
+}
+
 /// The bundle that was looked at last.
 struct Last {
     index: u64,
@@ -17,11 +30,8 @@ struct Last {
 
 impl Verifier<'_> {
     pub(super) fn read_events(&mut self) -> Result<(), Error> {
-        let segments = self.log.segments()?;
-        let published = self
-            .published
-            .as_ref()
-            .map_or(0, |(checkpoint, _)| checkpoint.size);
+        let mut segments = self.log.segments()?;
+        let mut published = self.published_size();
         let in_bundles = segments.first().copied().unwrap_or(published);
         self.read_bundles(in_bundles, published)?;
         let state = State::read(&self.log.store);
@@ -29,13 +39,33 @@ impl Verifier<'_> {
             index: u64::MAX,
             entries: None,
         };
-        for (at, first) in segments.iter().enumerate() {
-            let is_last = at + 1 == segments.len();
+        let (mut at, mut turns) = (0, 0);
+        while let Some(first) = segments.get(at).copied() {
+            let window = Window::open(&self.log.store, &segment::name(first))?;
+            if window.is_missing() && turns < MOST_TURNS {
+                // Gone since the list was read: the writer has put its events into bundles.
+                turns += 1;
+                self.published = self.log.checkpoint().unwrap_or_default();
+                published = self.published_size();
+                segments = self.log.segments()?;
+                segments.retain(|first| *first >= self.tree.size());
+                at = 0;
+                let in_bundles = segments.first().copied().unwrap_or(published);
+                self.read_bundles(in_bundles, published)?;
+                continue;
+            }
+            at += 1;
             let evidence = state
                 .as_ref()
-                .filter(|state| state.segment.0 == *first)
+                .filter(|state| state.segment.0 == first)
                 .map_or(0, |state| state.offset.0);
-            if !self.read_segment(*first, is_last, published, evidence, &mut bundle)? {
+            let place = InLog {
+                first,
+                is_last: at == segments.len(),
+                published,
+                evidence,
+            };
+            if !self.read_segment(window, place, &mut bundle)? {
                 break;
             }
         }
@@ -59,14 +89,23 @@ impl Verifier<'_> {
         Ok(())
     }
 
+    fn published_size(&self) -> u64 {
+        let published = self.published.as_ref();
+        published.map_or(0, |(checkpoint, _)| checkpoint.size)
+    }
+
     /// Events that are in bundles only, and hashes of those that are in neither.
     fn read_bundles(&mut self, until: u64, published: u64) -> Result<(), Error> {
         let size = published.max(until);
         let tiles = TileReader::new(&self.log.store, size);
+        let mut bundles = Hashed::new(self.log, size);
+        let last = until.saturating_sub(1) / WIDTH;
         while self.tree.size() < until {
             let index = self.tree.size() / WIDTH;
             let count = (until - index * WIDTH).min(WIDTH);
-            let entries = match self.log.bundle(index, size) {
+            // Some of its events may have come from a segment that is gone since.
+            let taken = usize::try_from(self.tree.size() % WIDTH).unwrap_or(0);
+            let entries = match bundles.get(index, last) {
                 Ok(entries) => entries,
                 Err(error) => {
                     self.report.problem(error.index(), error.to_string());
@@ -74,18 +113,19 @@ impl Verifier<'_> {
                 }
             };
             match entries {
-                Some(entries) if entries.len() as u64 >= count => {
-                    for entry in entries.iter().take(usize::try_from(count).unwrap_or(0)) {
-                        self.take(entry);
+                Some((entries, hashes)) if entries.len() as u64 >= count => {
+                    let some = usize::try_from(count).unwrap_or(0);
+                    for (entry, hash) in entries.iter().zip(hashes).take(some).skip(taken) {
+                        self.take(entry, hash);
                     }
                     if entries.len() as u64 != (size - index * WIDTH).min(WIDTH) {
                         let what = "a bundle holds another number of entries".to_owned();
                         self.report.problem(Some(index * WIDTH + count), what);
                     }
                 }
-                Some(entries) => {
-                    for entry in entries.iter() {
-                        self.take(entry);
+                Some((entries, hashes)) => {
+                    for (entry, hash) in entries.iter().zip(hashes).skip(taken) {
+                        self.take(entry, hash);
                     }
                     let what = "a bundle holds too few entries".to_owned();
                     self.report.problem(Some(self.tree.size()), what);
@@ -98,7 +138,8 @@ impl Verifier<'_> {
                         self.report.problem(Some(self.tree.size()), what);
                         return Ok(());
                     };
-                    for hash in hashes.into_iter().take(usize::try_from(count).unwrap_or(0)) {
+                    let some = usize::try_from(count).unwrap_or(0);
+                    for hash in hashes.into_iter().take(some).skip(taken) {
                         self.tree.append(hash);
                     }
                     self.report.pruned = self.tree.size();
@@ -111,13 +152,16 @@ impl Verifier<'_> {
     /// Whether reading may go on with the next segment.
     fn read_segment(
         &mut self,
-        first: u64,
-        is_last: bool,
-        published: u64,
-        evidence: u64,
+        mut window: Window,
+        place: InLog,
         bundle: &mut Last,
     ) -> Result<bool, Error> {
-        let mut window = Window::open(&self.log.store, &segment::name(first))?;
+        let InLog {
+            first,
+            is_last,
+            published,
+            evidence,
+        } = place;
         let length = window.length;
         let header = segment::read_header(&window.bytes)
             .filter(|(header, _)| header.frontier.size() == first && first == self.tree.size());
@@ -146,7 +190,7 @@ impl Verifier<'_> {
                     if index < published {
                         self.compare(bundle, index, leaf, published)?;
                     }
-                    self.take(leaf);
+                    self.take(leaf, Hash::leaf(leaf));
                 }
                 Item::Checkpoint(note) => {
                     self.checkpoints
@@ -223,9 +267,9 @@ impl Verifier<'_> {
     }
 
     /// Takes an event into the tree, and learns from those that are about the log itself.
-    fn take(&mut self, leaf: &[u8]) {
+    fn take(&mut self, leaf: &[u8], hash: Hash) {
         let index = self.tree.size();
-        self.tree.append(Hash::leaf(leaf));
+        self.tree.append(hash);
         let Some(kind) = leaf.strip_prefix(b"{\"v\":1,\"type\":\"") else {
             return;
         };

@@ -56,6 +56,10 @@ impl Window {
         Ok(())
     }
 
+    pub(super) fn is_missing(&self) -> bool {
+        self.file.is_none()
+    }
+
     fn is_last(&self) -> bool {
         self.at + self.bytes.len() as u64 >= self.length
     }

@@ -10,6 +10,7 @@ use super::system::host_id;
 use crate::config::{self, Config};
 use crate::error::{Error, ErrorKind};
 use crate::event::U64;
+use crate::keep::Keep;
 use crate::level::Level;
 use crate::note::{KeyDir, VerifierKey, fill_random, hex};
 use crate::published::{CHECKPOINT, KEYS};
@@ -27,6 +28,7 @@ pub struct CreateOptions {
     segment_bytes: Option<u64>,
     after: Option<PathBuf>,
     vkey: Option<String>,
+    keep: Option<Keep>,
 }
 
 impl CreateOptions {
@@ -61,6 +63,13 @@ impl CreateOptions {
     #[must_use]
     pub fn segment_bytes(mut self, bytes: u64) -> Self {
         self.segment_bytes = Some(bytes);
+        self
+    }
+
+    /// How much is kept; default: everything.
+    #[must_use]
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.keep = Some(keep);
         self
     }
 
@@ -136,13 +145,14 @@ impl CreateOptions {
             level: self.level,
             keys,
             segment_bytes: U64(self.segment_bytes.unwrap_or(SEGMENT_BYTES).max(256 * 1024)),
+            keep: self.keep,
         };
         config.write(&store)?;
         Ok(key)
     }
 
     /// A log of its own for a long-lived server, below a log's directory; made if it is not there.
-    /// Level and key directory are the upper log's.
+    /// Level, key directory and how much is kept are the upper log's.
     ///
     /// # Errors
     /// `NotALog` if the upper directory is none; as [`CreateOptions::create`] and [`Ledger::open`].
@@ -159,8 +169,10 @@ impl CreateOptions {
             return Err(Error::invalid("a server's log is named by one plain word"));
         }
         let below = dir.as_ref().join(name);
+        let keep = config.keep.unwrap_or_default();
         let made = Self::new()
             .name(format!("{}.{name}", config.name()))
+            .keep(keep)
             .level(config.level)
             .keys(config.key_path())
             .segment_bytes(config.segment_bytes.0)

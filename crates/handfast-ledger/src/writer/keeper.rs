@@ -134,7 +134,10 @@ fn run(shared: &Shared, every: Duration) {
         }
         if behind && published.elapsed() >= every {
             // A publication that fails is tried again; the events themselves are safe.
-            behind = shared.publish_synced(Occasion::Running).is_err();
+            let told = shared.publish_synced(Occasion::Running);
+            behind = told
+                .and_then(|()| shared.keep_to_rule(super::prune::BUNDLES_A_LOOK))
+                .is_err();
             published = Instant::now();
         }
     }

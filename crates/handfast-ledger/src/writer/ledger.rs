@@ -12,6 +12,7 @@ use super::queue::{Filled, Made, Queue, Woken};
 use crate::disk::Disk;
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, Record, Stop};
+use crate::keep::Keep;
 use crate::level::Level;
 use crate::lock::WriterLock;
 use crate::note::{KeyDir, Signer};
@@ -30,6 +31,7 @@ pub struct OpenOptions {
     pub(crate) patience: Option<Duration>,
     pub(crate) signer: Option<Box<dyn Signer>>,
     pub(crate) publish_every: Option<Duration>,
+    pub(crate) keep: Option<Keep>,
 }
 
 impl fmt::Debug for OpenOptions {
@@ -38,6 +40,7 @@ impl fmt::Debug for OpenOptions {
             .field("patience", &self.patience)
             .field("signer", &self.signer.as_ref().map(|signer| signer.vkey()))
             .field("publish_every", &self.publish_every)
+            .field("keep", &self.keep)
             .finish()
     }
 }
@@ -61,6 +64,13 @@ impl OpenOptions {
     #[must_use]
     pub fn signer(mut self, signer: Box<dyn Signer>) -> Self {
         self.signer = Some(signer);
+        self
+    }
+
+    /// How much is kept, whatever was said when the log was made.
+    #[must_use]
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.keep = Some(keep);
         self
     }
 
@@ -102,6 +112,8 @@ pub(crate) struct Shared {
     pub(crate) poison: OnceLock<Error>,
     pub(crate) bell: super::keeper::Bell,
     pub(crate) boot_id: Option<String>,
+    /// How much is kept.
+    pub(crate) keep: Keep,
     /// The policy in force, by its digest.
     pub(crate) policy: Mutex<Option<Arc<str>>>,
     pub(crate) _lock: WriterLock,
@@ -288,7 +300,7 @@ impl Shared {
         self.poison.get_or_init(|| Error::new(kind, detail)).clone()
     }
 
-    fn append<T: AsRef<[u8]>>(&self, leaves: &[T]) -> Result<u64, Error> {
+    pub(super) fn append<T: AsRef<[u8]>>(&self, leaves: &[T]) -> Result<u64, Error> {
         self.check()?;
         // Hashes and checksums are made before the lock, by every caller for itself.
         let made = match leaves {

@@ -117,6 +117,7 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
         bell: super::keeper::Bell::default(),
         boot_id: boot_id.clone(),
         policy: Mutex::default(),
+        keep: options.keep.or(config.keep).unwrap_or_default(),
         disk,
         store,
         _lock: lock,

@@ -42,6 +42,8 @@ pub(crate) struct Publisher {
     /// Behind the last batch that is in the tiles.
     place: Place,
     published: u64,
+    /// How many full bundles there were when the rule for keeping was followed last.
+    looked_at: u64,
 }
 
 impl Publisher {
@@ -60,6 +62,7 @@ impl Publisher {
                 tiles,
                 place,
                 published: size,
+                looked_at: size / WIDTH,
             });
         }
         let bytes = store.read(&segment::name(oldest))?.unwrap_or_default();
@@ -76,12 +79,27 @@ impl Publisher {
                 tiles,
                 place,
                 published: 0,
+                looked_at: 0,
             }),
             None => Err(Error::new(
                 ErrorKind::Corrupt,
                 "the tiles do not fit the checkpoint, and the events to make them anew are gone",
             )),
         }
+    }
+
+    pub(super) fn published(&self) -> u64 {
+        self.published
+    }
+
+    /// Whether so many full bundles have come since this was asked with success.
+    pub(super) fn is_time_to_look(&mut self, bundles: u64) -> bool {
+        let full = self.published / WIDTH;
+        let enough = full >= self.looked_at + bundles;
+        if enough {
+            self.looked_at = full;
+        }
+        enough
     }
 
     /// The segment that the next publication reads.
@@ -235,8 +253,10 @@ impl Shared {
         };
         let mut core = hold(&self.core);
         let is_worth_it = self.poison.get().is_none() && core.segment.offset >= enough;
-        if is_worth_it && let Err(error) = core.turn_over() {
-            return Err(self.poison(&error));
+        match is_worth_it.then(|| core.turn_over()) {
+            // Without space for another the log stays with the segment that it has.
+            Some(Err(error)) if error.kind() != ErrorKind::Full => return Err(self.poison(&error)),
+            _ => {}
         }
         // Begun now or at an earlier publication, with nothing in it yet.
         if core.segment.first == size && core.segment.start > 0 {
@@ -285,6 +305,7 @@ impl Shared {
     /// The last publication: what was only kept for a writer at work is given back.
     pub(crate) fn publish_last(&self) -> Result<(), Error> {
         self.publish_as(Occasion::Closing)?;
+        self.keep_to_rule(1)?;
         let mut publisher = hold(&self.publisher);
         if self.poison.get().is_some() {
             return Ok(());

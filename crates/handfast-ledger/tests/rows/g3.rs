@@ -205,3 +205,129 @@ fn g3_partial_tiles_of_earlier_writers_are_removed() {
         .collect();
     assert_eq!(left, ["11"]);
 }
+
+/// An event of some length, of a day long ago.
+fn long_leaf(number: u64) -> Vec<u8> {
+    let text = String::from_utf8(crate::support::leaf(number)).unwrap();
+    let end = format!(",\"req\":{{\"path\":\"{}\"}}}}", "x".repeat(400));
+    format!("{}{end}", &text[..text.len() - 1]).into_bytes()
+}
+
+fn fill_long(ledger: &Ledger, more: u64) {
+    for _ in 0..more / 64 {
+        let first = ledger.size();
+        let leaves: Vec<_> = (first..first + 64).map(long_leaf).collect();
+        let _receipt = ledger.append_leaves(&leaves).unwrap();
+    }
+}
+
+/// How many events are told, and the first of them.
+fn told(log: &Path) -> (u64, u64) {
+    let (mut count, mut first) = (0, u64::MAX);
+    LogReader::open(log)
+        .unwrap()
+        .for_each(0, |index, _| {
+            (count, first) = (count + 1, first.min(index));
+            Ok(std::ops::ControlFlow::Continue(()))
+        })
+        .unwrap();
+    (count, first)
+}
+
+#[test]
+fn g3_a_log_keeps_to_its_bytes_by_itself() {
+    const MOST: u64 = 3 * 1024 * 1024;
+    let scratch = Scratch::new();
+    let keep = handfast_ledger::Keep::new().bytes(MOST);
+    let key = handfast_ledger::CreateOptions::new()
+        .keep(keep)
+        .create(scratch.log())
+        .unwrap();
+    // By the thread of a writer at work, and by writers that go.
+    let options = OpenOptions::new().publish_every(Duration::from_millis(5));
+    let ledger = Ledger::open(scratch.log(), options).unwrap();
+    let mut dropped = false;
+    for _ in 0..2000 {
+        fill_long(&ledger, 640);
+        std::thread::sleep(Duration::from_millis(20));
+        dropped = !scratch.log().join("tile/entries/000").exists() && ledger.size() > 2560;
+        if dropped {
+            break;
+        }
+    }
+    assert!(dropped, "nothing went while {} events came", ledger.size());
+    ledger.close().unwrap();
+    for _ in 0..6 {
+        let ledger = open(&scratch.log());
+        fill_long(&ledger, 1280);
+        ledger.close().unwrap();
+        let taken = du(&scratch.log());
+        // Directories, keys and what came since the look come to it.
+        assert!(taken < MOST + 256 * 1024, "{taken}");
+    }
+    let report = check_with(&scratch.log(), &VerifyOptions::new().key(key));
+    assert_eq!(report.verdict(), Verdict::Good, "{report:?}");
+    let (count, first) = told(&scratch.log());
+    assert!(
+        first > 0 && count + first == report.events,
+        "{count} {first}"
+    );
+    assert!(count > 500, "what fits is kept: {count}");
+}
+
+#[test]
+fn g3_a_log_keeps_to_its_time_by_itself() {
+    let scratch = Scratch::new();
+    let _key = create(&scratch.log(), Level::Ordered);
+    let keep = handfast_ledger::Keep::new().time(Duration::from_secs(3600));
+    let ledger = Ledger::open(scratch.log(), OpenOptions::new().keep(keep)).unwrap();
+    fill_long(&ledger, 1280);
+    ledger.close().unwrap();
+    // The last full bundle stays: something may still be made from it.
+    assert_eq!(told(&scratch.log()).1, 1024);
+}
+
+#[test]
+fn g3_a_reader_never_takes_a_log_at_work_for_a_damaged_one() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let scratch = Scratch::new();
+    let key = crate::support::log_of(&scratch.log(), Level::Ordered, 10);
+    let done = AtomicBool::new(false);
+    let (mut rounds, mut grown) = (0, 0);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            // Segments go with nearly every publication, partial tiles with every one.
+            for _ in 0..12 {
+                let ledger = open(&scratch.log());
+                for _ in 0..6 {
+                    fill_long(&ledger, 320);
+                    ledger.publish().unwrap();
+                }
+                ledger.close().unwrap();
+            }
+            done.store(true, Ordering::Release);
+        });
+        while !done.load(Ordering::Acquire) {
+            let log = LogReader::open(scratch.log()).unwrap();
+            let report = check_with(&scratch.log(), &VerifyOptions::new().key(key.clone()));
+            assert_eq!(report.verdict(), Verdict::Good, "{report:?}");
+            let mut next = 0;
+            log.for_each(0, |index, _| {
+                assert_eq!(index, next);
+                next += 1;
+                Ok(std::ops::ControlFlow::Continue(()))
+            })
+            .unwrap();
+            assert!(next >= grown, "{next} after {grown}");
+            rounds += 1;
+            grown = next;
+        }
+        writer.join().unwrap();
+    });
+    println!("{rounds} readings while {grown} events came");
+    assert!(rounds > 0);
+    assert_ne!(
+        first_segment(&scratch.log()),
+        "seg-00000000000000000000.wal"
+    );
+}
