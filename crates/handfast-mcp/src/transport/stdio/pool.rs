@@ -11,7 +11,7 @@ use super::Output;
 use super::reader::{Came, Reader};
 use super::watch::Watch;
 use crate::protocol::{self, Id, Peer, Request};
-use crate::schema;
+use crate::schema::Tool;
 use crate::server::Server;
 
 /// How many threads there are at most. One of them reads, the others run calls.
@@ -167,10 +167,10 @@ impl<'a, F: AsFd + Send, W: Write + Send> Pool<'a, F, W> {
             Came::Cancel(id) => state.cancel(&id),
             Came::Call(request) => {
                 let name = request.params.get("name").and_then(|name| name.as_str());
-                let tool = name.and_then(|name| schema::find(name, self.server.has_auditor()));
+                let tool = name.and_then(|name| self.server.tool(name));
                 state.waiting.push_back(Job {
                     request,
-                    changes: tool.is_some_and(schema::Tool::changes),
+                    changes: tool.is_some_and(Tool::changes),
                     cancelled: Arc::default(),
                 });
                 if state.idle == 0 && state.threads < MOST_THREADS {
