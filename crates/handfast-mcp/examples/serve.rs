@@ -100,6 +100,8 @@ mod serve {
                 "--protect" => options.protect = Some(value()?),
                 "--quota" => options.quota = Some(number(value()?)?),
                 "--read-limit" => options.read_limit = number(value()?)?,
+                "--allow-delete" => options.delete = true,
+                "--without-tool" => options.without_tools.push(value()?),
                 "--full-answers" => options.answer_limit = u64::MAX,
                 "--session" => options.session = Some(value()?),
                 "--policy" => options.source = Source::Policy(value()?.into()),

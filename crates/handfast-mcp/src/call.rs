@@ -7,13 +7,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use handfast::files::Files;
 use handfast::{ErrorKind, Verb, Version};
-use handfast_session::{Error, VirtualPath, Wanted};
+use handfast_session::{Changed, Error, VirtualPath, Wanted};
 use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::log::CallLog;
 use crate::place::Place;
-use crate::schema::{self, Tool};
+use crate::schema::Tool;
 use crate::seen::Shown;
 use crate::server::Server;
 use crate::tools;
@@ -61,6 +61,8 @@ pub(crate) struct Call<'a> {
     files: &'a dyn Files,
     /// The same for looking ahead of what is recorded.
     looking: &'a dyn Files,
+    /// Says what waits in the overlay.
+    changes: &'a dyn Fn() -> Result<Vec<Changed>, Error>,
     /// Says where a path leads after links; see [`Call::resolved`].
     resolve: &'a dyn Fn(&VirtualPath) -> Result<VirtualPath, Error>,
 }
@@ -75,7 +77,7 @@ pub(crate) enum Called {
 /// Calls a tool on behalf of a client. Whatever happens, the log has it before the answer leaves.
 pub(crate) fn call(server: &Server, asking: Asking<'_>, name: &str, arguments: &Value) -> Called {
     let log = CallLog::begin(server.log(), asking.client, name);
-    let found = schema::find(name, server.has_auditor());
+    let found = server.tool(name);
     let outcome = match found {
         None => Err(Trouble::new(ErrorKind::Invalid, "there is no such tool")),
         Some(tool) => run(server, asking, &log, tool, arguments),
@@ -132,6 +134,7 @@ fn run(
         log,
         files: &session,
         looking: &server.session().for_caller(caller.quiet()),
+        changes: &|| session.diff(),
         resolve: &|path| {
             let said = session.explain(path, Wanted(Verb::Metadata))?;
             Ok(said.decided_on.unwrap_or_else(|| path.clone()))
@@ -246,6 +249,7 @@ impl Call<'_> {
     /// The place that a path means: in the session, under the name that is there.
     pub(crate) fn place_of(&self, text: &str) -> Result<Place, Trouble> {
         let place = Place::parse(text, self.view, self.server.home())?;
+        self.server.standing().check(&place.path, &place.shown)?;
         tools::equivalent::settle(self, place)
     }
 
@@ -253,6 +257,11 @@ impl Call<'_> {
     /// time it is read: nothing is looked up by it.
     pub(crate) fn resolved(&self, place: &Place) -> Result<VirtualPath, Trouble> {
         (self.resolve)(&place.path).map_err(|error| self.trouble(&error, "realpath", place))
+    }
+
+    /// What waits in the overlay, as far as the caller may see it.
+    pub(crate) fn changes(&self) -> Result<Vec<Changed>, Error> {
+        (self.changes)()
     }
 
     /// The version that the caller expects, if it does.

@@ -37,6 +37,7 @@ mod roots;
 mod schema;
 mod seen;
 mod server;
+mod standing;
 mod start;
 mod text;
 mod tools;

@@ -54,6 +54,10 @@ pub struct Options {
     pub read_limit: u64,
     /// The most text that one answer holds, in bytes; never more than `read_limit`.
     pub answer_limit: u64,
+    /// Offer to delete files also where they are not kept in an overlay.
+    pub delete: bool,
+    /// Tools that are not offered, by their names.
+    pub without_tools: Vec<String>,
     /// Offer the auditor as a tool; only in builds with the feature `audit`.
     pub audit: bool,
 }
@@ -76,6 +80,8 @@ impl Options {
             sync: false,
             read_limit: 8 << 20,
             answer_limit: 48 << 10,
+            delete: false,
+            without_tools: Vec::new(),
             audit: false,
         }
     }

@@ -362,6 +362,44 @@ pub(crate) const TOOLS: &[Tool] = &[
     ),
 ];
 
+/// What users of the reference ask for, and it does not have.
+pub(crate) const MORE: &[Tool] = &[
+    tool(
+        "append_file",
+        "Append to File",
+        "Add text to the end of a file, which is made if it is missing. \
+         Works inside the allowed directories only.",
+        &[PATH, required("content", Kind::Text)],
+        writes(false, false),
+    ),
+    tool(
+        "copy_file",
+        "Copy File",
+        "Copy a file with its permissions. Nothing is replaced: a destination that exists is an \
+         error. Works inside the allowed directories only.",
+        &[
+            required("source", Kind::Text),
+            required("destination", Kind::Text),
+        ],
+        writes(false, false),
+    ),
+    tool(
+        "delete_file",
+        "Delete File",
+        "Delete a file, or a link itself. Directories are not deleted. \
+         Works inside the allowed directories only.",
+        &[PATH, EXPECTED],
+        writes(false, true),
+    ),
+    tool(
+        "list_changes",
+        "List Changes",
+        "List what was changed in the overlay and is not on disk yet, one change a line.",
+        &[CURSOR],
+        READS,
+    ),
+];
+
 /// Only where the operator asks for it.
 pub(crate) const AUDIT: Tool = tool(
     "audit_paths",
@@ -373,13 +411,43 @@ pub(crate) const AUDIT: Tool = tool(
     READS,
 );
 
-/// The tool of a name, with the auditor or without.
-pub(crate) fn find(name: &str, audit: bool) -> Option<&'static Tool> {
-    all(audit).find(|tool| tool.name == name)
+/// Which tools a server offers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Offer {
+    /// None that changes files; such a tool is known, and refused.
+    pub(crate) read_only: bool,
+    pub(crate) audit: bool,
+    /// Changes are kept in an overlay.
+    pub(crate) overlay: bool,
+    pub(crate) delete: bool,
+    /// Switched off by name.
+    pub(crate) without: Vec<String>,
 }
 
-fn all(audit: bool) -> impl Iterator<Item = &'static Tool> {
-    TOOLS.iter().chain(audit.then_some(&AUDIT))
+impl Offer {
+    /// The tool of a name.
+    pub(crate) fn find(&self, name: &str) -> Option<&'static Tool> {
+        self.all().find(|tool| tool.name == name)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'static Tool> {
+        TOOLS
+            .iter()
+            .chain(MORE.iter())
+            .chain(self.audit.then_some(&AUDIT))
+            .filter(|tool| match tool.name {
+                "delete_file" => self.delete,
+                "list_changes" => self.overlay,
+                _ => true,
+            })
+            .filter(|tool| !self.without.iter().any(|name| name == tool.name))
+    }
+}
+
+/// Whether there is a tool of this name in any server.
+pub(crate) fn exists(name: &str) -> bool {
+    let mut all = TOOLS.iter().chain(MORE.iter()).chain([&AUDIT]);
+    all.any(|tool| tool.name == name)
 }
 
 impl Tool {

@@ -9,7 +9,9 @@ use handfast_session::Session;
 use crate::instructions;
 use crate::log::Log;
 use crate::options::Options;
+use crate::schema::{Offer, Tool};
 use crate::seen::Seen;
+use crate::standing::Standing;
 use crate::start::{self, StartError};
 use crate::view::View;
 
@@ -26,6 +28,14 @@ pub struct Started {
     pub summary: String,
 }
 
+/// What the start found out.
+pub(crate) struct Facts {
+    /// The session whose overlay takes the changes.
+    pub(crate) overlay: Option<String>,
+    /// Where the directories were.
+    pub(crate) standing: Standing,
+}
+
 /// An MCP server over one session.
 #[derive(Debug)]
 pub struct Server {
@@ -39,7 +49,8 @@ pub struct Server {
     instructions: String,
     overlay: Option<String>,
     seen: Seen,
-    audit: bool,
+    standing: Standing,
+    offer: Offer,
     home: Option<String>,
     tools: OnceLock<String>,
 }
@@ -63,9 +74,17 @@ impl Server {
         view: View,
         log: Option<Arc<Log>>,
         identity: Identity,
-        overlay: Option<String>,
+        facts: Facts,
         options: &Options,
     ) -> Self {
+        let Facts { overlay, standing } = facts;
+        let offer = Offer {
+            read_only: options.read_only,
+            audit: options.audit,
+            overlay: overlay.is_some(),
+            delete: overlay.is_some() || options.delete,
+            without: options.without_tools.clone(),
+        };
         let instructions = instructions::text(&view, overlay.as_deref(), options);
         Self {
             session,
@@ -78,7 +97,8 @@ impl Server {
             instructions,
             overlay,
             seen: Seen::default(),
-            audit: options.audit,
+            standing,
+            offer,
             home: options
                 .home
                 .as_ref()
@@ -147,12 +167,16 @@ impl Server {
 
     /// The tools as JSON.
     pub(crate) fn tools(&self) -> &str {
-        self.tools
-            .get_or_init(|| crate::schema::list(self.read_only, self.audit))
+        self.tools.get_or_init(|| crate::schema::list(&self.offer))
     }
 
-    /// Whether the auditor is among the tools.
-    pub(crate) fn has_auditor(&self) -> bool {
-        self.audit
+    /// The tool of a name, if it is offered.
+    pub(crate) fn tool(&self, name: &str) -> Option<&'static Tool> {
+        self.offer.find(name)
+    }
+
+    /// Where the directories were.
+    pub(crate) fn standing(&self) -> &Standing {
+        &self.standing
     }
 }

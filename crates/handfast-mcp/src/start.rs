@@ -17,7 +17,9 @@ use handfast_session::{Caller, Catalogue, Session, SessionOptions};
 use self::plan::{Plan, existing_session, from_dirs, from_policy, from_spec};
 use crate::log::Log;
 use crate::options::{LogChoice, Options, Source};
-use crate::server::{Server, Started};
+use crate::schema;
+use crate::server::{Facts, Server, Started};
+use crate::standing::Standing;
 
 /// Why a server did not start.
 #[derive(Debug)]
@@ -70,6 +72,13 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
             ),
             ..usage("the auditor is not in this build")
         });
+    }
+    if let Some(name) = options
+        .without_tools
+        .iter()
+        .find(|name| !schema::exists(name))
+    {
+        return Err(usage(format!("there is no tool `{name}`")));
     }
     let wants_state = options.log == LogChoice::On || options.session.is_some();
     let state = match wants_state {
@@ -133,6 +142,10 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
         }
         None => None,
     };
+    let mut standing = Standing::default();
+    for (mount, root) in plan.spec.mounts().iter().zip(&plan.roots) {
+        standing.add(mount.at(), mount.host().to_owned(), root);
+    }
     let identity = plan.roots.first().map(Root::identity);
     let read_only = options.read_only;
     let summary = summary(&plan, wall, logs.as_deref(), name.as_deref(), read_only);
@@ -142,7 +155,10 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
             plan.view,
             log,
             identity.ok_or_else(|| usage("there is no directory"))?,
-            name.filter(|_| !read_only),
+            Facts {
+                overlay: name.filter(|_| !read_only),
+                standing,
+            },
             options,
         ),
         wall,

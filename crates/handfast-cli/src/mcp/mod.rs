@@ -84,6 +84,14 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     tools: Vec<MoreTools>,
 
+    /// Offer `delete_file` also where changes are not kept in an overlay
+    #[arg(long, conflicts_with = "read_only")]
+    allow_delete: bool,
+
+    /// Do not offer this tool
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    without_tool: Vec<String>,
+
     /// Listen on this loopback address instead, such as 127.0.0.1:8321
     #[arg(long, value_name = "ADDR", value_parser = loopback)]
     http: Option<SocketAddr>,
@@ -220,6 +228,8 @@ impl McpArgs {
         let home: Option<OsString> = std::env::var_os("HOME");
         options.home = home.map(PathBuf::from).filter(|home| home.is_absolute());
         options.sync = self.sync;
+        options.delete = self.allow_delete;
+        options.without_tools.clone_from(&self.without_tool);
         options.audit = self.tools.contains(&MoreTools::Audit);
         if let Some(limit) = self.read_limit {
             options.read_limit = limit;

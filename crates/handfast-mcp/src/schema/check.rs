@@ -68,6 +68,10 @@ impl Argument {
                             faults.push(expected(&format!("{place}.{name}"), "string", value));
                         }
                     }
+                    let all = edit.get("replaceAll");
+                    if all.is_some_and(|all| !all.is_boolean()) {
+                        faults.push(expected(&format!("{place}.replaceAll"), "boolean", all));
+                    }
                 }
             }
             (Kind::SomeTexts | Kind::AnyTexts | Kind::Edits, _) => expect("array"),
@@ -91,12 +95,16 @@ fn expected(place: &str, kind: &str, value: Option<&Value>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::find;
+    use super::super::{Offer, Tool};
     use serde_json::json;
+
+    fn find(name: &str) -> &'static Tool {
+        Offer::default().find(name).unwrap()
+    }
 
     #[test]
     fn faults_name_the_place() {
-        let write = find("write_file", false).unwrap();
+        let write = find("write_file");
         assert_eq!(
             write.faults(&json!({"content": 1})),
             [
@@ -104,7 +112,7 @@ mod tests {
                 "content: Invalid input: expected string, received number",
             ]
         );
-        let edit = find("edit_file", false).unwrap();
+        let edit = find("edit_file");
         assert_eq!(
             edit.faults(&json!({"path": "a", "edits": [{"oldText": "x"}, null], "dryRun": null})),
             [
@@ -113,7 +121,7 @@ mod tests {
                 "dryRun: Invalid input: expected boolean, received null",
             ]
         );
-        let many = find("read_multiple_files", false).unwrap();
+        let many = find("read_multiple_files");
         assert_eq!(
             many.faults(&json!({"paths": []})),
             ["paths: Too small: expected array to have >=1 items"]

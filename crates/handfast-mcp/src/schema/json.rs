@@ -4,14 +4,15 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use super::{Argument, Hints, Kind, Tool};
+use super::{Argument, Hints, Kind, Offer, Tool};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The array of tools; without those that change files if nothing may be changed.
-pub(crate) fn list(read_only: bool, audit: bool) -> String {
-    let tools: Vec<Listed> = super::all(audit)
-        .filter(|tool| !(read_only && tool.changes()))
+pub(crate) fn list(offer: &Offer) -> String {
+    let tools: Vec<Listed> = offer
+        .all()
+        .filter(|tool| !(offer.read_only && tool.changes()))
         .map(Listed)
         .collect();
     serde_json::to_string(&tools).unwrap_or_else(|_| "[]".to_owned())
@@ -81,6 +82,7 @@ fn property(argument: &Argument) -> Value {
                 "properties": {
                     "oldText": {"type": "string", "description": "The passage to replace"},
                     "newText": {"type": "string", "description": "What to put in its place"},
+                    "replaceAll": {"type": "boolean", "description": "Every place that fits, not only the first"},
                 },
                 "required": ["oldText", "newText"],
             },

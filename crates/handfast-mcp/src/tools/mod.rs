@@ -1,15 +1,19 @@
 //! The tools: one file each.
 
+mod append_file;
 #[cfg(feature = "audit")]
 mod audit_paths;
 mod content;
+mod copy_file;
 mod create_directory;
+mod delete_file;
 mod directory_tree;
 mod edit_file;
 pub(crate) mod equivalent;
 mod get_file_info;
 mod ignored;
 mod list_allowed_directories;
+mod list_changes;
 mod list_directory;
 mod list_directory_with_sizes;
 mod move_file;
@@ -34,6 +38,10 @@ pub(crate) fn run(name: &str, call: &Call<'_>) -> Result<Answer, Trouble> {
         "read_multiple_files" => read_multiple_files::run(call),
         "write_file" => write_file::run(call),
         "edit_file" => edit_file::run(call),
+        "append_file" => append_file::run(call),
+        "copy_file" => copy_file::run(call),
+        "delete_file" => delete_file::run(call),
+        "list_changes" => list_changes::run(call),
         "create_directory" => create_directory::run(call),
         "list_directory" => list_directory::run(call),
         "list_directory_with_sizes" => list_directory_with_sizes::run(call),

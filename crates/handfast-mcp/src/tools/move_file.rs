@@ -1,7 +1,7 @@
 //! `move_file`: nothing is replaced, and a link moves itself.
 
-use handfast::files::{Attributes, LastLink, Put, WhatToRemove};
-use handfast::{Error, ErrorKind, Metadata, RenameMode, Version, WriteOptions};
+use handfast::files::{LastLink, Put, WhatToRemove};
+use handfast::{Error, ErrorKind, Metadata, RenameMode, Version};
 use handfast_session::{Reason, SessionError as _};
 
 use super::{content, versions};
@@ -41,34 +41,32 @@ fn rename(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
         }
         _ => {}
     }
-    renamed.map_err(|error| match error.kind() {
+    renamed.map_err(|error| two_failed(call, &error, from, to))
+}
+
+/// Why nothing came from one place to another.
+pub(super) fn two_failed(call: &Call<'_>, error: &Error, from: &Place, to: &Place) -> Trouble {
+    match error.kind() {
         ErrorKind::Exists => taken(to),
         // A file on the way: the reference names the path that it is on the way to.
         ErrorKind::NotADirectory => {
             let is_source = itself(call, from).is_err();
-            call.trouble(&error, "realpath", if is_source { from } else { to })
+            call.trouble(error, "realpath", if is_source { from } else { to })
         }
-        _ => Trouble::of_two(&error, from, to, call.view),
-    })
+        _ => Trouble::of_two(error, from, to, call.view),
+    }
 }
 
 /// Moves a file from one allowed directory to another: a new file, then the old one is removed if
 /// it is still the one that was copied. Never are both gone.
 fn across(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
     let files = call.files();
-    let (bytes, version) =
-        content::versioned(call, from)?.ok_or_else(|| content::too_large(call, from))?;
-    let status = itself(call, from).map_err(|error| content::unreadable(call, &error, from))?;
+    let version = call.looking().version(from.rel(), false);
+    let version = version.map_err(|error| content::unreadable(call, &error, from))?;
     files
-        .put(to.rel(), &bytes, Put::New, WriteOptions::new())
-        .map_err(|error| match error.kind() {
-            ErrorKind::Exists => taken(to),
-            _ => Trouble::of_two(&error, from, to, call.view),
-        })?;
-    let mode = Attributes::new().mode(status.mode & 0o777);
-    let moved = files
-        .set_attributes(to.rel(), &mode)
-        .and_then(|()| files.remove(from.rel(), WhatToRemove::FileIf(&version)));
+        .copy(from.rel(), to.rel(), Put::New)
+        .map_err(|error| two_failed(call, &error, from, to))?;
+    let moved = files.remove(from.rel(), WhatToRemove::FileIf(&version));
     moved.map_err(|error| {
         let mut trouble = call.trouble(&error, "rename", from);
         trouble.may_pass = false;

@@ -112,7 +112,8 @@ impl Search {
         let invalid = |text: String| Trouble::new(ErrorKind::Invalid, text);
         let multiline = call.flag("multiline");
         let pattern = RegexBuilder::new(call.text("pattern"))
-            .multi_line(multiline)
+            // `^` and `$` are of lines in any case: the text is looked at as a whole first.
+            .multi_line(true)
             .dot_matches_new_line(multiline)
             .size_limit(1 << 20)
             .dfa_size_limit(1 << 20)

@@ -150,6 +150,28 @@ fn m5_a_call_that_is_cancelled_ends_and_is_not_answered() {
 }
 
 #[test]
+fn more_calls_than_may_wait_do_not_stop_the_roots_from_being_read() {
+    let scratch = Scratch::new();
+    scratch.file("a", "text");
+    let mut command = super::client::command(&scratch, &["--no-log"]);
+    command.arg(scratch.inside());
+    let mut server = Mcp::spawn(command);
+    server.initialize(json!({"roots": {}}));
+    let asked = server.receive()["id"].clone();
+    for id in 0..300 {
+        server.send(&call(1000 + id, "read_text_file", json!({"path": "a"})));
+    }
+    let roots = json!([{"uri": format!("file://{}", scratch.inside().display())}]);
+    server.send(&json!({"jsonrpc": "2.0", "id": asked, "result": {"roots": roots}}).to_string());
+    let answers: Vec<Value> = (0..300).map(|_| server.receive()).collect();
+    let refused = answers
+        .iter()
+        .filter(|answer| answer.get("error").is_some());
+    assert_eq!(refused.count(), 300 - 256);
+    assert_eq!(server.text("read_text_file", json!({"path": "a"})), "text");
+}
+
+#[test]
 fn many_calls_at_once_are_all_answered_and_changes_keep_their_order() {
     let scratch = Scratch::new();
     let mut server = Mcp::start(&scratch, &[]);

@@ -29,7 +29,7 @@ impl Numbers {
     }
 }
 
-const TOOLS: [&str; 16] = [
+const TOOLS: [&str; 19] = [
     "read_file",
     "read_text_file",
     "read_media_file",
@@ -45,6 +45,9 @@ const TOOLS: [&str; 16] = [
     "search_content",
     "get_file_info",
     "list_allowed_directories",
+    "append_file",
+    "copy_file",
+    "delete_file",
     "nope",
 ];
 
@@ -75,7 +78,7 @@ const TEXTS: [&str; 24] = [
     "\u{202e}x",
 ];
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 19] = [
     "path",
     "paths",
     "content",
@@ -90,6 +93,11 @@ const NAMES: [&str; 14] = [
     "sortBy",
     "offset",
     "expectedVersion",
+    "cursor",
+    "startLine",
+    "replaceAll",
+    "depth",
+    "skipIgnored",
 ];
 
 fn value(numbers: &mut Numbers, depth: usize) -> Value {
@@ -117,7 +125,10 @@ fn value(numbers: &mut Numbers, depth: usize) -> Value {
 fn request(numbers: &mut Numbers) -> Vec<u8> {
     let mut arguments = serde_json::Map::new();
     for name in NAMES {
-        let is_wanted = !matches!(name, "expectedVersion" | "head" | "tail" | "sortBy");
+        let is_wanted = !matches!(
+            name,
+            "expectedVersion" | "head" | "tail" | "sortBy" | "cursor" | "startLine" | "replaceAll"
+        );
         if numbers.below(if is_wanted { 6 } else { 2 }) > 0 {
             let value = match (name, numbers.below(24)) {
                 (_, 0) => value(numbers, 0),
@@ -125,8 +136,8 @@ fn request(numbers: &mut Numbers) -> Vec<u8> {
                 ("edits", _) => {
                     json!([{"oldText": numbers.one(&TEXTS), "newText": numbers.one(&TEXTS)}])
                 }
-                ("head" | "tail" | "offset", _) => json!(numbers.below(4)),
-                ("dryRun", _) => json!(true),
+                ("head" | "tail" | "offset" | "startLine" | "depth", _) => json!(numbers.below(4)),
+                ("dryRun" | "replaceAll" | "skipIgnored", _) => json!(true),
                 ("sortBy", _) => json!("size"),
                 _ => json!(numbers.one(&TEXTS)),
             };
@@ -202,7 +213,7 @@ fn random_and_bent_requests_break_nothing() {
     scratch.link("a", "link");
     scratch.link("../outside", "out");
     scratch.link("loop", "loop");
-    let mut server = Mcp::start(&scratch, &["--no-log", "--quota", "1MiB"]);
+    let mut server = Mcp::start(&scratch, &["--no-log", "--quota", "1MiB", "--allow-delete"]);
     let mut numbers = Numbers(seed);
     let (mut answered, mut done, mut early) = (0_u64, 0_u64, (0, 0));
     for index in 0..count {

@@ -338,7 +338,7 @@ fn m4_a_connection_is_kept_also_after_a_refusal_or_says_that_it_is_closed() {
         assert_eq!(Served::receive(&mut stream).status, 200, "{round}");
     }
     // A body that is too long to be read is the end, and that is said.
-    let long = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n");
+    let long = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n";
     stream.write_all(long.as_bytes()).unwrap();
     let answer = Served::receive(&mut stream);
     assert_eq!(

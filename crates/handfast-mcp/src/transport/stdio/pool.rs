@@ -10,8 +10,8 @@ use std::thread::Scope;
 use super::Output;
 use super::reader::{Came, Reader};
 use super::watch::Watch;
-use crate::protocol::{self, Id, Peer, Request};
-use crate::schema;
+use crate::protocol::{self, Fault, Id, Peer, Request, code};
+use crate::schema::Tool;
 use crate::server::Server;
 
 /// How many threads there are at most. One of them reads, the others run calls.
@@ -51,6 +51,11 @@ impl State {
         let id = job.request.id.clone();
         self.running.push((id, Arc::clone(&job.cancelled)));
         Some(job)
+    }
+
+    /// While roots are waited for, what is read next may be the roots.
+    fn may_read(&self) -> bool {
+        self.held || self.waiting.len() < MOST_WAITING
     }
 
     fn finish(&mut self, job: &Job) {
@@ -122,7 +127,7 @@ impl<'a, F: AsFd + Send, W: Write + Send> Pool<'a, F, W> {
             } else if state.ended && state.waiting.is_empty() {
                 self.wake.notify_all();
                 return;
-            } else if !state.reading && !state.ended && state.waiting.len() < MOST_WAITING {
+            } else if !state.reading && !state.ended && state.may_read() {
                 state.reading = true;
                 drop(state);
                 let came = self.read();
@@ -165,12 +170,17 @@ impl<'a, F: AsFd + Send, W: Write + Send> Pool<'a, F, W> {
                 self.wake.notify_all();
             }
             Came::Cancel(id) => state.cancel(&id),
+            Came::Call(request) if state.waiting.len() >= MOST_WAITING => {
+                let text = format!("{MOST_WAITING} calls wait already for the client's roots");
+                let fault = Fault::new(request.id, code::INTERNAL, text);
+                self.output.send(protocol::error_reply(&fault));
+            }
             Came::Call(request) => {
                 let name = request.params.get("name").and_then(|name| name.as_str());
-                let tool = name.and_then(|name| schema::find(name, self.server.has_auditor()));
+                let tool = name.and_then(|name| self.server.tool(name));
                 state.waiting.push_back(Job {
                     request,
-                    changes: tool.is_some_and(schema::Tool::changes),
+                    changes: tool.is_some_and(Tool::changes),
                     cancelled: Arc::default(),
                 });
                 if state.idle == 0 && state.threads < MOST_THREADS {

@@ -1,0 +1,29 @@
+//! `append_file`: more at the end. Not in the reference.
+
+use handfast::{ErrorKind, WriteOptions};
+
+use super::versions;
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::trouble::Trouble;
+
+pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+    let place = call.place("path")?;
+    let data = call.text("content").as_bytes();
+    let written = call
+        .files()
+        .append(place.rel(), data, WriteOptions::new())
+        .map_err(|error| {
+            let verb = match error.kind() {
+                ErrorKind::NotADirectory => "realpath",
+                _ => "open",
+            };
+            call.trouble(&error, verb, &place)
+        })?;
+    let version = versions::of_written(&written);
+    call.server.seen().edited(call.client, &place.path, version);
+    let text = format!("Successfully appended to {}", call.text("path"));
+    Ok(Answer::text(text)
+        .with_version(version)
+        .with_note(call.kept_apart()))
+}
