@@ -143,12 +143,19 @@ impl Interp<'_> {
                     self.terms.get(real),
                     Term::Source { .. } | Term::Field(..) | Term::Index(..) | Term::Param { .. }
                 ) {
-                    // Nothing, or empty text.
+                    // Nothing, or empty text: no character of it can do harm.
                     state.add(
                         real,
-                        bit::NO_DOTDOT | bit::SEGS_CLEAN | bit::NOT_ABSOLUTE,
+                        bit::NO_DOTDOT
+                            | bit::SEGS_CLEAN
+                            | bit::NOT_ABSOLUTE
+                            | bit::NOT_DOTDOT
+                            | bit::NOT_DOT
+                            | bit::SEGMENT,
                         at,
                     );
+                    state.edit(real).narrow_chars(0, at);
+                    state.edit(real).narrow_first(0, at);
                 }
             }
         }

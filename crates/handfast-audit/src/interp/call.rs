@@ -244,6 +244,15 @@ impl Interp<'_> {
         };
         for arg in args {
             let vid = self.eval(&arg.value, state);
+            // `f(**given)`: each by its name.
+            if let (Some("**"), Term::Dict(pairs)) = (arg.name.as_deref(), self.terms.get(vid)) {
+                out.places.extend(pairs.iter().map(|_| None));
+                let pairs = pairs
+                    .iter()
+                    .map(|(name, value)| (Some(name.clone()), *value));
+                out.list.extend(pairs);
+                continue;
+            }
             out.list.push((arg.name.clone(), vid));
             out.places.push(place_of(&arg.value));
         }
@@ -348,9 +357,10 @@ impl Interp<'_> {
             let args = self.eval_args(args, Some(real), state);
             if let Some(key) = args.at(0) {
                 let held = self.index(real, key, at, state);
+                let is_entry = !matches!(self.terms.get(held), Term::Index(..));
                 return match args.at(1) {
-                    Some(otherwise) => self.terms.phi(held, otherwise),
-                    None => held,
+                    Some(otherwise) if !is_entry => self.terms.phi(held, otherwise),
+                    _ => held,
                 };
             }
         }

@@ -1,6 +1,7 @@
 //! What stands before and around a handler: middleware, decorators, events.
 
 use crate::interp::Interp;
+use crate::interp::call::Args;
 use crate::ir::{Function, Span, Sym};
 use crate::kb::Row;
 use crate::state::{Env, State};
@@ -24,7 +25,7 @@ const SILENT: [&str; 12] = [
 
 impl Interp<'_> {
     /// Functions that are given to a router or an emitter.
-    pub(super) fn register(&mut self, entry: &Row, list: &[Vid]) {
+    pub(super) fn register(&mut self, entry: &Row, shown: &str, list: &[Vid]) {
         let mut functions = Vec::new();
         for vid in list {
             if let Term::Closure { of, env } = *self.terms.get(*vid) {
@@ -42,10 +43,24 @@ impl Interp<'_> {
             return;
         }
         self.handlers.extend(functions.iter().map(|(of, _)| *of));
-        if let Some(((last, _), earlier)) = functions.split_last()
-            && !earlier.is_empty()
-        {
-            self.before.insert(*last, earlier.to_vec());
+        if let Some(((last, _), earlier)) = functions.split_last() {
+            // What stands before all handlers of the file that come after it, and before this one.
+            let mut before: Vec<(FnId, u32)> = self.always.clone();
+            before.extend(earlier);
+            before.retain(|(id, _)| id != last && id.0 == last.0);
+            if !before.is_empty() {
+                self.before.insert(*last, before);
+            }
+        }
+        let goes_on = |(of, _): &&(FnId, u32)| {
+            let params = &self.program.function(*of).params;
+            let next = params.get(1).or(params.get(2));
+            params.len() <= 3 && next.is_some_and(|param| &*param.name == "next")
+                || params.get(2).is_some_and(|param| &*param.name == "next")
+        };
+        if shown.ends_with(".use") && self.always.len() < 4 {
+            let all: Vec<(FnId, u32)> = functions.iter().filter(goes_on).copied().collect();
+            self.always.extend(all);
         }
     }
 
@@ -151,6 +166,64 @@ impl Interp<'_> {
             };
             name.is_some_and(|name| self.program.free_function(id.0, &name).is_some())
         })
+    }
+
+    /// Python: runs what the decorators of the program make of a function, with the values that the
+    /// function was entered with. False: it is not known what they make of it.
+    pub(super) fn run_decorated(
+        &mut self,
+        id: FnId,
+        function: &Function,
+        state: &mut State,
+    ) -> bool {
+        if self.lang() != crate::lang::Lang::Python || function.receiver.is_some() {
+            return false;
+        }
+        let list = function.params.iter().map(|param| {
+            let value = state.env.get(&param.name).copied();
+            (Some(param.name.clone()), value)
+        });
+        let list: Option<Vec<(Option<Sym>, Vid)>> =
+            list.map(|(name, value)| Some((name, value?))).collect();
+        let Some(list) = list else { return false };
+        let env = u32::try_from(self.envs.len()).unwrap_or(u32::MAX);
+        self.envs.push(Env::default());
+        self.taken.push(State::default());
+        let own = self.terms.make(Term::Closure { of: id, env });
+        let top = u32::try_from(self.program.file(id.0).module.top).unwrap_or(0);
+        let entered = self.frames.pop();
+        self.push_frame((id.0, top), Span::default());
+        let mut made = own;
+        for decorator in function.decorators.iter().rev() {
+            let name = decorator.dotted();
+            let Some(wrap) = name.and_then(|name| self.program.free_function(id.0, &name)) else {
+                continue;
+            };
+            let args = Args {
+                receiver: None,
+                list: vec![(None, made)],
+                places: vec![None],
+            };
+            made = self.invoke(wrap, None, &args, None, decorator.span, state);
+        }
+        let made = self.deref(made, state);
+        let is_known = made != own && matches!(self.terms.get(made), Term::Closure { .. });
+        if is_known {
+            let args = Args {
+                receiver: None,
+                places: vec![None; list.len()],
+                list,
+            };
+            for (_, vid) in &args.list {
+                self.met.entry(*vid).or_insert(function.span);
+            }
+            self.apply_value(made, &args, function.span, state);
+        }
+        self.frames.pop();
+        if !is_known {
+            self.frames.extend(entered);
+        }
+        is_known
     }
 
     /// What a message brings, as far as anybody can say.

@@ -3,7 +3,7 @@
 use crate::facts::bit;
 use crate::interp::call::Args;
 use crate::interp::{Interp, MAX_CALLS, Way};
-use crate::ir::{ExprKind, Function, Span};
+use crate::ir::{Expr, ExprKind, Function, Span, StmtKind};
 use crate::state::State;
 use crate::term::{FnId, Term, Vid};
 
@@ -143,7 +143,15 @@ impl Interp<'_> {
         let Some(graph) = self.graph else {
             return true;
         };
-        if graph.reaches(id) {
+        // What it makes is a function: a check that stands before a handler, perhaps.
+        let makes_function = matches!(
+            self.program.function(id).body.last().map(|last| &last.kind),
+            Some(StmtKind::Return(Some(Expr {
+                kind: ExprKind::Lambda(_),
+                ..
+            })))
+        );
+        if graph.reaches(id) || makes_function {
             return true;
         }
         let aside = self.frames.iter().rev();
@@ -269,9 +277,19 @@ impl Interp<'_> {
                 position += 1;
                 value
             });
-            let vid = match value {
-                Some(vid) => vid,
-                None => self.terms.unknown(),
+            let vid = match (param.ty.as_deref(), value) {
+                // Whatever else is given by name.
+                (Some("**"), _) => {
+                    let rest = args.list.iter().filter_map(|(name, vid)| {
+                        let name = name.clone()?;
+                        let is_taken = function.params.iter().any(|param| param.name == name);
+                        (!is_taken).then_some((name, *vid))
+                    });
+                    let rest = rest.collect();
+                    self.terms.make(Term::Dict(rest))
+                }
+                (_, Some(vid)) => vid,
+                (_, None) => self.terms.unknown(),
             };
             if let Some(ty) = &param.ty
                 && self.terms.ty(vid).is_none()

@@ -357,7 +357,7 @@ impl Interp<'_> {
             }
             Role::Route => {
                 let list = args.all();
-                self.register(entry, &list);
+                self.register(entry, shown, &list);
                 self.terms.make(Term::Call {
                     name: Sym::from(shown),
                     args: list,

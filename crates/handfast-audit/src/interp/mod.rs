@@ -251,6 +251,8 @@ pub(crate) struct Interp<'p> {
     listeners: BTreeSet<FnId>,
     /// For a handler, the functions that run before it.
     before: BTreeMap<FnId, Vec<(FnId, u32)>>,
+    /// Functions that run before every handler that is registered after them.
+    always: Vec<(FnId, u32)>,
     /// States in which such a function went on to the next.
     passed: Vec<Vec<State>>,
     /// Something nobody understands stands before the function that is run.
@@ -313,6 +315,7 @@ impl<'p> Interp<'p> {
             visitors: BTreeSet::new(),
             listeners: BTreeSet::new(),
             before: BTreeMap::new(),
+            always: Vec::new(),
             passed: Vec::new(),
             doubt: 0,
             loose: None,

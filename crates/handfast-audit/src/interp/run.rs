@@ -59,7 +59,12 @@ impl Interp<'_> {
         self.bind_entry_params(id, function, is_route, &mut state);
         self.called.insert(id);
         self.fed.insert(id);
-        let doubt = u32::from(self.is_wrapped(id, function));
+        let is_wrapped = self.is_wrapped(id, function);
+        if is_wrapped && self.run_decorated(id, function, &mut state) {
+            self.run_pending(&state);
+            return;
+        }
+        let doubt = u32::from(is_wrapped);
         self.doubt += doubt;
         self.exec_all(&function.body, &mut state);
         self.doubt -= doubt;

@@ -382,9 +382,11 @@ fn parameters(cx: &mut Cx<'_>, node: Option<Node<'_>>) -> Vec<Param> {
             let made = field(child, "value")
                 .map(|value| cx.s(value))
                 .filter(|text| text.contains("Depends(") || text.contains("Security("));
-            let ty = match made {
-                Some(_) => Some(Arc::from("Depends")),
-                None => ty.map(|ty| cx.sym(ty)),
+            let ty = match (made, child.kind()) {
+                (Some(_), _) => Some(Arc::from("Depends")),
+                (None, "list_splat_pattern") => Some(Arc::from("*")),
+                (None, "dictionary_splat_pattern") => Some(Arc::from("**")),
+                (None, _) => ty.map(|ty| cx.sym(ty)),
             };
             out.push(Param {
                 name: cx.sym(name),

@@ -148,8 +148,9 @@ pub(super) fn call(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
                     let value = *boxed(cx, field(child, "value"), child);
                     args.push(Arg { name, value });
                 } else {
+                    let is_named = child.kind() == "dictionary_splat";
                     args.push(Arg {
-                        name: None,
+                        name: is_named.then(|| Arc::from("**")),
                         value: expr(cx, child),
                     });
                 }
