@@ -30,6 +30,7 @@ mod pipes;
 mod session;
 mod session_faults;
 mod session_list;
+mod session_review;
 mod settled;
 mod settled_links;
 mod shapes;
