@@ -26,6 +26,7 @@ pub(crate) struct Deed<'a> {
     label: Option<RelPath>,
     id: u64,
     told: BTreeSet<Vec<u8>>,
+    message: Option<&'a str>,
 }
 
 impl Session {
@@ -36,6 +37,17 @@ impl Session {
         label: Option<&Name>,
         act: impl FnOnce(&mut Deed<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        self.whole_because(verb, label, None, act)
+    }
+
+    /// As [`Session::whole`]; the recorder is told why.
+    pub(crate) fn whole_because<T>(
+        &self,
+        verb: Verb,
+        label: Option<&Name>,
+        message: Option<&str>,
+        act: impl FnOnce(&mut Deed<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let mut deed = Deed {
             session: self,
             verb,
@@ -43,6 +55,7 @@ impl Session {
             label: label.map(RelPath::from),
             id: 0,
             told: BTreeSet::new(),
+            message,
         };
         deed.tell(Phase::Intent, Decision::Allowed, &[])?;
         let done = act(&mut deed);
@@ -138,6 +151,9 @@ impl Deed<'_> {
         event.decision = decision;
         event.entries = entries;
         event.phase = phase;
+        if phase == Phase::Intent {
+            event.text = self.message.map(str::as_bytes);
+        }
         match phase {
             Phase::Intent => self.id = event.op_id,
             _ => event.op_id = self.id,

@@ -26,6 +26,7 @@
 #![cfg(supported)]
 
 mod caller;
+pub mod change;
 mod codec;
 mod deed;
 mod error;
@@ -33,6 +34,7 @@ mod file;
 mod files;
 mod folding;
 mod gate;
+mod hunks;
 mod judge;
 mod layer;
 mod log;
@@ -49,19 +51,19 @@ mod quota;
 mod rules;
 mod session;
 mod state;
-mod textdiff;
 mod verbs;
 mod vpath;
 mod whole;
 
 pub use caller::{Caller, Scope};
+pub use change::{Change, ReviewOptions};
 pub use error::{Error, NotRecorded, Reason, SessionError};
 pub use file::SessionFile;
 pub use handfast::OpenOptions;
 pub use handfast::files::{Entry, Put};
 pub use meter::Used;
 pub use mount::{Mode, MountSpec};
-pub use overlay::{CommitOptions, DiffKind, OnConflict};
+pub use overlay::{CommitOptions, DiffKind, OnConflict, Shown};
 pub use policy::Policy;
 pub use quota::Quota;
 pub use rules::{Access, PRESETS, Patterns, Protect, Rule};

@@ -2,13 +2,14 @@
 
 use handfast::{Decision, ErrorKind, Name, RelPath, Root, Verb};
 
+use crate::change::ReviewOptions;
 use crate::error::Error;
 use crate::meter::Used;
 use crate::mount::{Mode, Mount};
 use crate::overlay::{
-    CommitOptions, CommitReport, Conflict, DiffChange, DiffKind, OnConflict, Overlay,
+    CommitOptions, CommitReport, Conflict, DiffChange, DiffKind, OnConflict, Overlay, Shown,
 };
-use crate::place::{Guard, Place};
+use crate::place::Guard;
 use crate::quota::Quota;
 use crate::rules::{Access, Shape};
 use crate::session::Session;
@@ -75,36 +76,37 @@ impl Session {
         Ok(found)
     }
 
-    /// The unified text diff of a change; `None` if a side is not text, or larger than a
-    /// megabyte, or if it is a directory.
+    /// The unified text diff of a change, with hidden characters spelled out; `None` if there is no
+    /// content to show, or more than a megabyte. [`Session::review`] says why.
     ///
     /// # Errors
     /// `Denied` for what may not be read, on either side; otherwise as [`Session::diff`].
     pub fn text_diff(&self, change: &Changed) -> Result<Option<String>, Error> {
-        if change.is_dir || change.kind == DiffKind::Mode {
-            return Ok(None);
+        self.readable(&change.path)?;
+        if let Some(from) = &change.from {
+            self.readable(from)?;
         }
-        let place = self.readable(&change.path)?;
-        let Some(overlay) = place.mount.layer.overlay() else {
-            return Ok(None);
+        let options = ReviewOptions {
+            paths: vec![change.path.clone()],
+            ..ReviewOptions::default()
         };
-        let from = match &change.from {
-            Some(from) => Some(self.readable(from)?.path.as_bytes().to_vec()),
-            None => None,
-        };
-        let inner = DiffChange {
-            path: place.path.as_bytes().to_vec(),
-            kind: change.kind,
-            from,
-            is_dir: false,
-            mode: change.mode,
-        };
-        let sides = overlay.both_sides(&inner, 1 << 20)?;
-        Ok(crate::textdiff::unified(change, &sides))
+        let mut text = None;
+        let reviewed = self.review(&options, &mut |found| {
+            let is_it = found.path == change.path && found.kind == change.kind;
+            if is_it && !found.hunks().is_empty() {
+                let lines = found.lines().into_iter();
+                text = Some(lines.map(|(_, line)| line + "\n").collect());
+            }
+            Ok(())
+        });
+        match reviewed {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            reviewed => reviewed.map(|()| text),
+        }
     }
 
     /// A path that may be read, going by its text: a change is what the caller says it is.
-    fn readable(&self, path: &VirtualPath) -> Result<Place<'_>, Error> {
+    fn readable(&self, path: &VirtualPath) -> Result<(), Error> {
         let place = self.route(path)?;
         let guard = Guard {
             mount: place.mount,
@@ -113,8 +115,7 @@ impl Session {
             shape: Shape::MaybeDir,
             is_step: false,
         };
-        guard.check(&place.path)?;
-        Ok(place)
+        guard.check(&place.path)
     }
 
     /// Makes the overlays' changes the base's. See [`CommitOptions`]; a conflict refuses the whole
@@ -128,7 +129,8 @@ impl Session {
         options: &CommitOptions,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Committed, Error> {
-        self.whole(Verb::Commit, None, |deed| {
+        let message = options.message.as_deref();
+        self.whole_because(Verb::Commit, None, message, |deed| {
             if deed.is_recorded() {
                 deed.is_about(&self.diff()?, &options.paths)?;
             }
@@ -146,6 +148,7 @@ impl Session {
         options: &CommitOptions,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Committed, Error> {
+        self.require_changes(&options.paths)?;
         let chosen = self.by_mount(&options.paths)?;
         let mut all = Committed::default();
         // A conflict in one mount refuses the others too.
@@ -166,7 +169,11 @@ impl Session {
                 shape: Shape::MaybeDir,
                 is_step: false,
             };
-            let report = overlay.commit(paths, options.on_conflict, &guard, progress)?;
+            let shown = match &options.shown {
+                None => None,
+                Some(shown) => Some(shown.of(mount.number)?),
+            };
+            let report = overlay.commit(paths, (options.on_conflict, shown), &guard, progress)?;
             let CommitReport {
                 committed,
                 conflicts,
@@ -181,12 +188,52 @@ impl Session {
         Ok(all)
     }
 
+    /// The paths that a commit of some paths would be about: those at and below them, what came from
+    /// there, and the directories in which they stand. What is told can be given back in
+    /// [`CommitOptions::shown`], so that nothing else is committed.
+    ///
+    /// # Errors
+    /// `NotFound` if nothing was changed at or below a path; what the disk says.
+    pub fn chosen(&self, paths: &[VirtualPath]) -> Result<(Vec<VirtualPath>, Shown), Error> {
+        self.require_changes(paths)?;
+        let (mut all, mut shown) = (Vec::new(), Shown::default());
+        for (mount, overlay, paths) in self.by_mount(paths)? {
+            let (chosen, seal) = overlay.chosen(&paths)?;
+            for path in chosen {
+                all.push(virtual_path(mount, &path)?);
+            }
+            shown.0.push((mount.number, seal));
+        }
+        all.sort();
+        Ok((all, shown))
+    }
+
+    /// A path that was named and means nothing is a mistake.
+    fn require_changes(&self, paths: &[VirtualPath]) -> Result<(), Error> {
+        for path in paths {
+            let (mut any, mut above) = (false, false);
+            for (_, overlay, below) in self.by_mount(std::slice::from_ref(path))? {
+                any |= overlay.touches(&below[0])?;
+                above |= overlay.goes_with_another(&below[0])?;
+            }
+            let why = match above {
+                true => format!("`{path}` goes with the directory that it was in; name that one"),
+                false => format!("nothing was changed at or below `{path}`"),
+            };
+            if !any {
+                return Err(Error::refused(ErrorKind::NotFound, why));
+            }
+        }
+        Ok(())
+    }
+
     /// Drops the overlays' changes: all, or those at and below some paths. What was dropped.
     ///
     /// # Errors
     /// The error of the caller's scope if it does not hold all of them, with nothing dropped; `Busy`; what the disk says.
     pub fn discard(&self, paths: &[VirtualPath]) -> Result<Vec<VirtualPath>, Error> {
         self.whole(Verb::Discard, None, |deed| {
+            self.require_changes(paths)?;
             if deed.is_recorded() {
                 deed.is_about(&self.diff()?, paths)?;
             }
@@ -367,8 +414,21 @@ impl Session {
     }
 }
 
+impl Shown {
+    /// What was shown of a mount.
+    fn of(&self, mount: u32) -> Result<&str, Error> {
+        let found = self.0.iter().find(|(number, _)| *number == mount);
+        found.map(|(_, seal)| seal.as_str()).ok_or_else(|| {
+            Error::refused(
+                ErrorKind::Invalid,
+                "something else is committed than was shown",
+            )
+        })
+    }
+}
+
 /// A commit that left something out is told as one that was refused, with what it left out.
-fn verdict(all: &Committed) -> Decision {
+pub(crate) fn verdict(all: &Committed) -> Decision {
     /// So many names stand in the log.
     const NAMED: usize = 20;
     if all.conflicts.is_empty() {
@@ -412,7 +472,7 @@ fn changed(mount: &Mount, change: &DiffChange) -> Result<Changed, Error> {
     })
 }
 
-fn virtual_path(mount: &Mount, below: &[u8]) -> Result<VirtualPath, Error> {
+pub(crate) fn virtual_path(mount: &Mount, below: &[u8]) -> Result<VirtualPath, Error> {
     let below = RelPath::parse_with(below, &crate::overlay::WIDE)?;
     Ok(mount.full(&below))
 }

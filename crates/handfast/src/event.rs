@@ -79,7 +79,8 @@ pub struct Event<'a> {
     pub path: &'a RelPath,
     /// The second path of a rename, link or copy; the label or the new name of a session's verb.
     pub destination: Option<&'a RelPath>,
-    /// The text as it came, where it was refused before it became a path; `path` is the root then.
+    /// The text as it came, where it was refused before it became a path; `path` is the root then. Of a
+    /// commit, the message.
     pub text: Option<&'a [u8]>,
     /// The root it was asked of.
     pub root: Identity,

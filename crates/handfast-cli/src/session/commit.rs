@@ -3,10 +3,13 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast_session::{CommitOptions, Committed, OnConflict, VirtualPath};
+use handfast_session::change::Content;
+use handfast_session::{
+    Change, CommitOptions, Committed, DiffKind, OnConflict, ReviewOptions, Session, VirtualPath,
+};
 
 use super::place::StateArgs;
-use super::told;
+use super::{review, told};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fs::answer::{Answer, Answered, Done};
@@ -33,6 +36,14 @@ pub(super) struct CommitArgs {
     #[arg(long)]
     overwrite: bool,
 
+    /// Commit these hunks and nothing else; `diff --json` tells their IDs
+    #[arg(long, value_name = "ID", conflicts_with_all = ["paths", "skip_conflicts", "overwrite"])]
+    hunks: Vec<String>,
+
+    /// Why, for the log
+    #[arg(long, short)]
+    message: Option<String>,
+
     /// The session
     name: String,
 
@@ -45,25 +56,35 @@ impl CommitArgs {
     pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> Answered {
         let session = state.open_with("commit", &self.name, opening)?;
         let failed = |error| told::failed("commit", "commit the session", &self.name, &error);
-        let wanted = CommitOptions {
+        if !self.hunks.is_empty() {
+            return self.run_hunks(&session, out);
+        }
+        let mut wanted = CommitOptions {
             paths: paths("commit", &self.paths)?,
             on_conflict: match (self.skip_conflicts, self.overwrite) {
                 (true, _) => OnConflict::Skip,
                 (_, true) => OnConflict::Overwrite,
                 _ => OnConflict::Refuse,
             },
+            shown: None,
+            message: self.message.clone(),
         };
         if !self.yes {
-            for change in session.diff().map_err(failed)? {
-                out.note(&super::diff::line(&change));
-            }
+            let (chosen, shown) = session.chosen(&wanted.paths).map_err(failed)?;
+            wanted.shown = Some(shown);
+            session
+                .review(&ReviewOptions::default(), &mut |change| {
+                    // A directory that goes takes what is in it with it.
+                    if chosen.iter().any(|path| is_about(&change, path)) {
+                        out.note(&review::line(&change));
+                    }
+                    Ok(())
+                })
+                .map_err(failed)?;
         }
         let question = format!("commit these changes of `{}`?", self.name);
         if !told::confirm("commit", &question, self.yes, out)? {
-            let fields = Object::new()
-                .with("committed", output::list([]))
-                .with("conflicts", output::list([]));
-            return Done::answer(fields, "nothing was committed".to_owned());
+            return nothing();
         }
         let mut progress = Progress::new(out.is_json() || out.is_quiet());
         let report = session
@@ -74,6 +95,48 @@ impl CommitArgs {
         progress.end();
         Ok(Box::new(Report(report)))
     }
+
+    fn run_hunks(&self, session: &Session, out: &mut Output) -> Answered {
+        let failed = |error| told::failed("commit", "commit the session", &self.name, &error);
+        if !self.yes && !out.is_json() {
+            let options = ReviewOptions {
+                text_limit: ReviewOptions::FULL,
+                ..ReviewOptions::default()
+            };
+            let mut shown = |mut change: Change| {
+                if let Content::Hunks(hunks) = &mut change.content {
+                    hunks.retain(|hunk| self.hunks.contains(&hunk.id));
+                    if !hunks.is_empty() {
+                        review::show(&change, out);
+                    }
+                }
+                Ok(())
+            };
+            session.review(&options, &mut shown).map_err(failed)?;
+        }
+        let question = format!("commit these lines of `{}`?", self.name);
+        if !told::confirm("commit", &question, self.yes, out)? {
+            return nothing();
+        }
+        let message = self.message.as_deref();
+        let report = session.commit_hunks(&self.hunks, message).map_err(failed)?;
+        Ok(Box::new(Report(report)))
+    }
+}
+
+/// Whether a change is the one that was chosen, or what goes with it.
+fn is_about(change: &Change, chosen: &VirtualPath) -> bool {
+    match change.kind {
+        DiffKind::Deleted => change.path.starts_with(chosen),
+        _ => change.path == *chosen,
+    }
+}
+
+fn nothing() -> Answered {
+    let fields = Object::new()
+        .with("committed", output::list([]))
+        .with("conflicts", output::list([]));
+    Done::answer(fields, "nothing was committed".to_owned())
 }
 
 /// Virtual paths from the command line.

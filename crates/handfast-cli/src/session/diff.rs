@@ -3,24 +3,42 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast_session::{Changed, DiffKind};
+use handfast_session::{Change, DiffKind, ReviewOptions, Session};
 
 use super::place::StateArgs;
-use super::told;
+use super::{commit, review, told};
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fs::answer::{Answer, Answered};
 use crate::json::Object;
 use crate::output::{self, Output};
 
-/// Show what was changed, with text as a unified diff
+/// Show what was changed: everything that a commit would write
 ///
-/// In colour on a terminal, unless NO_COLOR is set. With `--json` the changes are listed without
-/// their text.
+/// Kinds, modes, sizes and targets stand behind the path, text below it as a unified diff. Control
+/// and bidirectional characters are spelled out. In colour on a terminal, unless NO_COLOR is set.
+/// With `--json` every change is listed with all that is known of it.
 #[derive(Debug, Args)]
 pub(super) struct DiffArgs {
-    /// List the changed paths only
-    #[arg(long)]
+    /// One line for each change
+    #[arg(long, group = "form")]
     names: bool,
+
+    /// The changed paths and nothing else
+    #[arg(long, group = "form")]
+    name_only: bool,
+
+    /// Count lines instead of showing them
+    #[arg(long, group = "form")]
+    stat: bool,
+
+    /// A raw patch that `git apply` takes, with paths below the mount; exit 1 if it cannot hold everything
+    #[arg(long, group = "form")]
+    patch: bool,
+
+    /// Show text of any length, up to 64 MiB a file
+    #[arg(long)]
+    full: bool,
 
     /// The session
     name: String,
@@ -31,109 +49,126 @@ pub(super) struct DiffArgs {
 }
 
 impl DiffArgs {
-    pub(super) fn run(&self, state: &StateArgs, out: &Output) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs, out: &mut Output) -> Answered {
+        if out.is_json() && (self.patch || self.stat || self.names || self.name_only) {
+            let why = "`--json` has one form: all that is known of every change";
+            return Err(told::misused("diff", "show the changes in two forms", why));
+        }
         let session = state.open("diff", &self.name)?;
-        let failed = |error| told::failed("diff", "compare the session", &self.name, &error);
-        let mut wanted = Vec::new();
-        for path in &self.paths {
-            wanted.push(told::bytes(&told::path("diff", "compare", path)?));
-        }
-        let is_wanted = |change: &Changed| {
-            let path = told::bytes(&change.path);
-            wanted.is_empty()
-                || wanted.iter().any(|above| {
-                    let rest = path.strip_prefix(above.as_slice());
-                    above == b"/" || rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-                })
+        let options = ReviewOptions {
+            paths: commit::paths("diff", &self.paths)?,
+            text_limit: match self.full || self.patch {
+                true => ReviewOptions::FULL,
+                false => ReviewOptions::USUAL,
+            },
+            keep_content: self.patch,
         };
-        let mut changes = Vec::new();
-        for change in session.diff().map_err(failed)? {
-            if !is_wanted(&change) {
-                continue;
+        let mut diff = Diff::default();
+        self.print(&session, &options, &mut diff, out)
+            .map_err(|error| told::failed("diff", "compare the session", &self.name, &error))?;
+        Ok(Box::new(diff))
+    }
+
+    /// One change after the other, so that any number of them can be shown.
+    fn print(
+        &self,
+        session: &Session,
+        options: &ReviewOptions,
+        diff: &mut Diff,
+        out: &mut Output,
+    ) -> Result<(), handfast_session::Error> {
+        session.review(options, &mut |change| {
+            diff.count += 1;
+            if self.patch {
+                diff.patch(&change, out);
+            } else if out.is_json() {
+                diff.objects.push(review::to_json(&change));
+            } else if self.name_only {
+                out.line(&change.path.to_string());
+            } else if self.names {
+                out.line(&review::line(&change));
+            } else if self.stat {
+                let (line, added, removed) = review::stat(&change);
+                diff.lines = (diff.lines.0 + added, diff.lines.1 + removed);
+                out.line(&line);
+            } else {
+                review::show(&change, out);
             }
-            let text = match self.names || out.is_json() {
-                true => None,
-                false => session.text_diff(&change).map_err(failed)?,
-            };
-            changes.push((change, text));
+            Ok(())
+        })?;
+        if self.stat && !out.is_json() {
+            let (added, removed) = diff.lines;
+            out.line(&format!(
+                "{} changes, +{added} -{removed} lines",
+                diff.count
+            ));
         }
-        Ok(Box::new(Diff { changes }))
-    }
-}
-
-struct Diff {
-    changes: Vec<(Changed, Option<String>)>,
-}
-
-/// A change for programs.
-pub(super) fn to_json(change: &Changed) -> Object {
-    let mut object = Object::new()
-        .with_bytes("path", &told::bytes(&change.path))
-        .with("kind", change.kind.name());
-    if let Some(from) = &change.from {
-        object = object.with_bytes("from", &told::bytes(from));
-    }
-    object
-}
-
-/// A change on one line.
-pub(crate) fn line(change: &Changed) -> String {
-    let slash = if change.is_dir { "/" } else { "" };
-    let mut line = format!("{:<8} {}{slash}", change.kind.name(), change.path);
-    if let Some(from) = &change.from {
-        line.push_str(&format!(" (was {from})"));
-    }
-    if let Some((old, new)) = change.mode {
-        line.push_str(&format!(" (mode {old:04o} to {new:04o})"));
-    }
-    line
-}
-
-impl Answer for Diff {
-    fn fields(&self) -> Object {
-        let changes = self.changes.iter().map(|(change, _)| to_json(change));
-        Object::new().with("changes", output::list(changes))
-    }
-
-    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
-        if self.changes.is_empty() {
-            out.note("nothing was changed");
-        }
-        let terminal = Output::is_terminal();
-        let paint = Output::is_coloured();
-        for (change, text) in &self.changes {
-            let colour = match change.kind {
-                DiffKind::Added => "32",
-                DiffKind::Deleted => "31",
-                _ => "33",
-            };
-            out.line(&painted(&line(change), colour, paint));
-            for text in text.iter().flat_map(|text| text.lines()) {
-                let colour = match text.as_bytes().first() {
-                    Some(b'+') => "32",
-                    Some(b'-') => "31",
-                    Some(b'@') => "36",
-                    _ => "0",
-                };
-                // Bytes can do things to a terminal.
-                let text = match terminal {
-                    true => text
-                        .split('\t')
-                        .map(|part| handfast::escape(part.as_bytes()))
-                        .collect::<Vec<_>>()
-                        .join("\t"),
-                    false => text.to_owned(),
-                };
-                out.line(&painted(&text, colour, paint && colour != "0"));
-            }
-        }
+        diff.name_empty_directories();
         Ok(())
     }
 }
 
-fn painted(text: &str, colour: &str, paint: bool) -> String {
-    match paint {
-        true => format!("\u{1b}[{colour}m{text}\u{1b}[0m"),
-        false => text.to_owned(),
+/// What was printed, and what could not be.
+#[derive(Default)]
+struct Diff {
+    objects: Vec<Object>,
+    count: usize,
+    lines: (usize, usize),
+    /// Paths of a patch.
+    patched: Vec<Vec<u8>>,
+    new_dirs: Vec<(Vec<u8>, String)>,
+    unpatchable: Vec<String>,
+}
+
+impl Diff {
+    fn patch(&mut self, change: &Change, out: &mut Output) {
+        let (patch, missing) = change.patch();
+        out.data(&patch);
+        if change.is_dir() && change.kind == DiffKind::Added {
+            let below = told::bytes(&change.path);
+            self.new_dirs.push((below, change.path.to_string()));
+        } else {
+            self.patched.push(told::bytes(&change.path));
+        }
+        let told = missing.into_iter();
+        self.unpatchable
+            .extend(told.map(|why| format!("{}: {}", change.path, why.0)));
+    }
+
+    /// Git knows a directory by the files in it.
+    fn name_empty_directories(&mut self) {
+        for (dir, shown) in &self.new_dirs {
+            let is_in = |path: &Vec<u8>| {
+                let rest = path.strip_prefix(dir.as_slice());
+                rest.is_some_and(|rest| rest.first() == Some(&b'/'))
+            };
+            if !self.patched.iter().any(is_in) {
+                self.unpatchable
+                    .push(format!("{shown}: an empty directory"));
+            }
+        }
+    }
+}
+
+impl Answer for Diff {
+    fn fields(&self) -> Object {
+        Object::new().with("changes", output::list(self.objects.iter().cloned()))
+    }
+
+    fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
+        if self.count == 0 {
+            out.note("nothing was changed");
+        }
+        for line in &self.unpatchable {
+            out.note(&format!("not in the patch: {line}"));
+        }
+        Ok(())
+    }
+
+    fn verdict(&self) -> Exit {
+        match self.unpatchable.is_empty() {
+            true => Exit::Yes,
+            false => Exit::No,
+        }
     }
 }

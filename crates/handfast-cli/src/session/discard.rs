@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast_session::VirtualPath;
+use handfast_session::{ReviewOptions, VirtualPath};
 
 use super::place::StateArgs;
-use super::{commit, told};
+use super::{commit, review, told};
 use crate::failure::Failure;
 use crate::fs::answer::{Answer, Answered, Done};
 use crate::json::Object;
@@ -58,7 +58,18 @@ impl DiscardArgs {
         }
         let session = state.open_with("discard", &self.name, opening)?;
         let paths = commit::paths("discard", &self.paths)?;
-        let question = format!("discard changes of `{}`?", self.name);
+        if !self.yes {
+            let options = ReviewOptions {
+                paths: paths.clone(),
+                ..ReviewOptions::default()
+            };
+            let mut shown = |change| {
+                out.note(&review::line(&change));
+                Ok(())
+            };
+            session.review(&options, &mut shown).map_err(failed)?;
+        }
+        let question = format!("discard these changes of `{}`?", self.name);
         if !told::confirm("discard", &question, self.yes, out)? {
             return nothing();
         }

@@ -9,6 +9,7 @@ mod hints;
 mod list;
 mod new;
 mod place;
+mod review;
 mod rollback;
 mod show;
 mod snapshot;
@@ -95,7 +96,7 @@ impl SessionArgs {
                 logged("snapshot").and_then(|opening| args.run(state, opening))
             }
             Command::Rollback(args) => {
-                logged("rollback").and_then(|opening| args.run(state, opening))
+                logged("rollback").and_then(|opening| args.run(state, opening, out))
             }
             Command::Fork(args) => logged("fork").and_then(|opening| args.run(state, opening)),
             Command::Usage(args) => args.run(state),

@@ -1,16 +1,22 @@
 //! `session rollback NAME LABEL`: go back to a snapshot.
 
 use clap::Args;
+use handfast_session::ReviewOptions;
 
 use super::place::StateArgs;
-use super::told;
+use super::{review, told};
 use crate::fs::answer::{Answered, Done};
 use crate::json::Object;
 use crate::log::Opening;
+use crate::output::Output;
 
 /// Go back to a snapshot; what was changed since is gone
 #[derive(Debug, Args)]
 pub(super) struct RollbackArgs {
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+
     /// The session
     name: String,
 
@@ -19,11 +25,28 @@ pub(super) struct RollbackArgs {
 }
 
 impl RollbackArgs {
-    pub(super) fn run(&self, state: &StateArgs, opening: Opening) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> Answered {
         let session = state.open_with("rollback", &self.name, opening)?;
-        session
-            .rollback(&self.label)
-            .map_err(|error| told::failed("rollback", "roll back", &self.name, &error))?;
+        let failed = |error| told::failed("rollback", "roll back", &self.name, &error);
+        if !self.yes {
+            // Which of them the snapshot has too is not known before.
+            let mut shown = |change| {
+                out.note(&review::line(&change));
+                Ok(())
+            };
+            session
+                .review(&ReviewOptions::default(), &mut shown)
+                .map_err(failed)?;
+        }
+        let question = format!(
+            "go back to `{}`? What `{}` changed since is gone",
+            self.label, self.name
+        );
+        if !told::confirm("rollback", &question, self.yes, out)? {
+            let fields = Object::new().with("session", self.name.as_str());
+            return Done::answer(fields, "nothing was rolled back".to_owned());
+        }
+        session.rollback(&self.label).map_err(failed)?;
         let fields = Object::new()
             .with("session", self.name.as_str())
             .with("label", self.label.as_str());

@@ -33,6 +33,7 @@ mod run;
 mod session;
 mod session_faults;
 mod session_list;
+mod session_review;
 mod settled;
 mod settled_links;
 mod shapes;

@@ -161,7 +161,10 @@ fn snapshots_rollback_and_fork() {
         .session(&["fork", "s@none", "u"])
         .refused("NotFound");
     scratch.session(&["snapshot", "s", "1"]).refused("Exists");
-    scratch.session(&["rollback", "s", "1"]).ok();
+    scratch
+        .session(&["rollback", "s", "1"])
+        .failed("Invalid", 2);
+    scratch.session(&["rollback", "--yes", "s", "1"]).ok();
     let read = scratch.inside_session(&["read", "/a"], b"").ok();
     assert_eq!(read["content"], "1");
     let names = scratch.session(&["list"]).ok();

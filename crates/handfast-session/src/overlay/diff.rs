@@ -1,6 +1,6 @@
 //! What a session has changed, for people and programs.
 
-use handfast::{ErrorKind, RelPath};
+use handfast::RelPath;
 
 use super::Overlay;
 use super::items::{Item, What, items};
@@ -46,6 +46,8 @@ pub(crate) struct DiffChange {
     pub kind: DiffKind,
     /// Where it was, if it was renamed: a path of the base.
     pub from: Option<Vec<u8>>,
+    /// Where the name lies in the base, if its directory is there.
+    pub home: Option<Vec<u8>>,
     /// Whether it is a directory.
     pub is_dir: bool,
     /// The permission bits before and after, where they differ and both are known.
@@ -74,19 +76,20 @@ impl Overlay {
             path: item.path.clone(),
             kind,
             from: None,
+            home: item.home.clone(),
             is_dir,
             mode: None,
         };
         // What was deleted below a name that is something else now.
         let replaced_dir = matches!(item.was, Was::Dir(_));
         match &item.what {
-            What::Delete => deletions(&item.path, &item.was, changes),
+            What::Delete => deletions(item, changes),
             What::NewDir { .. } => {
                 changes.push(change(kind_over(&item.was), true));
             }
             What::MoveDir { from, .. } => {
                 if replaced_dir {
-                    deletions(&item.path, &item.was, changes);
+                    deletions(item, changes);
                 }
                 changes.push(DiffChange {
                     from: Some(from.clone()),
@@ -119,7 +122,7 @@ impl Overlay {
                     return Ok(());
                 }
                 if replaced_dir {
-                    deletions(&item.path, &item.was, changes);
+                    deletions(item, changes);
                 }
                 let mut found = change(kind_over(&item.was), false);
                 if let (Was::File(_), Some(home)) = (&item.was, &item.home) {
@@ -135,7 +138,7 @@ impl Overlay {
             }
             What::Link { .. } => {
                 if replaced_dir {
-                    deletions(&item.path, &item.was, changes);
+                    deletions(item, changes);
                 }
                 changes.push(change(kind_over(&item.was), false));
             }
@@ -166,55 +169,6 @@ impl Overlay {
         }
         Ok((same_content(base, object)?, modes))
     }
-
-    /// The content of a changed file before and after, for a text diff. `None` where there is
-    /// nothing, or something else than a file, or more than `limit` bytes.
-    pub(crate) fn both_sides(&self, change: &DiffChange, limit: u64) -> Result<Sides, Error> {
-        let before = match (change.kind, &change.from) {
-            (DiffKind::Added, _) => None,
-            (_, Some(from)) => Some(from.clone()),
-            (_, None) => self.with_tree(|tree| tree.base_of(&change.path))?,
-        };
-        let before = match before {
-            Some(at) => {
-                let at = base_path(&at)?;
-                self.base.read_to_limit(&at, limit).ok()
-            }
-            None => None,
-        };
-        let after = if change.kind == DiffKind::Deleted {
-            None
-        } else {
-            self.read_small(&base_path(&change.path)?, limit)?
-        };
-        Ok(Sides { before, after })
-    }
-
-    fn read_small(&self, path: &RelPath, limit: u64) -> Result<Option<Vec<u8>>, Error> {
-        match self.backing_of(super::look::whole(path), |root, at| {
-            root.read_to_limit(at, limit)
-        }) {
-            Ok(data) => Ok(Some(data)),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::Limit
-                        | ErrorKind::IsADirectory
-                        | ErrorKind::Link
-                        | ErrorKind::NotFound
-                ) =>
-            {
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// Both sides of a change.
-pub(crate) struct Sides {
-    pub(crate) before: Option<Vec<u8>>,
-    pub(crate) after: Option<Vec<u8>>,
 }
 
 fn kind_over(was: &Was) -> DiffKind {
@@ -225,18 +179,20 @@ fn kind_over(was: &Was) -> DiffKind {
 }
 
 /// A deleted name, and everything that was deleted below it.
-fn deletions(path: &[u8], was: &Was, changes: &mut Vec<DiffChange>) {
-    let mut pending = vec![(path.to_vec(), was)];
-    while let Some((path, was)) = pending.pop() {
+fn deletions(item: &Item, changes: &mut Vec<DiffChange>) {
+    let mut pending = vec![(item.path.clone(), item.home.clone(), &item.was)];
+    while let Some((path, home, was)) = pending.pop() {
         if let Was::Dir(entries) = was {
             for (name, was) in entries {
-                pending.push((join(&path, name), was));
+                let home = home.as_ref().map(|home| join(home, name));
+                pending.push((join(&path, name), home, was));
             }
         }
         changes.push(DiffChange {
             path,
             kind: DiffKind::Deleted,
             from: None,
+            home,
             is_dir: matches!(was, Was::Dir(_) | Was::Kept),
             mode: None,
         });

@@ -18,7 +18,7 @@ use crate::place::{LayerDir, ObjectKey, Spot};
 const MAX_RETRIES: u32 = 64;
 
 /// What is asked of the base or the store, once the tree has said where.
-enum Where {
+pub(super) enum Where {
     Top,
     Base(RelPath),
     Object(u64),
@@ -212,7 +212,7 @@ impl Overlay {
 
     /// Looks up and asks. An object that is replaced between the two is looked up again; one that
     /// is still named and not there was removed behind our back.
-    fn again<T>(
+    pub(super) fn again<T>(
         &self,
         spot: Spot<'_>,
         ask: impl Fn(&Where) -> Result<T, Error>,

@@ -22,6 +22,7 @@ mod origin;
 mod record;
 mod remove;
 mod rename;
+mod sides;
 mod snapshot;
 mod store;
 mod tree;
@@ -39,14 +40,16 @@ use crate::meter::{Account, FileMeter, Hold, Temporary};
 use crate::place::{Guard, LayerDir, ObjectKey, Spot};
 use tree::{Change, Tree};
 
-pub(crate) use diff::Sides;
+pub(crate) use tree::base_path;
+
 pub(crate) use keys::{DirHandle, FileKey};
 pub(crate) use lock::PathLock;
+pub(crate) use sides::{FileSide, Object};
 pub(crate) use store::Source;
 
 use commit::STAGING;
-pub use commit::{CommitOptions, OnConflict};
-pub(crate) use commit::{CommitReport, Conflict};
+pub use commit::{CommitOptions, OnConflict, Shown};
+pub(crate) use commit::{CommitReport, Conflict, Part};
 pub(crate) use diff::DiffChange;
 pub use diff::DiffKind;
 
@@ -211,6 +214,9 @@ impl Overlay {
         if locked.state().tree.committing.is_some() {
             self.finish_commit(&locked)?;
         }
+        if locked.state().tree.part.is_some() {
+            self.settle_part(&locked)?;
+        }
         Ok(locked)
     }
 
@@ -249,7 +255,8 @@ impl Overlay {
         for change in changes {
             state.tree.apply(change)?;
         }
-        if state.log.len() > COMPACT_AT + 2 * state.compacted && state.tree.committing.is_none() {
+        let is_settled = state.tree.committing.is_none() && state.tree.part.is_none();
+        if state.log.len() > COMPACT_AT + 2 * state.compacted && is_settled {
             let records = record::of_tree(&state.tree);
             Log::replace(&self.home, JOURNAL, &records)?;
             *state = State::open(&self.home)?;

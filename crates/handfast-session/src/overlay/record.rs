@@ -141,6 +141,11 @@ fn write_change(out: &mut Writer, change: &Change) {
             out.text(choice);
         }
         Change::Settled => out.byte(9),
+        Change::Part { path, digest } => {
+            out.byte(10);
+            out.text(path);
+            out.text(digest.as_bytes());
+        }
     }
 }
 
@@ -186,6 +191,10 @@ fn read_change(input: &mut Reader<'_>) -> Result<Change, Error> {
             choice: input.text()?.to_vec(),
         },
         9 => Change::Settled,
+        10 => Change::Part {
+            path: input.text()?.to_vec(),
+            digest: read_string(input)?,
+        },
         _ => return Err(unknown()),
     })
 }
@@ -409,6 +418,10 @@ mod tests {
                 other: b"2".to_vec(),
                 was_one: Was::Absent,
                 was_other: Was::Kept,
+            },
+            Change::Part {
+                path: b"p".to_vec(),
+                digest: "00ff".into(),
             },
             Change::Settled,
         ];

@@ -360,6 +360,7 @@ impl Tree {
         Self {
             root: spine(&self.root, names.iter().copied()),
             committing: self.committing.clone(),
+            part: self.part.clone(),
         }
     }
 }

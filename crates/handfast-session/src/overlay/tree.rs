@@ -111,6 +111,8 @@ pub(crate) enum Change {
     Seal { but: Vec<u64> },
     /// A commit is rolling forward; the bytes are its plan's own.
     Committing { choice: Vec<u8> },
+    /// Some lines of a file are about to become the base's, which has content with this digest then.
+    Part { path: Vec<u8>, digest: String },
     /// No commit is under way.
     Settled,
 }
@@ -121,6 +123,8 @@ pub(crate) struct Tree {
     pub(crate) root: DirNode,
     /// The choice of a commit that is rolling forward.
     pub(crate) committing: Option<Vec<u8>>,
+    /// The file of which lines are being committed, and the digest of what the base gets.
+    pub(crate) part: Option<(Vec<u8>, String)>,
 }
 
 /// Where a path leads.
@@ -142,6 +146,7 @@ impl Tree {
                 ..DirNode::default()
             },
             committing: None,
+            part: None,
         }
     }
 
@@ -294,7 +299,11 @@ impl Tree {
             }
             Change::Seal { but } => seal(&mut self.root, &but),
             Change::Committing { choice } => self.committing = Some(choice),
-            Change::Settled => self.committing = None,
+            Change::Part { path, digest } => self.part = Some((path, digest)),
+            Change::Settled => {
+                self.committing = None;
+                self.part = None;
+            }
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ fn commit(session: &Session, on_conflict: OnConflict, paths: &[&str]) -> Committ
     let options = CommitOptions {
         paths: paths.iter().map(|path| v(path)).collect(),
         on_conflict,
+        ..CommitOptions::default()
     };
     session.commit(&options, &mut |_, _| {}).unwrap()
 }

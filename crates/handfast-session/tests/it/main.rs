@@ -28,6 +28,7 @@ mod places;
 mod properties;
 mod protect;
 mod quota;
+mod review;
 mod rows;
 mod siege;
 mod support;

@@ -276,5 +276,6 @@ fn some_paths_can_be_discarded() {
     assert_eq!(session.read("/m").unwrap(), b"1");
     session.discard(&[v("/d")]).unwrap();
     assert_eq!(diff(&session), ["changed /a"]);
-    assert_eq!(session.discard(&[v("/x")]).unwrap(), []);
+    let nothing = session.discard(&[v("/x")]);
+    assert_eq!(nothing.unwrap_err().kind(), handfast::ErrorKind::NotFound);
 }

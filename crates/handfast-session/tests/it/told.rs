@@ -76,6 +76,7 @@ fn commit(session: &Session, paths: &[&str], on_conflict: OnConflict) -> Result<
     let options = CommitOptions {
         paths: paths.collect(),
         on_conflict,
+        ..CommitOptions::default()
     };
     Ok(session.commit(&options, &mut |_, _| {})?.committed.len())
 }

@@ -25,6 +25,7 @@ pub(super) fn after(tree: &Tree, chosen: &[Item], rolled: &Rolled) -> Tree {
     Tree {
         root,
         committing: None,
+        part: None,
     }
 }
 

@@ -9,9 +9,11 @@
 mod after;
 mod choice;
 mod early;
+mod part;
 mod plan;
 mod prepare;
 mod roll;
+mod seal;
 mod settled;
 mod times;
 
@@ -28,6 +30,7 @@ use crate::gate::Locked;
 use crate::log::Log;
 use crate::place::Guard;
 use choice::Choice;
+pub(crate) use part::Part;
 pub(super) use roll::STAGING;
 
 /// What to do about paths that others changed meanwhile.
@@ -49,7 +52,16 @@ pub struct CommitOptions {
     pub paths: Vec<crate::VirtualPath>,
     /// What to do about conflicts.
     pub on_conflict: OnConflict,
+    /// Commit only if the changes are still those that [`Session::chosen`](crate::Session::chosen)
+    /// told of.
+    pub shown: Option<Shown>,
+    /// Why, for the log.
+    pub message: Option<String>,
 }
+
+/// What a commit was shown to be about, by mount: see [`Session::chosen`](crate::Session::chosen).
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Shown(pub(crate) Vec<(u32, String)>);
 
 /// A path that others changed meanwhile, or that could not be written.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -76,18 +88,22 @@ impl Overlay {
     pub(crate) fn commit(
         &self,
         paths: &[Vec<u8>],
-        on_conflict: OnConflict,
+        how: (OnConflict, Option<&str>),
         guard: &Guard<'_>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<CommitReport, Error> {
+        let (on_conflict, shown) = how;
         let locked = self.begin()?;
         let tree = locked.state().tree.clone();
-        let all = items(&tree);
-        let chosen = choice::select(&all, paths);
-        let chosen: Vec<_> = all
-            .into_iter()
-            .filter(|item| chosen.contains(&item.path))
-            .collect();
+        let chosen = seal::selected(&tree, paths);
+        if let Some(shown) = shown
+            && self.seal(&chosen)? != shown
+        {
+            return Err(Error::refused(
+                ErrorKind::Stale,
+                "the session was changed since its changes were shown; nothing was committed",
+            ));
+        }
         if chosen.is_empty() {
             return Ok(CommitReport::default());
         }
@@ -178,12 +194,7 @@ impl Overlay {
 
     /// What would stand in the way of a commit now.
     pub(crate) fn conflicts(&self, paths: &[Vec<u8>]) -> Result<Vec<Conflict>, Error> {
-        let all = self.with_tree(items)?;
-        let chosen = choice::select(&all, paths);
-        let chosen: Vec<_> = all
-            .into_iter()
-            .filter(|item| chosen.contains(&item.path))
-            .collect();
+        let chosen = self.with_tree(|tree| seal::selected(tree, paths))?;
         Ok(self.verify_unsettled(&chosen)?.0)
     }
 

@@ -53,7 +53,7 @@ impl Overlay {
         Ok(conflicts)
     }
 
-    fn conflict_of(&self, item: &Item) -> Result<Option<String>, Error> {
+    pub(super) fn conflict_of(&self, item: &Item) -> Result<Option<String>, Error> {
         if let Some(home) = &item.home
             && let Some(why) = self.differs(home, &item.covered)?
         {

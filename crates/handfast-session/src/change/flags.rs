@@ -1,0 +1,228 @@
+//! What a reviewer should look at twice.
+
+use super::Side;
+
+/// Something about a change that is easily missed. The list grows.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Ord, PartialOrd)]
+#[non_exhaustive]
+pub enum Flag {
+    /// Git runs it, or takes orders from it.
+    RunByGit,
+    /// A build service runs it.
+    CiWorkflow,
+    /// A shell or an editor obeys it.
+    ShellOrEditorSettings,
+    /// A build tool or a package manager runs or obeys it.
+    BuildSettings,
+    /// It may be executed and could not before.
+    BecomesExecutable,
+    /// A set-id or sticky bit is asked for; a commit does not set it.
+    SetIdAsked,
+    /// A link whose target leads out of the mount, or may.
+    LeadsOutside,
+    /// It holds characters that a terminal obeys or hides.
+    HiddenCharacters,
+    /// The file has other names in the base, which keep the old content.
+    OtherNames,
+    /// Extended attributes of the file in the base are lost.
+    LosesAttributes,
+}
+
+impl Flag {
+    /// Its name in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RunByGit => "run-by-git",
+            Self::CiWorkflow => "ci-workflow",
+            Self::ShellOrEditorSettings => "shell-or-editor-settings",
+            Self::BuildSettings => "build-settings",
+            Self::BecomesExecutable => "becomes-executable",
+            Self::SetIdAsked => "set-id-asked",
+            Self::LeadsOutside => "leads-outside",
+            Self::HiddenCharacters => "hidden-characters",
+            Self::OtherNames => "other-names",
+            Self::LosesAttributes => "loses-attributes",
+        }
+    }
+
+    /// What it means, for people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::RunByGit => "run by git",
+            Self::CiWorkflow => "CI workflow",
+            Self::ShellOrEditorSettings => "shell or editor settings",
+            Self::BuildSettings => "obeyed by a build tool",
+            Self::BecomesExecutable => "becomes executable",
+            Self::SetIdAsked => "set-id asked for",
+            Self::LeadsOutside => "leads outside",
+            Self::HiddenCharacters => "hidden characters",
+            Self::OtherNames => "other names keep the old content",
+            Self::LosesAttributes => "loses extended attributes",
+        }
+    }
+}
+
+/// Names anywhere on the path, names of files, and where they lie.
+type Known = (Flag, &'static [&'static str], &'static [&'static str]);
+
+const KNOWN: &[Known] = &[
+    (
+        Flag::RunByGit,
+        &[".git/", ".husky/", ".githooks/"],
+        &[
+            ".gitattributes",
+            ".gitmodules",
+            ".gitconfig",
+            ".pre-commit-config.yaml",
+        ],
+    ),
+    (
+        Flag::CiWorkflow,
+        &[
+            ".github/workflows/",
+            ".github/actions/",
+            ".circleci/",
+            ".gitlab/",
+        ],
+        &[
+            ".gitlab-ci.yml",
+            "Jenkinsfile",
+            "azure-pipelines.yml",
+            ".travis.yml",
+        ],
+    ),
+    (
+        Flag::ShellOrEditorSettings,
+        &[".vscode/", ".idea/", ".devcontainer/", ".config/"],
+        &[
+            ".bashrc",
+            ".bash_profile",
+            ".bash_login",
+            ".profile",
+            ".zshrc",
+            ".zshenv",
+            ".envrc",
+            ".editorconfig",
+            ".vimrc",
+            ".exrc",
+            ".direnvrc",
+        ],
+    ),
+    (
+        Flag::BuildSettings,
+        &[".cargo/"],
+        &[
+            "build.rs",
+            "setup.py",
+            "conftest.py",
+            ".npmrc",
+            ".yarnrc.yml",
+            "Makefile",
+        ],
+    ),
+];
+
+/// The flags that a path and both sides have.
+pub(super) fn of(path: &[u8], before: Option<&Side>, after: Option<&Side>) -> Vec<Flag> {
+    let mut found = Vec::new();
+    let mut whole = vec![b'/'];
+    whole.extend_from_slice(path);
+    whole.push(b'/');
+    for (flag, dirs, files) in KNOWN {
+        let lies_in = |dir: &&str| {
+            let dir = format!("/{dir}");
+            whole
+                .windows(dir.len())
+                .any(|part| part.eq_ignore_ascii_case(dir.as_bytes()))
+        };
+        let is_called = |name: &&str| {
+            let name = format!("/{name}/");
+            let begin = whole.len().checked_sub(name.len());
+            begin.is_some_and(|begin| whole[begin..].eq_ignore_ascii_case(name.as_bytes()))
+        };
+        if dirs.iter().any(lies_in) || files.iter().any(is_called) {
+            found.push(*flag);
+        }
+    }
+    let mode = |side: Option<&Side>| side.and_then(|side| side.mode).unwrap_or(0);
+    let is_file = |side: &&Side| side.kind == handfast::FileKind::File;
+    if let Some(after) = after {
+        if is_file(&after) && mode(Some(after)) & 0o111 != 0 && mode(before) & 0o111 == 0 {
+            found.push(Flag::BecomesExecutable);
+        }
+        if mode(Some(after)) & 0o7000 != 0 && mode(before) & 0o7000 != mode(Some(after)) & 0o7000 {
+            found.push(Flag::SetIdAsked);
+        }
+        if after
+            .target
+            .as_deref()
+            .is_some_and(|target| leads_outside(path, target))
+        {
+            found.push(Flag::LeadsOutside);
+        }
+        if matches!(&after.form, Some(super::Form::Odd(_))) {
+            found.push(Flag::HiddenCharacters);
+        }
+    }
+    if let Some(before) = before.filter(is_file) {
+        if before.names > 1 {
+            found.push(Flag::OtherNames);
+        }
+        if !before.xattrs.is_empty() {
+            found.push(Flag::LosesAttributes);
+        }
+    }
+    found
+}
+
+/// Whether a link's text leads out of its mount, or may: after a name, which may be a link itself,
+/// nobody knows where `..` leads.
+fn leads_outside(path: &[u8], target: &[u8]) -> bool {
+    let mut depth = path.iter().filter(|byte| **byte == b'/').count();
+    let mut named = false;
+    if target.first() == Some(&b'/') {
+        return true;
+    }
+    for step in target.split(|byte| *byte == b'/') {
+        match step {
+            b"" | b"." => {}
+            b".." if named || depth == 0 => return true,
+            b".." => depth -= 1,
+            _ => named = true,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_run_is_flagged_wherever_it_lies() {
+        let flags = |path: &str| of(path.as_bytes(), None, None);
+        assert_eq!(flags("a/.git/hooks/pre-commit"), [Flag::RunByGit]);
+        assert_eq!(flags(".github/workflows/x.yml"), [Flag::CiWorkflow]);
+        assert_eq!(flags("home/.BASHRC"), [Flag::ShellOrEditorSettings]);
+        assert_eq!(flags("build.rs"), [Flag::BuildSettings]);
+        assert!(flags("notes.bashrc").is_empty());
+        assert!(flags("git/hooks").is_empty());
+    }
+
+    #[test]
+    fn links_that_may_lead_outside_are_known() {
+        for (path, target, outside) in [
+            ("a/b", "../c", false),
+            ("a/b", "../../c", true),
+            ("b", "../c", true),
+            ("b", "/etc", true),
+            ("a/b", "x/../../c", true),
+            ("a/b", "./c", false),
+        ] {
+            let is = leads_outside(path.as_bytes(), target.as_bytes());
+            assert_eq!(is, outside, "{path} -> {target}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Some lines of a file become the base's; the rest stays in the overlay.
+//!
+//! The journal says which content is about to come, one compare-and-swap puts it there, and the
+//! journal then says what the overlay covers from now on. Who is killed in between has changed
+//! nothing or everything: the next that takes the lock looks which.
+
+use std::io::Read;
+
+use handfast::{Durability, Effect, ErrorKind, RelPath, Version, WriteOptions};
+use sha2::{Digest, Sha256};
+
+use crate::change::hex;
+use crate::error::Error;
+use crate::gate::Locked;
+use crate::overlay::items::{Item, What, items};
+use crate::overlay::store::object_path;
+use crate::overlay::tree::{Change, Entry, Was, base_path};
+use crate::overlay::{Overlay, State};
+use crate::place::Guard;
+
+/// Content that was shown, made of the base's and of some hunks.
+pub(crate) struct Part {
+    /// Which file, below the mount.
+    pub(crate) path: Vec<u8>,
+    /// The digest of the content of the base that was shown.
+    pub(crate) before: String,
+    /// The digest of the overlay's content that was shown.
+    pub(crate) after: String,
+    /// What the base gets.
+    pub(crate) content: Vec<u8>,
+}
+
+impl Overlay {
+    /// Commits a part of a file's change.
+    ///
+    /// # Errors
+    /// `Stale` if either side is not what was shown; `Denied`; what the library says. Nothing is
+    /// changed then.
+    pub(crate) fn commit_part(&self, part: &Part, guard: &Guard<'_>) -> Result<(), Error> {
+        let locked = self.begin()?;
+        let all = items(&locked.state().tree);
+        let item = all.iter().find(|item| item.path == part.path);
+        let (item, object, home, version) = match item.map(|item| (item, &item.what, &item.home)) {
+            Some((
+                item,
+                What::File {
+                    object,
+                    moved: None,
+                },
+                Some(home),
+            )) => match &item.was {
+                Was::File(version) => (item, *object, base_path(home)?, version.clone()),
+                _ => return Err(whole_only()),
+            },
+            Some(_) => return Err(whole_only()),
+            None => return Err(stale("the change is gone from the session")),
+        };
+        self.judge_item(item, guard)?;
+        if let Some(why) = self.conflict_of(item)? {
+            return Err(Error::refused(ErrorKind::Stale, why));
+        }
+        if digest_of(self.base.open(&home)?)? != part.before {
+            return Err(stale("it was changed in the base since it was shown"));
+        }
+        if digest_of(self.store.open(&object_path(object))?)? != part.after {
+            return Err(stale("it was changed in the session since it was shown"));
+        }
+        let digest = hex(&Sha256::digest(&part.content));
+        let path = part.path.clone();
+        self.record(&locked, vec![Change::Part { path, digest }])?;
+        locked.state().log.sync()?;
+        let seen: Version = version.parse()?;
+        let options = WriteOptions::new().durability(Durability::Full);
+        let written = self
+            .base
+            .write_if_with(&home, &seen, &part.content, options);
+        match written {
+            Ok(_) => self.settle_part(&locked),
+            Err(error) if error.effect() == Effect::None => {
+                self.record(&locked, vec![Change::Settled])?;
+                Err(error)
+            }
+            Err(error) => {
+                self.settle_part(&locked)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends a part: what the base has is what the overlay covers, if it is what was to come.
+    pub(in crate::overlay) fn settle_part(&self, locked: &Locked<'_, State>) -> Result<(), Error> {
+        let Some((path, wanted)) = locked.state().tree.part.clone() else {
+            return Ok(());
+        };
+        let (entry, home) = {
+            let state = locked.state();
+            (state.tree.entry(&path).cloned(), state.tree.base_of(&path))
+        };
+        let mut changes = Vec::new();
+        let mut freed = Vec::new();
+        if let (Some(entry), Some(home)) = (entry, home) {
+            let home = base_path(&home)?;
+            if let Some(version) = self.version_with(&home, &wanted)? {
+                let all = items(&locked.state().tree);
+                let item = all.iter().find(|item| item.path == path);
+                match item.and_then(|item| self.is_done(item, &home).transpose()) {
+                    Some(object) => {
+                        freed.push(object?);
+                        changes.push(Change::Drop { path });
+                    }
+                    None => changes.push(Change::Put {
+                        path,
+                        entry: Entry {
+                            was: Was::File(version),
+                            now: entry.now,
+                        },
+                    }),
+                }
+            }
+        }
+        changes.push(Change::Settled);
+        self.record(locked, changes)?;
+        let snapshots = self.snapshot_trees()?;
+        freed.retain(|id| {
+            !snapshots
+                .iter()
+                .any(|(_, tree)| tree.objects().contains(id))
+        });
+        self.drop_objects(freed)
+    }
+
+    /// The version of a file of the base that has some content.
+    fn version_with(&self, home: &RelPath, wanted: &str) -> Result<Option<String>, Error> {
+        let Ok(version) = self.base_version(home) else {
+            return Ok(None);
+        };
+        let same = digest_of(self.base.open(home)?)? == wanted;
+        let same = same && self.is_base_version(home, &version)?;
+        Ok(same.then_some(version))
+    }
+
+    /// The object of an item of which nothing is left to commit.
+    fn is_done(&self, item: &Item, home: &RelPath) -> Result<Option<u64>, Error> {
+        let What::File { object, .. } = item.what else {
+            return Ok(None);
+        };
+        let live = self.is_being_written(object)?;
+        let done = !live && self.compare(home, object)? == (true, None);
+        Ok(done.then_some(object))
+    }
+}
+
+fn stale(why: &'static str) -> Error {
+    Error::refused(ErrorKind::Stale, why)
+}
+
+fn whole_only() -> Error {
+    Error::refused(
+        ErrorKind::Invalid,
+        "lines are committed one by one of files that the base has in the same place; commit the path",
+    )
+}
+
+fn digest_of(mut file: handfast::File) -> Result<String, Error> {
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&digest.finalize())),
+            Ok(got) => digest.update(&buffer[..got]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What was shown, so that nothing else is committed.
+
+use sha2::{Digest, Sha256};
+
+use super::choice;
+use crate::change::hex;
+use crate::error::Error;
+use crate::overlay::Overlay;
+use crate::overlay::items::{Item, What, items};
+use crate::overlay::store::object_path;
+use crate::overlay::tree::Tree;
+
+impl Overlay {
+    /// The paths that a commit of some paths would be about, and a digest of what it would do.
+    pub(crate) fn chosen(&self, paths: &[Vec<u8>]) -> Result<(Vec<Vec<u8>>, String), Error> {
+        let tree = self.with_tree(Tree::clone)?;
+        let chosen = selected(&tree, paths);
+        let seal = self.seal(&chosen)?;
+        Ok((chosen.into_iter().map(|item| item.path).collect(), seal))
+    }
+
+    /// A digest of what some items would do to the base. What is written in place changes it too.
+    pub(super) fn seal(&self, chosen: &[Item]) -> Result<String, Error> {
+        let mut digest = Sha256::new();
+        for item in chosen {
+            digest.update(format!("{item:?}\n"));
+            if let What::File { object, .. } = item.what {
+                let status = self.store.symlink_metadata(&object_path(object));
+                let status = status.map_err(crate::overlay::store::lost)?;
+                let facts = (status.len, status.mode, status.modified, status.changed);
+                digest.update(format!("{facts:?}\n"));
+            }
+        }
+        Ok(hex(&digest.finalize()))
+    }
+
+    /// Whether a path lies in something that changed as a whole.
+    pub(crate) fn goes_with_another(&self, path: &[u8]) -> Result<bool, Error> {
+        let all = self.with_tree(items)?;
+        Ok(all.iter().any(|item| choice::covers(&item.path, path)))
+    }
+
+    /// Whether anything was changed at or below a path, or came from there.
+    pub(crate) fn touches(&self, path: &[u8]) -> Result<bool, Error> {
+        let all = self.with_tree(items)?;
+        Ok(all.iter().any(|item| {
+            choice::covers(path, &item.path)
+                || choice::source(item).is_some_and(|from| choice::covers(path, from))
+        }))
+    }
+}
+
+/// The items that a commit of some paths is about.
+pub(super) fn selected(tree: &Tree, paths: &[Vec<u8>]) -> Vec<Item> {
+    let all = items(tree);
+    let chosen = choice::select(&all, paths);
+    let items = all.into_iter();
+    items.filter(|item| chosen.contains(&item.path)).collect()
+}
