@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use handfast::Version;
+use handfast::{Version, WriteOptions};
 use handfast_session::VirtualPath;
 use rustix::fs::{MemfdFlags, SealFlags};
 
@@ -40,6 +40,8 @@ pub(crate) struct Draft {
     pub(crate) root: usize,
     pub(crate) path: VirtualPath,
     pub(crate) expect: Expect,
+    /// How it is written, where the client asked for something unusual.
+    pub(crate) options: Option<WriteOptions>,
     pub(crate) max_size: u64,
     pub(crate) file: OwnedFd,
     /// Somebody commits it.
@@ -206,6 +208,7 @@ mod tests {
             uid: 1,
             root: 0,
             path: VirtualPath::root(),
+            options: None,
             expect: Expect::Anything,
             max_size,
             file: memory_file(max_size).unwrap(),

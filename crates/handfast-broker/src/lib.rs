@@ -60,8 +60,8 @@ mod token;
 mod wire;
 
 pub use client::{
-    Acquire, Acquired, Client, ClientError, Denial, Draft, Entry, Exported, LeaseInfo, Opened,
-    Outstanding, Revoked, Stat,
+    Acquire, Acquired, Client, ClientError, Denial, Draft, Entry, Exported, LeaseFiles, LeaseInfo,
+    Opened, Outstanding, Revoked, Stat,
 };
 pub use fault::{Code, Fault};
 pub use identity::{ExeReader, ProcessRef, serve_witness, witness_socket_from_stdin};

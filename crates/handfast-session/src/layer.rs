@@ -129,6 +129,18 @@ impl Layer {
 
     /// Facts about something that is not a link.
     pub(crate) fn metadata(&self, spot: Spot<'_>) -> Result<Metadata, Error> {
+        // `link/` is a link in the way, and not something that is no directory.
+        let name;
+        let spot = match spot.rest.must_be_dir() {
+            true => {
+                name = spot.rest.clone().with_must_be_dir(false);
+                Spot {
+                    rest: &name,
+                    ..spot
+                }
+            }
+            false => spot,
+        };
         let status = self.symlink_metadata(spot)?;
         if status.is_symlink() {
             return Err(Error::refused(

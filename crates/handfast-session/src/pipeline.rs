@@ -110,7 +110,8 @@ impl Session {
     ) -> Result<T, Error> {
         let path = self.path_of(request.verb, request.target)?;
         let op = Op::new(self, request.verb, &path, None);
-        op.finish(self.act_at(&request, &path, &op, act))
+        let done = self.act_at(&request, &path, &op, act);
+        op.finish(done.map_err(|error| gone(&request, &path, error)))
     }
 
     fn act_at<T>(
@@ -137,6 +138,14 @@ impl Session {
                         }
                         _ => return Err(error),
                     }
+                }
+                // A link led to the top of the mount, which is a directory like others.
+                Err(error)
+                    if error.kind() == ErrorKind::Invalid
+                        && place.through_link
+                        && place.rest.is_root() =>
+                {
+                    return Err(Error::refused(ErrorKind::IsADirectory, ""));
                 }
                 done => return done,
             }
@@ -242,6 +251,13 @@ impl Session {
         if links == 0 {
             return Ok(None);
         }
+        let writes = matches!(request.verb, Verb::Write | Verb::WriteIf | Verb::Append);
+        if writes && found.through_link && found.node.is_none() {
+            return Err(match path.as_rel().must_be_dir() {
+                true => Error::refused(ErrorKind::NotFound, ""),
+                false => Error::refused(ErrorKind::Link, "the link leads to nothing"),
+            });
+        }
         self.place_of(&found).map(Some)
     }
 
@@ -315,6 +331,19 @@ pub(crate) struct Moving<'a> {
     pub(crate) to: &'a Place<'a>,
     pub(crate) from_guard: Guard<'a>,
     pub(crate) to_guard: Guard<'a>,
+}
+
+/// For a verb that expects a version: a file that is not there is not that version.
+fn gone(request: &Request<'_>, path: &VirtualPath, error: Error) -> Error {
+    let expects = match request.verb {
+        Verb::WriteIf => true,
+        Verb::RemoveIf => !path.as_rel().must_be_dir(),
+        _ => false,
+    };
+    match expects && error.kind() == ErrorKind::NotFound {
+        true => Error::refused(ErrorKind::Stale, "the file is gone"),
+        false => error,
+    }
 }
 
 fn links_keep_changing() -> Error {

@@ -36,6 +36,17 @@ impl File {
         }
     }
 
+    /// A file that another process opened and handed over. What it is, is read from the descriptor;
+    /// the path is for messages.
+    ///
+    /// # Errors
+    /// `Io` if the system does not say what it is.
+    pub fn received(fd: OwnedFd, path: RelPath) -> Result<Self, Error> {
+        let metadata = sys::status(&fd)
+            .map_err(|fault| Error::new(Verb::Metadata, path.to_string(), fault))?;
+        Ok(Self::new(fd, metadata, path))
+    }
+
     /// Which file this is.
     #[must_use]
     pub fn identity(&self) -> Identity {

@@ -132,6 +132,26 @@ pub struct Metadata {
 }
 
 impl Metadata {
+    /// The facts of an object that another process looked at, to be filled in: all but which object
+    /// it is and its kind is 0.
+    #[must_use]
+    pub fn told(identity: Identity, kind: FileKind) -> Self {
+        Self {
+            identity,
+            kind,
+            mode: 0,
+            nlink: 0,
+            uid: 0,
+            gid: 0,
+            len: 0,
+            blocks: 0,
+            accessed: Timestamp::default(),
+            modified: Timestamp::default(),
+            changed: Timestamp::default(),
+            mount_root: false,
+        }
+    }
+
     /// Whether it is a regular file.
     #[must_use]
     pub fn is_file(&self) -> bool {

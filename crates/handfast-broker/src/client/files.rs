@@ -9,6 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use handfast::files::{Put, WhatToRemove};
+
+use super::told::{Linked, Manner, Standing, Status};
 use super::types::{Entry, Opened, Stat};
 use super::{Client, ClientError};
 use crate::wire::{Big, PathField, path_field};
@@ -31,6 +34,8 @@ struct Ask<'a> {
     max_size: Option<Big>,
     #[serde(skip_serializing_if = "Option::is_none")]
     new: Option<bool>,
+    #[serde(flatten)]
+    manner: Option<&'a Manner>,
     #[serde(skip_serializing_if = "Option::is_none")]
     draft: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,11 +84,6 @@ struct OpenAnswer {
 struct BeginAnswer {
     fd: usize,
     draft: String,
-}
-
-#[derive(Deserialize)]
-struct Standing {
-    version: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -236,6 +236,29 @@ impl Client {
         self.begun(&asked)
     }
 
+    /// As [`Client::begin`] and [`Client::begin_new`], with everything said.
+    pub(super) fn begin_with(
+        &mut self,
+        lease: &str,
+        path: &[u8],
+        max_size: u64,
+        put: Put<'_>,
+        manner: &Manner,
+    ) -> Result<Draft, ClientError> {
+        let version = match put {
+            Put::If(version) => Some(version.to_string()),
+            _ => None,
+        };
+        let asked = Ask {
+            max_size: Some(Big(max_size)),
+            version: version.as_deref().map(Which::Seen),
+            new: matches!(put, Put::New).then_some(true),
+            manner: Some(manner),
+            ..Ask::at(lease, path)
+        };
+        self.begun(&asked)
+    }
+
     fn begun(&mut self, asked: &Ask<'_>) -> Result<Draft, ClientError> {
         let (answer, fds): (BeginAnswer, _) = self.call_with("Begin", asked, &[])?;
         Ok(Draft {
@@ -251,13 +274,16 @@ impl Client {
     /// `Stale` if the file is not the version that was named; how the lease ended. Nothing is
     /// visible then.
     pub fn commit(&mut self, draft: &Draft, size: u64) -> Result<Option<String>, ClientError> {
+        self.publish(draft, size).map(|done| done.version)
+    }
+
+    pub(super) fn publish(&mut self, draft: &Draft, size: u64) -> Result<Standing, ClientError> {
         let asked = Ask {
             draft: Some(&draft.name),
             size: Some(Big(size)),
             ..Ask::of(&draft.lease)
         };
         self.call("Commit", &asked)
-            .map(|done: Standing| done.version)
     }
 
     /// Drops a draft.
@@ -298,6 +324,67 @@ impl Client {
         let asked = json!({ "lease": lease, "data_b64": STANDARD.encode(data) });
         self.call("Append", &with_path(asked, "path", path.as_ref()))
             .map(|_: Value| ())
+    }
+
+    pub(super) fn append_with(
+        &mut self,
+        lease: &str,
+        path: &[u8],
+        data: &[u8],
+        manner: &Manner,
+    ) -> Result<Standing, ClientError> {
+        let asked = json!({
+            "lease": lease,
+            "data_b64": STANDARD.encode(data),
+            "file_mode": manner.file_mode,
+            "created_mode": manner.created_mode,
+            "durability": manner.durability,
+        });
+        self.call("Append", &with_path(asked, "path", path))
+    }
+
+    pub(super) fn mkdir_with(
+        &mut self,
+        lease: &str,
+        path: &[u8],
+        mode: u32,
+    ) -> Result<(), ClientError> {
+        let asked = json!({ "lease": lease, "dir_mode": format!("{mode:o}") });
+        self.call("Mkdir", &with_path(asked, "path", path))
+            .map(|_: Value| ())
+    }
+
+    pub(super) fn remove_what(
+        &mut self,
+        lease: &str,
+        path: &[u8],
+        what: WhatToRemove<'_>,
+    ) -> Result<(), ClientError> {
+        let (kind, version) = match what {
+            WhatToRemove::Dir => ("dir", None),
+            WhatToRemove::FileIf(version) => ("file", Some(version.to_string())),
+            _ => ("file", None),
+        };
+        let asked = json!({ "lease": lease, "kind": kind, "version": version });
+        self.call("Remove", &with_path(asked, "path", path))
+            .map(|_: Value| ())
+    }
+
+    pub(super) fn status(
+        &mut self,
+        lease: &str,
+        path: &[u8],
+        follow: bool,
+    ) -> Result<Status, ClientError> {
+        let asked = json!({ "lease": lease, "follow": follow });
+        self.call("Stat", &with_path(asked, "path", path))
+    }
+
+    pub(super) fn link(&mut self, lease: &str, path: &[u8]) -> Result<Linked, ClientError> {
+        self.call(
+            "ReadLink",
+            &with_path(json!({ "lease": lease }), "path", path),
+        )
     }
 
     /// Makes a directory; with `parents`, those above it too.

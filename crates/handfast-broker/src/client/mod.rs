@@ -2,7 +2,9 @@
 
 mod error;
 mod files;
+mod lease_files;
 mod leases;
+mod told;
 mod types;
 
 use std::borrow::Cow;
@@ -19,6 +21,7 @@ use serde_json::value::RawValue;
 
 pub use error::ClientError;
 pub use files::Draft;
+pub use lease_files::LeaseFiles;
 pub use types::{
     Acquire, Acquired, Denial, Entry, Exported, LeaseInfo, Opened, Outstanding, Revoked, Stat,
 };

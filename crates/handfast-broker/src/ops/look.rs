@@ -1,7 +1,7 @@
 //! `Stat`, `ListDir`, `Walk`. A lease shows what it covers, and the directories on the way to it.
 
 use handfast::files::FileHandle;
-use handfast::{FileKind, Metadata, TreeLimits, Verb, Version};
+use handfast::{FileKind, Metadata, Timestamp, TreeLimits, Verb, Version};
 use handfast_session::VirtualPath;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,32 @@ pub(crate) struct Look {
     after_b64: Option<String>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Stat {
+    lease: String,
+    path: Option<String>,
+    path_b64: Option<String>,
+    /// Follow a link as last component, which is usual.
+    follow: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadLink {
+    lease: String,
+    path: Option<String>,
+    path_b64: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Target {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target_b64: Option<String>,
+}
+
 #[derive(Debug, Serialize)]
 struct Status {
     kind: &'static str,
@@ -38,6 +64,10 @@ struct Status {
     links: Big,
     handle: String,
     modified: String,
+    blocks: Big,
+    accessed_ns: String,
+    modified_ns: String,
+    changed_ns: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
 }
@@ -58,7 +88,7 @@ struct Entries {
 }
 
 impl Broker {
-    pub(crate) fn stat(&self, caller: &mut Caller, asked: Look) -> Result<Answer, Fault> {
+    pub(crate) fn stat(&self, caller: &mut Caller, asked: Stat) -> Result<Answer, Fault> {
         let (claim, path) = self.look(
             caller,
             asked.lease,
@@ -67,10 +97,13 @@ impl Broker {
             Verb::Metadata,
         )?;
         let _held = claim.hold(self, Verb::Metadata, &path)?;
-        let status = self.act(&claim, Verb::Metadata, &path, |session| {
-            session.metadata(&path)
+        let follow = asked.follow != Some(false);
+        let status = self.act(&claim, Verb::Metadata, &path, |session| match follow {
+            true => session.metadata(&path),
+            false => session.symlink_metadata(&path),
         })?;
         let (status, version) = self.with_version(&claim, &path, status);
+        let nanoseconds = |time: Timestamp| time.as_nanoseconds().to_string();
         Answer::of(&Status {
             kind: status.kind.name(),
             mode: format!("{:04o}", status.mode),
@@ -78,9 +111,25 @@ impl Broker {
             gid: status.gid,
             size: Big(status.len),
             links: Big(status.nlink),
-            handle: handle_of(&status),
+            handle: handle_of(&status.identity),
             modified: handfast_ledger::event::rfc3339(status.modified.as_nanoseconds()),
+            blocks: Big(status.blocks),
+            accessed_ns: nanoseconds(status.accessed),
+            modified_ns: nanoseconds(status.modified),
+            changed_ns: nanoseconds(status.changed),
             version: version.map(|version| version.to_string()),
+        })
+    }
+
+    pub(crate) fn read_link(&self, caller: &mut Caller, asked: ReadLink) -> Result<Answer, Fault> {
+        let verb = Verb::ReadLink;
+        let (claim, path) = self.look(caller, asked.lease, asked.path, asked.path_b64, verb)?;
+        let _held = claim.hold(self, verb, &path)?;
+        let target = self.act(&claim, verb, &path, |session| session.read_link(&path))?;
+        let PathField { text, base64 } = path_field(target.as_bytes());
+        Answer::of(&Target {
+            target: text,
+            target_b64: base64,
         })
     }
 

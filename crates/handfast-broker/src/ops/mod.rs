@@ -5,6 +5,7 @@ mod answer;
 mod identify;
 mod leases;
 mod look;
+mod manner;
 mod names;
 mod open;
 mod page;

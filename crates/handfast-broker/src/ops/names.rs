@@ -2,17 +2,18 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use handfast::{ErrorKind, RenameMode, Verb, Version};
+use handfast::{Durability, ErrorKind, RenameMode, Verb, Version};
 use handfast_session::VirtualPath;
 use serde::Deserialize;
 
 use super::answer::Answer;
+use super::manner::{Manner, mode_bits};
 use super::write::Standing;
 use crate::broker::Broker;
 use crate::caller::Caller;
 use crate::fault::Fault;
 use crate::path;
-use crate::wire::{Big, Text};
+use crate::wire::Text;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,6 +23,9 @@ pub(crate) struct Append {
     path_b64: Option<String>,
     data: Option<String>,
     data_b64: Option<String>,
+    file_mode: Option<String>,
+    created_mode: Option<String>,
+    durability: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -31,6 +35,7 @@ pub(crate) struct Mkdir {
     path: Option<String>,
     path_b64: Option<String>,
     parents: Option<bool>,
+    dir_mode: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -70,24 +75,35 @@ impl Broker {
                 .map_err(|_| Fault::parameter("data_b64", "not base64"))?,
             _ => return Err(Fault::parameter("data", "`data` or `data_b64`")),
         };
+        let manner = Manner {
+            file_mode: wanted.file_mode.as_deref(),
+            created_mode: wanted.created_mode.as_deref(),
+            durability: wanted.durability.as_deref(),
+        };
+        let options = manner.options(Durability::None)?;
         let claim = caller.claim(self, &wanted.lease, Verb::Append, &path)?;
         let _held = claim.hold(self, Verb::Append, &path)?;
-        let written = self.act(&claim, Verb::Append, &path, |session| {
-            session.append(&path, &data)
+        let written = self.act(&claim, Verb::Append, &path, |session| match options {
+            Some(options) => session.append_with(&path, &data, options),
+            None => session.append(&path, &data),
         })?;
-        Answer::of(&Standing {
-            version: written.version().ok().map(|version| version.to_string()),
-            size: Big(data.len() as u64),
-        })
+        Answer::of(&Standing::of(&written, data.len() as u64))
     }
 
     pub(crate) fn mkdir(&self, caller: &mut Caller, wanted: Mkdir) -> Result<Answer, Fault> {
         let path = asked("path", wanted.path, wanted.path_b64)?;
         let verb = Verb::CreateDir;
+        let mode = match &wanted.dir_mode {
+            Some(text) => mode_bits("dir_mode", text)?,
+            None => 0o777,
+        };
         let claim = caller.claim(self, &wanted.lease, verb, &path)?;
         let _held = claim.hold(self, verb, &path)?;
-        let make =
-            |path: &VirtualPath| self.act(&claim, verb, path, |session| session.create_dir(path));
+        let make = |path: &VirtualPath| {
+            self.act(&claim, verb, path, |session| {
+                session.create_dir_with(path, mode)
+            })
+        };
         if wanted.parents != Some(true) {
             make(&path)?;
             return Ok(Answer::empty());

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 
 use handfast::files::FileHandle;
-use handfast::{Metadata, Verb, Version};
+use handfast::{Identity, Verb, Version};
 use handfast_session::policy::Writes;
 use handfast_session::{Error as SessionError, OpenOptions, Session, SessionFile, VirtualPath};
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,7 @@ impl Broker {
             }
             opened => opened?,
         };
-        if handle_of(file.metadata()) != asked.handle {
+        if handle_of(&file.metadata().identity) != asked.handle {
             let fault = Fault::new(Code::Stale, "another object stands under the name");
             return Err(stale(
                 fault
@@ -156,7 +156,7 @@ impl Broker {
         file: SessionFile,
         version: Option<Version>,
     ) -> Result<Answer, Fault> {
-        let handle = handle_of(file.metadata());
+        let handle = handle_of(&file.metadata().identity);
         let size = file.metadata().len;
         let fd: OwnedFd = match file.into_std_beyond_the_session() {
             Ok(file) => file.into(),
@@ -185,8 +185,7 @@ impl Broker {
 }
 
 /// An object whatever its name, as the log writes it.
-pub(crate) fn handle_of(object: &Metadata) -> String {
-    let identity = &object.identity;
+pub(crate) fn handle_of(identity: &Identity) -> String {
     let mut text = String::with_capacity(64);
     push_number(&mut text, identity.device, 16, 1);
     text.push(':');

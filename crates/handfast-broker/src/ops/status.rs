@@ -50,6 +50,7 @@ struct RootView<'a> {
     name: &'a str,
     mount: String,
     mode: &'static str,
+    links: &'static str,
     /// The directories above it, as `device:inode`: who confines a program must not grant them.
     above: Vec<String>,
 }
@@ -126,6 +127,10 @@ impl Broker {
                     name: &root.name,
                     mount: root.spec.mount_point().to_string(),
                     mode: root.spec.access_mode().name(),
+                    links: match root.spec.follows_links() {
+                        true => "beneath",
+                        false => "refuse",
+                    },
                     above: above
                         .iter()
                         .map(|id| format!("{:x}:{}", id.device, id.inode))

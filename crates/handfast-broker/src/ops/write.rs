@@ -2,10 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use handfast::{ErrorKind, Verb, Version};
+use handfast::files::Put;
+use handfast::{Durability, ErrorKind, Verb, Version, Written};
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
+use super::manner::Manner;
+use super::open::handle_of;
 use crate::broker::{Broker, Tally};
 use crate::caller::Caller;
 use crate::drafts::{self, Draft, Expect};
@@ -28,6 +31,12 @@ pub(crate) struct Begin<'a> {
     version: Option<Text<'a>>,
     /// Commit only if the name is free.
     new: Option<bool>,
+    #[serde(borrow)]
+    file_mode: Option<Text<'a>>,
+    #[serde(borrow)]
+    created_mode: Option<Text<'a>>,
+    #[serde(borrow)]
+    durability: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -61,6 +70,19 @@ pub(super) struct Standing {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) version: Option<String>,
     pub(super) size: Big,
+    /// Which object it is.
+    pub(super) handle: String,
+}
+
+impl Standing {
+    pub(super) fn of(written: &Written, size: u64) -> Self {
+        Self {
+            // It stands there, whether or not it can still be said which version it is.
+            version: written.version().ok().map(|version| version.to_string()),
+            size: Big(size),
+            handle: handle_of(&written.identity()),
+        }
+    }
 }
 
 impl Broker {
@@ -77,6 +99,12 @@ impl Broker {
                     .map_err(|_| Fault::parameter("version", "not a version this broker gave"))?,
             ),
         };
+        let manner = Manner {
+            file_mode: asked.file_mode.as_deref(),
+            created_mode: asked.created_mode.as_deref(),
+            durability: asked.durability.as_deref(),
+        };
+        let options = manner.options(Durability::File)?;
         let verb = verb_of(&expect);
         let claim = caller.claim(self, &asked.lease, verb, &path)?;
         let held = claim.hold(self, verb, &path)?;
@@ -117,6 +145,7 @@ impl Broker {
             root,
             path: path.clone(),
             expect,
+            options,
             max_size: size,
             file,
             taken: AtomicBool::default(),
@@ -178,17 +207,17 @@ impl Broker {
             claim.refuse(self, verb, &draft.path, fault)
         })?;
         let at = &draft.path;
-        let written = self.act(&claim, verb, at, |session| match &draft.expect {
-            Expect::Anything => session.write(at, &data),
-            Expect::Free => session.write_new(at, &data),
-            Expect::Version(version) => session.write_if(at, version, &data),
+        let put = match &draft.expect {
+            Expect::Anything => Put::Replace,
+            Expect::Free => Put::New,
+            Expect::Version(version) => Put::If(version),
+        };
+        let written = self.act(&claim, verb, at, |session| match draft.options {
+            Some(options) => session.put(at, &data, put, options),
+            None => session.put_as_usual(at, &data, put),
         })?;
         Tally::add(&self.tally.committed);
-        Answer::of(&Standing {
-            // It stands there, whether or not it can still be said which version it is.
-            version: written.version().ok().map(|version| version.to_string()),
-            size: Big(size),
-        })
+        Answer::of(&Standing::of(&written, size))
     }
 
     pub(crate) fn abort(&self, caller: &mut Caller, asked: &Abort) -> Result<Answer, Fault> {

@@ -62,6 +62,7 @@ pub(super) fn dispatch(
         "Rename" => broker.rename(caller, parameters(raw)?),
         "Remove" => broker.remove(caller, parameters(raw)?),
         "Stat" => broker.stat(caller, parameters(raw)?),
+        "ReadLink" => broker.read_link(caller, parameters(raw)?),
         "ListDir" => broker.list_dir(caller, parameters(raw)?),
         "Walk" => {
             if !asking.more {

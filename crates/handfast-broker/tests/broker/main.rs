@@ -9,6 +9,7 @@
 
 mod bad_wire;
 mod commits;
+mod conformance;
 mod files;
 mod full_disk;
 mod holders;

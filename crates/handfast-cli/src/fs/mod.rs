@@ -1,4 +1,4 @@
-//! `handfast fs`: one verb on one root or in one session, for scripts and CI steps.
+//! `handfast fs`: one verb on one root, in one session or under one lease, for scripts and CI steps.
 //!
 //! Each verb is a file with its arguments, what it does, and how its answer looks. A verb answers
 //! with a value that is printed afterwards, once for programs or once for people.
@@ -44,12 +44,13 @@ const HELP: &str = crate::exit::help!(
   handfast fs --root uploads --links beneath read current/report.pdf
   handfast fs --root uploads --json stat report.pdf
   handfast fs --session review read /src/main.rs
+  handfast fs --lease $ID read /src/main.rs
   handfast fs read report.pdf --root uploads"
 );
 
-/// Do one thing to files beneath a root, or in a session
+/// Do one thing to files beneath a root, in a session or under a lease
 ///
-/// Paths are relative to the root, without `..`; in a session they are absolute. A path that ends
+/// Paths are relative to the root, without `..`; in a session and under a lease they are absolute. A path that ends
 /// in `/` must name a directory. Options may be given before or after the verb.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -85,7 +86,7 @@ enum Verb {
 }
 
 impl FsArgs {
-    /// Opens the root or the session, runs the verb, prints its answer.
+    /// Opens the root, the session or the lease, runs the verb, prints its answer.
     pub(crate) fn run(&self, out: &mut Output) -> Exit {
         let verb = self.verb.name();
         let mut recording = None;

@@ -1,4 +1,4 @@
-//! The root and its policies, or the session, as options.
+//! The root and its policies, the session or the lease, as options.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -25,6 +25,14 @@ pub(super) struct TargetArgs {
     /// Work in this session instead; paths are absolute then
     #[arg(long, global = true, value_name = "NAME", help_heading = "Session")]
     session: Option<String>,
+
+    /// Work under this lease of a broker instead; paths are absolute then
+    ///
+    /// The lease's id or a token, for the broker at $HANDFAST_SOCKET or at the user's usual place;
+    /// or the path of a socket, which begins with `/` or `.`: then $HANDFAST_LEASE has the id.
+    #[cfg(feature = "broker")]
+    #[arg(long, global = true, value_name = "ID", help_heading = "Lease")]
+    lease: Option<OsString>,
 
     #[command(flatten)]
     state: StateArgs,
@@ -119,12 +127,16 @@ impl TargetArgs {
         log: &LogChoice,
     ) -> Result<(Target, Option<Recording>), Box<Failure>> {
         let wrong = |why: &str| misused(verb, "tell which files are meant", why);
+        #[cfg(feature = "broker")]
+        if let Some(lease) = &self.lease {
+            return self.open_lease(verb, lease, log);
+        }
         match (&self.root, &self.session) {
             (Some(_), Some(_)) => Err(wrong(
                 "`--root` and `--session` were both given; leave out one",
             )),
             (None, None) => {
-                let mut failure = wrong("give `--root DIR` or `--session NAME`");
+                let mut failure = wrong("give `--root DIR`, `--session NAME` or `--lease ID`");
                 let hint = format!("for example `handfast fs --root DIR {verb} …`; see `--help`");
                 failure.hints.push(hint);
                 Err(failure)
@@ -148,6 +160,45 @@ impl TargetArgs {
                 Ok((Target::Session(session), recording))
             }
         }
+    }
+
+    #[cfg(feature = "broker")]
+    fn open_lease(
+        &self,
+        verb: &'static str,
+        lease: &OsStr,
+        log: &LogChoice,
+    ) -> Result<(Target, Option<Recording>), Box<Failure>> {
+        let wrong = |why: &str| misused(verb, "use the lease", why);
+        if self.root.is_some() || self.session.is_some() || self.state.is_given() {
+            return Err(wrong(
+                "`--root`, `--session` and `--state` do not go with `--lease`",
+            ));
+        }
+        if self.has_policies() {
+            return Err(wrong(
+                "policies of a root do not go with `--lease`; the broker has its own",
+            ));
+        }
+        if log.is_given() {
+            return Err(wrong(
+                "`--log` and `--agent` do not go with `--lease`: the broker keeps the log",
+            ));
+        }
+        let is_socket = matches!(lease.as_bytes().first(), Some(b'/' | b'.'));
+        let id = match is_socket {
+            true => std::env::var_os("HANDFAST_LEASE")
+                .ok_or_else(|| wrong("that is a socket, and $HANDFAST_LEASE holds no lease"))?,
+            false => lease.to_owned(),
+        };
+        let id = id
+            .into_string()
+            .map_err(|_| wrong("a lease's id is plain text"))?;
+        let client = crate::lease::connect(verb, is_socket.then_some(lease))?;
+        let files = handfast_broker::LeaseFiles::new(client, id).map_err(|error| {
+            crate::lease::told::broken("ask the broker what it serves", &error.detail())
+        })?;
+        Ok((Target::Lease(files), None))
     }
 
     /// Whether something was said about how a root behaves.

@@ -1,4 +1,4 @@
-//! The files that the verbs work on: a root or a session, behind one interface.
+//! The files that the verbs work on: a root, a session or a lease, behind one interface.
 
 use std::ffi::OsStr;
 
@@ -8,14 +8,16 @@ use handfast::{
 };
 use handfast_session::{Mode, Session, VirtualPath};
 
-/// What was named on the command line. A lease becomes a third kind: the verbs only see
-/// [`Target::files`].
+/// What was named on the command line. The verbs only see [`Target::files`].
 #[derive(Debug)]
 pub(crate) enum Target {
     /// `--root DIR`: paths are relative.
     Root(Root),
     /// `--session NAME`: paths are absolute.
     Session(Session),
+    /// `--lease ID`: paths are absolute, and a broker does the work.
+    #[cfg(feature = "broker")]
+    Lease(handfast_broker::LeaseFiles),
 }
 
 impl Target {
@@ -23,6 +25,8 @@ impl Target {
         match self {
             Self::Root(root) => root,
             Self::Session(session) => session,
+            #[cfg(feature = "broker")]
+            Self::Lease(lease) => lease,
         }
     }
 
@@ -30,8 +34,13 @@ impl Target {
     pub(super) fn root(&self) -> Option<&Root> {
         match self {
             Self::Root(root) => Some(root),
-            Self::Session(_) => None,
+            _ => None,
         }
+    }
+
+    /// Whether a broker does the work.
+    pub(super) fn is_lease(&self) -> bool {
+        !matches!(self, Self::Root(_) | Self::Session(_))
     }
 
     /// Text becomes a path here, and only here. A refusal is recorded by the layer that refuses.
@@ -43,13 +52,16 @@ impl Target {
                 // A verb that is given the text records that it is no path.
                 Err(refused) => Err(session.symlink_metadata(text).err().unwrap_or(refused)),
             },
+            #[cfg(feature = "broker")]
+            Self::Lease(_) => VirtualPath::parse(text).map(|path| path.as_rel().clone()),
         }
     }
 
     /// The text of a path that may be the top: `.` means `/` where paths are absolute.
     pub(super) fn or_top<'a>(&self, text: &'a OsStr) -> &'a OsStr {
         match self {
-            Self::Session(_) if text == "." => OsStr::new("/"),
+            Self::Root(_) => text,
+            _ if text == "." => OsStr::new("/"),
             _ => text,
         }
     }
@@ -58,7 +70,7 @@ impl Target {
     pub(super) fn typed(&self, below: &[u8]) -> Vec<u8> {
         match self {
             Self::Root(_) => below.to_vec(),
-            Self::Session(_) => [b"/", below].concat(),
+            _ => [b"/", below].concat(),
         }
     }
 
@@ -66,7 +78,7 @@ impl Target {
     pub(super) fn top(&self) -> &'static str {
         match self {
             Self::Root(_) => ".",
-            Self::Session(_) => "/",
+            _ => "/",
         }
     }
 
@@ -144,7 +156,7 @@ impl Target {
     ) -> Result<(), Error> {
         match self {
             Self::Root(root) => walk_root(root, top, limits, each),
-            Self::Session(_) => walk_files(self, top, limits, each),
+            _ => walk_files(self, top, limits, each),
         }
     }
 }

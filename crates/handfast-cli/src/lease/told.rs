@@ -67,7 +67,7 @@ fn reason(code: Code, why: &str) -> &str {
 }
 
 /// The broker could not be asked, or something here failed.
-pub(super) fn broken(deed: &str, why: &str) -> Box<Failure> {
+pub(crate) fn broken(deed: &str, why: &str) -> Box<Failure> {
     Box::new(Failure {
         kind: ErrorKind::Io,
         verb: "lease",

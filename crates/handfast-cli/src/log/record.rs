@@ -52,6 +52,12 @@ impl Default for Opening {
 }
 
 impl LogChoice {
+    /// Whether anything about a log was asked for on the command line.
+    #[cfg(feature = "broker")]
+    pub(crate) fn is_given(&self) -> bool {
+        self.log.is_some() || self.agent.is_some()
+    }
+
     fn dir(&self) -> Option<OsString> {
         let from_env = || std::env::var_os("HANDFAST_LOG").filter(|dir| !dir.is_empty());
         self.log.clone().or_else(from_env)

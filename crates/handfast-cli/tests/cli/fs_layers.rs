@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use crate::lease::Served;
 use crate::support::{Run, Scratch};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -252,4 +253,92 @@ fn what_a_layer_cannot_do_is_refused() {
         let said = run.stderr.contains("only a root is recovered");
         assert_eq!(said, recover == 2, "{run:?}");
     }
+}
+
+/// What a broker does not do for anybody.
+const NOT_UNDER_A_LEASE: [&[&str]; 3] = [&["symlink"], &["chmod"], &["cp", "-r"]];
+
+/// A verb of `fs` under a lease; `@` begins a path.
+fn under_lease(served: &Served, id: &str, verb: &[&str], input: &[u8]) -> Run {
+    let mut args = vec!["fs".to_owned(), "--lease".to_owned(), id.to_owned()];
+    args.extend(verb.iter().map(|arg| Layer::ReadWrite.typed(arg)));
+    let socket = served.scratch.path.join("s/b.sock");
+    Run::with_env(
+        &args,
+        &[("HANDFAST_SOCKET", socket.as_os_str())],
+        input,
+        TIMEOUT,
+    )
+}
+
+/// Every step that a root takes, a lease takes too, or refuses as what it does not do.
+#[test]
+fn every_verb_answers_alike_under_a_lease() {
+    let served = Served::empty();
+    let id = served.acquire(&["--paths", "**", "--verbs", "read,write"]);
+    let root = Layer::Root.scene();
+    let mut refused = 0;
+    for (verb, input, code, kind) in STEPS {
+        let asked = match *kind {
+            "" => verb.to_vec(),
+            _ => [&["--json"], *verb].concat(),
+        };
+        let first = Layer::Root.run(&root, verb, input);
+        let run = under_lease(&served, &id, &asked, input);
+        if NOT_UNDER_A_LEASE
+            .iter()
+            .any(|words| verb.starts_with(words))
+            && run.code == 3
+        {
+            refused += 1;
+            // Done beside the broker, so that both trees stay alike.
+            drop(Layer::Root.run(&served.scratch, verb, input));
+            continue;
+        }
+        assert_eq!(run.code, *code, "{verb:?} {run:?}");
+        match *kind {
+            "" => {
+                let common = Layer::ReadWrite.common(verb, &run.stdout);
+                let wanted = Layer::Root.common(verb, &first.stdout);
+                assert_eq!(common, wanted, "{verb:?}");
+            }
+            kind => assert_eq!(run.json()["error"]["kind"], kind, "{verb:?}"),
+        }
+    }
+    assert_eq!(refused, 4, "what is refused under a lease is known");
+}
+
+#[test]
+fn a_lease_is_named_by_its_id_or_by_a_socket() {
+    let served = Served::with(&[]);
+    let id = served.acquire(&["--paths", "src/**", "--verbs", "read"]);
+    let run = under_lease(&served, &id, &["read", "@src/a.txt"], b"");
+    assert_eq!((run.code, run.text()), (0, "alpha"), "{run:?}");
+    let run = under_lease(&served, &id, &["--json", "read", "@top.txt"], b"");
+    assert_eq!(run.code, 1, "{run:?}");
+    assert_eq!(run.json()["error"]["kind"], "Denied");
+    // The path of a socket, with the lease in the environment; flags after the verb.
+    let socket = served.scratch.path.join("s/b.sock");
+    let socket = socket.to_str().unwrap();
+    let args = ["fs", "read", "/src/a.txt", "--lease", socket];
+    let env = [("HANDFAST_LEASE", id.as_ref())];
+    let run = Run::with_env(&args, &env, b"", TIMEOUT);
+    assert_eq!((run.code, run.text()), (0, "alpha"), "{run:?}");
+    for (more, why) in [
+        (&["--root", "."][..], "do not go with `--lease`"),
+        (&["--session", "s"], "do not go with `--lease`"),
+        (&["--links", "beneath"], "the broker has its own"),
+        (&["--agent", "me"], "the broker keeps the log"),
+    ] {
+        let run = under_lease(&served, &id, &[&["read", "@src/a.txt"], more].concat(), b"");
+        assert_eq!(run.code, 2, "{more:?} {run:?}");
+        assert!(run.stderr.contains(why), "{more:?} {run:?}");
+    }
+    let run = Run::with_env(&["fs", "--lease", socket, "ls"], &[], b"", TIMEOUT);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains("HANDFAST_LEASE"), "{run:?}");
+    assert_eq!(served.lease(&["revoke", &id], b"").code, 0);
+    let run = under_lease(&served, &id, &["read", "@src/a.txt"], b"");
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stderr.contains("the lease was given back"), "{run:?}");
 }

@@ -30,6 +30,15 @@ impl Served {
         let scratch = Scratch::new();
         scratch.file("src/a.txt", "alpha");
         scratch.file("top.txt", "top");
+        Self::serving(scratch, more)
+    }
+
+    /// With nothing in it.
+    pub(crate) fn empty() -> Self {
+        Self::serving(Scratch::new(), &[])
+    }
+
+    fn serving(scratch: Scratch, more: &[&str]) -> Self {
         let mut broker = handfast(&[
             "--json".as_ref(),
             "serve".as_ref(),

@@ -149,7 +149,18 @@ pub struct Run {
 
 impl Run {
     pub fn of(args: &[impl AsRef<OsStr>], input: &[u8], patience: Duration) -> Self {
+        Self::with_env(args, &[], input, patience)
+    }
+
+    /// The same with something in the environment.
+    pub fn with_env(
+        args: &[impl AsRef<OsStr>],
+        env: &[(&str, &OsStr)],
+        input: &[u8],
+        patience: Duration,
+    ) -> Self {
         let mut command = handfast(args);
+        command.envs(env.iter().copied());
         command.stdin(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();

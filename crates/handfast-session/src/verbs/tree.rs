@@ -91,11 +91,12 @@ impl Session {
         self.refuse_mount_point(&place).map_err(named)?;
         let top = place.full();
         self.judge(&top, Access::Change)?;
-        if found
-            .node
-            .as_ref()
-            .is_some_and(|node| node.metadata().is_dir())
-        {
+        let node = found.node.as_ref();
+        let is_dir = node.is_some_and(|node| node.metadata().is_dir());
+        if node.is_some() && path.as_rel().must_be_dir() && !is_dir {
+            return Err(named(Error::refused(ErrorKind::NotADirectory, "")));
+        }
+        if is_dir {
             let mut walk = self.walk(&top, limits)?;
             while let Some(entry) = walk.next_entry()? {
                 self.judge(&entry.path, Access::Change)?;

@@ -24,7 +24,7 @@ impl Session {
         path: impl AsVirtualPath,
         data: impl AsRef<[u8]>,
     ) -> Result<Written, Error> {
-        self.put_default(&path, data.as_ref(), Put::Replace)
+        self.put_as_usual(path, data, Put::Replace)
     }
 
     /// Creates a file with its whole content; the name must be free.
@@ -36,7 +36,7 @@ impl Session {
         path: impl AsVirtualPath,
         data: impl AsRef<[u8]>,
     ) -> Result<Written, Error> {
-        self.put_default(&path, data.as_ref(), Put::New)
+        self.put_as_usual(path, data, Put::New)
     }
 
     /// Replaces a file only if it is still the version that was seen.
@@ -49,7 +49,7 @@ impl Session {
         version: &Version,
         data: impl AsRef<[u8]>,
     ) -> Result<Written, Error> {
-        self.put_default(&path, data.as_ref(), Put::If(version))
+        self.put_as_usual(path, data, Put::If(version))
     }
 
     /// Puts content under a path with exactly these options. In an overlay, a durability beyond
@@ -67,13 +67,18 @@ impl Session {
         self.put_as(put_request(&path, put), data.as_ref(), put, options)
     }
 
-    fn put_default(
+    /// Puts content under a path with the options of [`Session::write`].
+    ///
+    /// # Errors
+    /// As [`Session::put`].
+    pub fn put_as_usual(
         &self,
-        path: &dyn AsVirtualPath,
-        data: &[u8],
+        path: impl AsVirtualPath,
+        data: impl AsRef<[u8]>,
         put: Put<'_>,
     ) -> Result<Written, Error> {
-        self.act(put_request(path, put), |place, guard, _| {
+        let data = data.as_ref();
+        self.act(put_request(&path, put), |place, guard, _| {
             let content = Content {
                 source: Source::Bytes(data),
                 put,

@@ -78,6 +78,12 @@ impl WriteOptions {
         self
     }
 
+    /// The permission bits that were asked for a file that is created, if any were.
+    #[must_use]
+    pub fn mode_if_created(self) -> Option<u32> {
+        self.created_mode
+    }
+
     /// The mode under which a draft of a new file is made.
     pub(in crate::verbs) fn new_draft_mode(self) -> u32 {
         match self.mode {

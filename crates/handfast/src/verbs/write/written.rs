@@ -3,7 +3,7 @@
 use std::fmt;
 use std::os::fd::OwnedFd;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Fault};
 use crate::identity::Identity;
 use crate::path::RelPath;
 use crate::root::Root;
@@ -12,13 +12,32 @@ use crate::version::Version;
 
 /// A file that was written.
 pub struct Written {
-    fd: OwnedFd,
+    proof: Proof,
     path: RelPath,
     identity: Identity,
     limit: u64,
 }
 
+/// How the version can be told.
+enum Proof {
+    /// The file itself.
+    Open(OwnedFd),
+    /// The process that wrote it told the version, or that it is not known.
+    Told(Option<Version>),
+}
+
 impl Written {
+    /// A file that another process wrote, and the version that it told.
+    #[must_use]
+    pub fn told(path: &RelPath, identity: Identity, version: Option<Version>) -> Self {
+        Self {
+            proof: Proof::Told(version),
+            path: path.clone(),
+            identity,
+            limit: u64::MAX,
+        }
+    }
+
     /// Which file it is.
     #[must_use]
     pub fn identity(&self) -> Identity {
@@ -31,8 +50,14 @@ impl Written {
     /// # Errors
     /// `Raced` if others keep writing to the same file; `Io`.
     pub fn version(&self) -> Result<Version, Error> {
-        Version::of_file(&self.fd, true, self.limit)
-            .map_err(|fault| Error::new(Verb::Version, self.path.to_string(), fault))
+        let version = match &self.proof {
+            Proof::Open(fd) => Version::of_file(fd, true, self.limit),
+            Proof::Told(version) => version.ok_or_else(|| {
+                let why = "the file was written, and its version is not known";
+                Fault::rule(ErrorKind::Raced, why)
+            }),
+        };
+        version.map_err(|fault| Error::new(Verb::Version, self.path.to_string(), fault))
     }
 
     /// Whether the path still leads to the file that was written.
@@ -52,7 +77,7 @@ impl Written {
 
     pub(crate) fn new(fd: OwnedFd, path: &RelPath, identity: Identity) -> Self {
         Self {
-            fd,
+            proof: Proof::Open(fd),
             path: path.clone(),
             identity,
             limit: u64::MAX,
