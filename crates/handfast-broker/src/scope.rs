@@ -10,6 +10,7 @@ use handfast_session::{
 use crate::broker::Broker;
 use crate::caller::Claim;
 use crate::fault::{Code, Fault};
+use crate::journal::Told;
 use crate::rulebook::Rulebook;
 
 /// What one call may reach: one verb, under one lease, as the policy is now.
@@ -87,9 +88,9 @@ impl Broker {
     /// The broker's session on behalf of a lease: it judges by the lease, and what is done with it
     /// goes to the log with the lease's name.
     pub(crate) fn caller_for(&self, claim: &Claim, verb: Verb) -> SessionCaller {
-        let recorder = Arc::clone(&claim.recorder) as Arc<dyn handfast::Recorder>;
+        let recorder = Told(Arc::clone(&claim.recorder));
         SessionCaller::new("")
-            .recorder(recorder)
+            .recorder(Arc::new(recorder))
             .scope(Arc::new(self.scope(claim, verb)))
     }
 

@@ -552,3 +552,56 @@ fn what_is_typed_wrong_is_told() {
     assert_eq!(locked.code, 2, "{locked:?}");
     assert!(locked.stderr.contains("another broker"), "{locked:?}");
 }
+
+#[test]
+fn a_broker_ends_at_sigterm_and_outlives_sighup() {
+    let mut served = Served::new();
+    let signal = |served: &Served, signal| {
+        let pid = rustix::process::Pid::from_child(&served.broker);
+        rustix::process::kill_process(pid, signal).unwrap();
+    };
+    signal(&served, rustix::process::Signal::HUP);
+    let id = served.acquire(&["--paths", "**", "--verbs", "read"]);
+    assert_eq!(served.lease(&["open", &id, "top.txt"], b"").text(), "top");
+    signal(&served, rustix::process::Signal::TERM);
+    assert_eq!(served.broker.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_policy_is_checked_without_serving() {
+    let scratch = Scratch::new();
+    let policy = scratch.path.join("policy.toml");
+    let serve = |text: &str| {
+        std::fs::write(&policy, text).unwrap();
+        Run::of(
+            &["serve", "--check", "--policy", policy.to_str().unwrap()],
+            b"",
+            PATIENCE,
+        )
+    };
+    let root = "version = 1\n[[root]]\nname = \"ws\"\npath = \"in\"\nmount = \"/ws\"\nmode = \"read-write\"\n";
+    let run = serve(&format!(
+        "{root}[[allow]]\nuid = 7\npaths = [\"src/**\"]\nverbs = [\"read\"]\n"
+    ));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(
+        run.text(),
+        "root ws at /ws: read-write, links are followed beneath\n\
+         rule 1: Uid(7) may read src/** in /ws\n"
+    );
+    for (wrong, why) in [
+        (
+            "[[allow]]\nuid = 7\nverbs = [\"fly\"]\n",
+            "unknown verb `fly`",
+        ),
+        ("[limits]\nseats = 7\n", "seats"),
+        ("[[allow]\n", "line 7"),
+    ] {
+        let run = serve(&format!("{root}{wrong}"));
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(
+            run.stderr.contains("policy.toml") && run.stderr.contains(why),
+            "{run:?}"
+        );
+    }
+}
