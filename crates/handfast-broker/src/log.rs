@@ -175,21 +175,23 @@ impl Scribe {
     pub(crate) fn outstanding(&self, lease: &Lease) -> Result<(), Fault> {
         let out = lease.outstanding.lock();
         let out = out.unwrap_or_else(std::sync::PoisonError::into_inner);
-        if out.count() == 0 {
+        let living: Vec<&Given> = out.iter().filter(|given| given.may_be_open()).collect();
+        let count = out.others() + living.iter().map(|given| given.count).sum::<u64>();
+        if count == 0 {
             return Ok(());
         }
         let (mut part, mut length) = (Vec::new(), 0);
-        for given in out.iter() {
+        for given in living {
             // A byte takes six in JSON at most; what stands around it is short.
             let longest = 6 * given.path.as_rel().as_bytes().len() + 64;
             if length + longest > MAX_EVENT * 3 / 4 {
-                self.outstanding_part(lease, out.count(), &std::mem::take(&mut part))?;
+                self.outstanding_part(lease, count, &std::mem::take(&mut part))?;
                 length = 0;
             }
             length += longest;
             part.push(given);
         }
-        self.outstanding_part(lease, out.count(), &part)
+        self.outstanding_part(lease, count, &part)
     }
 
     fn outstanding_part(&self, lease: &Lease, count: u64, part: &[&Given]) -> Result<(), Fault> {

@@ -14,6 +14,9 @@ use crate::lease::{VerbSet, hex};
 use crate::spiffe::TrustBundle;
 use crate::start::StartError;
 
+/// A lease has at most so many paths; who is granted more sees what was asked for.
+const MAX_GRANTED: usize = 64;
+
 /// What is served, to whom, on which terms.
 #[derive(Debug)]
 pub struct Rulebook {
@@ -261,6 +264,32 @@ impl Rulebook {
         })
     }
 
+    /// The paths of a lease, with what its rules grant in the place of "everything": a lease shows
+    /// what it is good for.
+    pub(crate) fn narrowed(&self, peer: &Peer, asked: Vec<String>) -> Vec<String> {
+        let is_all = |path: &String| matches!(path.as_str(), "*" | "**" | "/**");
+        if !asked.iter().any(is_all) {
+            return asked;
+        }
+        let mut granted = Vec::new();
+        for rule in self.rules_of(peer) {
+            for (root, paths) in &rule.grants {
+                let at = self.roots[*root].spec.mount_point();
+                match paths {
+                    None if at.is_root() => return asked,
+                    None => granted.push(format!("{at}/**")),
+                    Some(_) => granted.extend(rule.written_from_top(at)),
+                }
+            }
+        }
+        if granted.is_empty() || granted.len() > MAX_GRANTED {
+            return asked;
+        }
+        granted.extend(asked.into_iter().filter(|path| !is_all(path)));
+        granted.dedup();
+        granted
+    }
+
     /// The verbs that a peer may ask for somewhere.
     pub(crate) fn verbs_of(&self, peer: &Peer) -> VerbSet {
         if self.allow.is_empty() && peer.uid == self.own_uid {
@@ -288,6 +317,7 @@ impl Rulebook {
 
 impl Rule {
     fn read(entry: &Allow, roots: &[RootRule], knows_exe: bool) -> Result<Self, StartError> {
+        let own_uid = rustix::process::geteuid().as_raw();
         let unknown = |what: &str, name: &str| {
             let name = handfast::escape(name.as_bytes());
             StartError::Config(format!("[[allow]]: this machine has no {what} `{name}`"))
@@ -302,6 +332,12 @@ impl Rule {
                 Who::Exe(_) if !knows_exe => {
                     return Err(StartError::Config(
                         "[[allow]]: `exe` needs a witness process, and there is none".to_owned(),
+                    ));
+                }
+                // The kernel does not tell it about processes of others, so it would never match.
+                Who::Exe(_) if !is_own_user(entry, own_uid) && !may_see_programs() => {
+                    return Err(StartError::Config(
+                        "[[allow]]: `exe` of other users can be checked only by root; a rule that cannot be checked is refused".to_owned(),
                     ));
                 }
                 Who::Exe(path) => Is::Exe(path.clone()),
@@ -326,11 +362,46 @@ impl Rule {
         })
     }
 
+    /// The paths of the rule in the root that is mounted at a place, as a lease writes them.
+    fn written_from_top<'a>(&'a self, at: &'a VirtualPath) -> impl Iterator<Item = String> + 'a {
+        let top = match at.is_root() {
+            true => String::new(),
+            false => at.to_string(),
+        };
+        self.text.paths.iter().map(move |path| {
+            let below = path.strip_prefix(&format!("{top}/")).unwrap_or(path);
+            let below = below.trim_start_matches('/');
+            match path.trim_end_matches('/').contains('/') {
+                true => format!("{top}/{below}"),
+                // A name without a slash matches at any depth.
+                false if top.is_empty() => below.to_owned(),
+                false => format!("{top}/**/{below}"),
+            }
+        })
+    }
+
     /// What is granted in a root, if anything is.
     fn grants_in(&self, root: usize) -> Option<Option<&Patterns>> {
         let found = self.grants.iter().find(|(number, _)| *number == root);
         found.map(|(_, paths)| paths.as_ref())
     }
+}
+
+/// Whether a rule is for the broker's own user alone.
+fn is_own_user(entry: &Allow, own_uid: u32) -> bool {
+    entry.who.iter().any(|who| match who {
+        Who::Uid(uid) => *uid == own_uid,
+        Who::User(name) => uid_of(name) == Some(own_uid),
+        _ => false,
+    })
+}
+
+/// Whether the programs of other users' processes can be read.
+fn may_see_programs() -> bool {
+    rustix::thread::capabilities(None).is_ok_and(|sets| {
+        sets.effective
+            .contains(rustix::thread::CapabilitySet::SYS_PTRACE)
+    })
 }
 
 /// What a rule grants in each of its roots. A path that begins with the place where a root is
@@ -392,7 +463,7 @@ impl Is {
             Self::Uid(uid) => peer.uid == *uid,
             Self::Gid(gid) => peer.gid == *gid || peer.groups.contains(gid),
             Self::Spiffe(id) => peer.spiffe_id() == Some(id),
-            Self::Exe(path) => peer.exe.as_deref() == Some(path),
+            Self::Exe(path) => peer.exe.as_ref().is_some_and(|program| program.is_at(path)),
             Self::Cgroup(path) => peer
                 .current_cgroup()
                 .is_some_and(|id| cgroup_of(path).contains(&Some(id))),

@@ -120,6 +120,11 @@ impl Outstanding {
         }
     }
 
+    /// How many were handed out beyond what is remembered.
+    pub(crate) fn others(&self) -> u64 {
+        self.others
+    }
+
     /// How many descriptors.
     pub(crate) fn count(&self) -> u64 {
         self.others + self.iter().map(|given| given.count).sum::<u64>()

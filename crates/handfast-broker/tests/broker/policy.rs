@@ -147,3 +147,73 @@ fn b11_paths_of_rules_count_from_the_mount_or_from_the_root() {
     let refused = Rulebook::of_policy(&policy, text.as_bytes(), false).unwrap_err();
     assert!(refused.to_string().contains("never match"), "{refused}");
 }
+
+/// The right program under its path, and another one that a mount namespace shows there.
+#[test]
+fn b7_a_program_is_the_file_that_runs_and_not_its_path() {
+    use std::process::Command;
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root has mount namespaces to play with");
+        return;
+    }
+    let mut stage = Stage::prepare(&[("HF_WITNESS", "1")]);
+    let allowed = stage.dir.join("allowed");
+    let own = std::env::current_exe().unwrap();
+    std::fs::copy(&own, &allowed).unwrap();
+    stage.policy(&format!(
+        "{ROOT}[[allow]]\nexe = {allowed:?}\nverbs = [\"read\"]\n"
+    ));
+    stage.start();
+    let ask = |mut program: Command| {
+        let role = stage.role("ask");
+        let env = role
+            .get_envs()
+            .filter_map(|(key, value)| Some((key, value?)));
+        program.args(role.get_args()).envs(env);
+        let out = program.output().unwrap();
+        let text = String::from_utf8(out.stdout).unwrap();
+        assert!(out.status.success(), "{text}");
+        text
+    };
+    assert!(
+        ask(Command::new(&allowed)).contains("None"),
+        "the program itself"
+    );
+    assert!(
+        ask(Command::new(&own)).contains("Some(Denied)"),
+        "another path"
+    );
+    let mut spoofed = Command::new("unshare");
+    spoofed
+        .args([
+            "-m",
+            "sh",
+            "-c",
+            "mount --bind \"$1\" \"$2\" && shift && exec \"$@\"",
+            "sh",
+        ])
+        .args([&own, &allowed]);
+    assert!(
+        ask(spoofed).contains("Some(Denied)"),
+        "another program under the path"
+    );
+}
+
+#[test]
+fn b11_a_lease_on_everything_shows_what_is_granted() {
+    let mut stage = Stage::prepare(&[]);
+    stage.policy(&format!(
+        "{ROOT}[[allow]]\nuid = {}\npaths = [\"src/**\", \"*.md\"]\nverbs = [\"read\"]\n",
+        uid()
+    ));
+    stage.start();
+    let mut client = stage.client();
+    let acquired = client.acquire(&Acquire::new(["**"], ["read"])).unwrap();
+    assert_eq!(acquired.lease.paths, ["/ws/src/**", "/ws/**/*.md"]);
+    std::fs::write(stage.root("deep.md"), "deep").unwrap();
+    for path in ["/ws/src/a.txt", "/ws/deep.md"] {
+        client.open(&acquired.lease_id, path).expect(path);
+    }
+    let refused = client.open(&acquired.lease_id, "/ws/top.txt");
+    assert_eq!(code(refused), Code::Denied);
+}

@@ -24,17 +24,50 @@ fn another_process() {
         "interject" => interject(),
         "lend" => lend(&dir),
         "crowd" => crowd(&dir),
+        "witness" => {
+            let socket = handfast_broker::witness_socket_from_stdin().unwrap();
+            handfast_broker::serve_witness(socket).unwrap();
+        }
+        "ask" => {
+            let mut client = Client::connect(dir.join("sock/broker.sock")).unwrap();
+            let wanted = Acquire::new(["**"], ["read"]).bind("user");
+            tell(&format!(
+                "{:?}",
+                client.acquire(&wanted).err().and_then(|error| error.code())
+            ));
+        }
         "flood" => flood(&dir),
         other => panic!("no such role: {other}"),
     }
 }
 
+/// A process that tells a broker which programs others run.
+fn witness() -> handfast_broker::ExeReader {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let theirs: std::os::fd::OwnedFd = theirs.into();
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "roles::another_process",
+            "--exact",
+            "--nocapture",
+            "--quiet",
+        ])
+        .env("HF_ROLE", "witness")
+        .stdin(std::process::Stdio::from(theirs))
+        .spawn()
+        .unwrap();
+    // It ends when the broker does.
+    std::mem::forget(child);
+    handfast_broker::ExeReader::witness(ours).unwrap()
+}
+
 fn serve(dir: &std::path::Path) {
+    let witness = std::env::var_os("HF_WITNESS").map(|_| witness());
     let rulebook = match std::env::var_os("HF_POLICY") {
         Some(path) => {
             let text = std::fs::read(&path).unwrap();
             let policy = Policy::read_ambient(&path).unwrap();
-            Rulebook::of_policy(&policy, &text, false).unwrap()
+            Rulebook::of_policy(&policy, &text, witness.is_some()).unwrap()
         }
         None => Rulebook::of_directory(dir.join("root")).unwrap(),
     };
@@ -52,6 +85,9 @@ fn serve(dir: &std::path::Path) {
         .limits(limits);
     if let Ok(text) = std::env::var("HF_SENDER") {
         options = options.check_sender(text == "1");
+    }
+    if let Some(exe) = witness {
+        options = options.exe(exe);
     }
     let running = options
         .probe(|text| {
