@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use handfast::{ErrorKind, FileKind, Verb};
 use handfast_session::{
-    Access, Caller as SessionCaller, Error, Reason, Scope, Session, VirtualPath,
+    Access, Caller as SessionCaller, Error, Reason, Scope, Session, SessionError, VirtualPath,
 };
 
 use crate::broker::Broker;
@@ -105,7 +105,11 @@ impl Broker {
     ) -> Result<T, Fault> {
         let session = self.looking.for_caller(self.caller_for(claim, verb));
         act(&session).map_err(|error| {
+            let own_words = (error.reason() == Some(Reason::OutOfScope)).then(|| error.detail());
             let mut fault = crate::log::fault_of(error);
+            if let Some(why) = own_words {
+                fault = fault.with_why(why);
+            }
             if fault.code() == Code::Denied {
                 claim.remember(self, verb, path, fault.why());
                 if let Err(over) = claim.lease.in_force() {

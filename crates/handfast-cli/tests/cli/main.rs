@@ -27,6 +27,7 @@ mod mcp;
 mod mounts;
 mod names;
 mod pipes;
+mod serving;
 mod session;
 mod session_faults;
 mod session_list;
