@@ -59,6 +59,8 @@ pub(crate) struct Tally {
     pub(crate) acquired: AtomicU64,
     pub(crate) ended: AtomicU64,
     pub(crate) connections: AtomicU64,
+    /// Connections for which there was no seat.
+    pub(crate) turned_away: AtomicU64,
     /// Those that are open now.
     pub(crate) open_connections: AtomicU64,
 }

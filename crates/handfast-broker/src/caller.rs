@@ -4,19 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use handfast::Verb;
-use handfast_ledger::LedgerRecorder;
 use handfast_session::VirtualPath;
 
 use crate::broker::Broker;
 use crate::clock;
 use crate::fault::Fault;
 use crate::identity::Peer;
+use crate::journal::PeerRecorder;
 use crate::lease::{Lease, LeaseHandle, LeaseId};
 use crate::log::Named;
 use crate::token::Token;
-
-/// As many refused requests for leases are told one by one; the rest is counted.
-const TOLD_REFUSALS: u64 = 100;
 
 /// A connection's identity.
 #[derive(Debug)]
@@ -24,21 +21,20 @@ pub(crate) struct Caller {
     pub(crate) number: u64,
     pub(crate) peer: Arc<Peer>,
     /// The recorder of the lease that was used last; most connections use one.
-    last: Option<(LeaseHandle, Arc<LedgerRecorder>)>,
+    last: Option<(LeaseHandle, Arc<PeerRecorder>)>,
     /// The id that was presented last, and what it stands for, so that who presents it again need
     /// not have it hashed and looked up. Whether the lease is in force is not kept: it is asked
     /// at every use.
     shown: Option<(String, Claim)>,
     /// For what is refused without a lease.
-    plain: Option<Arc<LedgerRecorder>>,
-    refused: u64,
+    plain: Option<Arc<PeerRecorder>>,
 }
 
 /// A lease that the caller may use, and where its events go.
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
     pub(crate) lease: Arc<Lease>,
-    pub(crate) recorder: Arc<LedgerRecorder>,
+    pub(crate) recorder: Arc<PeerRecorder>,
     pub(crate) peer: Arc<Peer>,
     /// What the lease was presented with, if not by its id.
     token: Option<Arc<Token>>,
@@ -53,7 +49,6 @@ impl Caller {
             last: None,
             shown: None,
             plain: None,
-            refused: 0,
         }
     }
 
@@ -108,7 +103,7 @@ impl Caller {
                     token: Some(token.id()),
                     ..Named::of(&handle)
                 };
-                broker.scribe.recorder(&self.peer, Some(named))?
+                broker.scribe.recorder(&self.peer, Some(named))
             }
             (Some((known, recorder)), None) if *known == handle => Arc::clone(recorder),
             _ => {
@@ -116,7 +111,7 @@ impl Caller {
                     fence: Some(lease.fence()),
                     ..Named::of(&handle)
                 };
-                let recorder = broker.scribe.recorder(&self.peer, Some(named))?;
+                let recorder = broker.scribe.recorder(&self.peer, Some(named));
                 self.last = Some((handle, Arc::clone(&recorder)));
                 recorder
             }
@@ -174,28 +169,21 @@ impl Caller {
         fault: Fault,
     ) -> Fault {
         broker.denied(&self.peer, handle, verb.name(), path, fault.why());
-        let recorder = match (handle, &self.plain) {
-            (None, Some(recorder)) => Ok(Arc::clone(recorder)),
-            (None, None) => broker.scribe.recorder(&self.peer, None),
-            (Some(handle), _) => match &self.last {
-                Some((known, recorder)) if known == handle => Ok(Arc::clone(recorder)),
-                _ => {
-                    let made = broker.scribe.recorder(&self.peer, Some(Named::of(handle)));
-                    // Kept, so that somebody who tries again and again is counted.
-                    if let Ok(recorder) = &made {
-                        self.last = Some((handle.clone(), Arc::clone(recorder)));
-                    }
-                    made
-                }
-            },
+        // Ids that nobody was given are told without a name: they may be made up, one after the
+        // other.
+        let known = handle.filter(|handle| broker.table.knows(handle));
+        let recorder = match (known, &self.last) {
+            (Some(handle), Some((last, recorder))) if last == handle => Arc::clone(recorder),
+            (Some(handle), _) => {
+                let made = broker.scribe.recorder(&self.peer, Some(Named::of(handle)));
+                self.last = Some((handle.clone(), Arc::clone(&made)));
+                made
+            }
+            (None, _) => {
+                let made = || broker.scribe.recorder(&self.peer, None);
+                Arc::clone(self.plain.get_or_insert_with(made))
+            }
         };
-        let recorder = match recorder {
-            Ok(recorder) => recorder,
-            Err(fault) => return fault,
-        };
-        if handle.is_none() {
-            self.plain = Some(Arc::clone(&recorder));
-        }
         match broker
             .scribe
             .refusal(&recorder, verb, path.as_rel(), &fault)
@@ -219,10 +207,6 @@ impl Caller {
 
     /// Notes that a lease was refused.
     pub(crate) fn note_refused_lease(&mut self, broker: &Broker, fault: Fault) -> Fault {
-        self.refused += 1;
-        if self.refused > TOLD_REFUSALS {
-            return self.note_refusal(broker, None, Verb::Resolve, &VirtualPath::root(), fault);
-        }
         broker.denied(
             &self.peer,
             None,

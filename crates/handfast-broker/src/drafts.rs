@@ -10,6 +10,7 @@ use std::ops::Deref;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use handfast::{Version, WriteOptions};
 use handfast_session::VirtualPath;
@@ -46,6 +47,15 @@ pub(crate) struct Draft {
     pub(crate) file: OwnedFd,
     /// Somebody commits it.
     pub(crate) taken: AtomicBool,
+    pub(crate) begun: Instant,
+}
+
+/// How many bytes the quota of a root still allows: in all, and for the drafts of one user. A user
+/// who begins and never commits must not take all of it from the others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    pub(crate) bytes: u64,
+    pub(crate) bytes_of_user: u64,
 }
 
 /// All drafts.
@@ -89,7 +99,7 @@ impl Drafts {
         &self,
         draft: Draft,
         limits: &Limits,
-        room: Option<u64>,
+        room: Option<Room>,
     ) -> Result<String, Fault> {
         let mut random = [0; 16];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
@@ -110,11 +120,19 @@ impl Drafts {
             let why = "the files that were begun are too large together; commit or abort some";
             return Err(Fault::new(Code::Limit, why));
         }
-        if let Some(room) = room
-            && sum(&|other| other.root == draft.root) + draft.max_size > room
-        {
-            let why = "the quota has no room for that, with what others have begun";
-            return Err(Fault::new(Code::Quota, why).of_kind(handfast::ErrorKind::Quota));
+        if let Some(room) = room {
+            let here = |other: &Draft| other.root == draft.root;
+            let own = |other: &Draft| here(other) && other.uid == draft.uid;
+            let why = if sum(&here) + draft.max_size > room.bytes {
+                "the quota has no room for that, with what others have begun"
+            } else if sum(&own) + draft.max_size > room.bytes_of_user {
+                "other users share the quota: commit what you have begun before you begin more"
+            } else {
+                ""
+            };
+            if !why.is_empty() {
+                return Err(Fault::new(Code::Quota, why).of_kind(handfast::ErrorKind::Quota));
+            }
         }
         let name = hex(&random);
         drafts.insert(name.clone(), Arc::new(draft));
@@ -147,6 +165,14 @@ impl Drafts {
     pub(crate) fn drop_connection(&self, connection: u64) {
         self.hold()
             .retain(|_, draft| draft.connection != connection);
+    }
+
+    /// Drops what was begun long ago and is not being committed: what is reserved for it is kept
+    /// from others.
+    pub(crate) fn drop_idle(&self, at_most: Duration) {
+        self.hold().retain(|_, draft| {
+            draft.taken.load(Ordering::Relaxed) || draft.begun.elapsed() < at_most
+        });
     }
 
     /// Drops what was begun under a lease that has ended: nobody commits it any more.
@@ -213,7 +239,15 @@ mod tests {
             max_size,
             file: memory_file(max_size).unwrap(),
             taken: AtomicBool::default(),
+            begun: Instant::now(),
         }
+    }
+
+    fn room(bytes: u64) -> Option<Room> {
+        Some(Room {
+            bytes,
+            bytes_of_user: bytes,
+        })
     }
 
     #[test]
@@ -224,20 +258,20 @@ mod tests {
         };
         let drafts = Drafts::default();
         let lease = draft(1, 1).lease;
-        let name = drafts.begin(draft(1, 80), &limits, Some(200)).unwrap();
+        let name = drafts.begin(draft(1, 80), &limits, room(200)).unwrap();
         assert!(drafts.take(&name, &lease, 2).is_none(), "another's");
         let taken = drafts.take(&name, &lease, 1).unwrap();
         assert!(drafts.take(&name, &lease, 1).is_none(), "taken already");
-        let full = drafts.begin(draft(2, 80), &limits, Some(200));
+        let full = drafts.begin(draft(2, 80), &limits, room(200));
         assert_eq!(full.unwrap_err().code(), Code::Limit);
-        let full = drafts.begin(draft(2, 20), &limits, Some(90));
+        let full = drafts.begin(draft(2, 20), &limits, room(90));
         assert_eq!(full.unwrap_err().code(), Code::Quota);
         drop(taken);
         assert_eq!(drafts.len(), 0);
-        drafts.begin(draft(2, 80), &limits, Some(200)).unwrap();
+        drafts.begin(draft(2, 80), &limits, room(200)).unwrap();
         // A connection that is gone leaves nothing reserved.
         drafts.drop_connection(2);
-        drafts.begin(draft(3, 100), &limits, Some(200)).unwrap();
+        drafts.begin(draft(3, 100), &limits, room(200)).unwrap();
         drafts.drop_lease(&lease);
         assert_eq!(drafts.len(), 0);
     }

@@ -16,6 +16,9 @@ use crate::store::StoreError;
 /// How soon a store that took nothing is asked again.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// How often counted refusals are told, a failed log is tried again and idle drafts are dropped.
+const SETTLE: Duration = Duration::from_secs(2);
+
 impl Broker {
     /// Ends a lease and all below it. When this returns, nothing is done under them any more, and
     /// what was begun is dropped.
@@ -116,8 +119,10 @@ impl Broker {
     pub(crate) fn reap(&self) {
         loop {
             // What the store did not take is tried again from time to time.
-            let patience = self.keep_ends([]).err().map(|_| RETRY);
-            let due = match self.reaper.wait(patience) {
+            let patience = self.keep_ends([]).map_or(RETRY, |()| SETTLE);
+            self.scribe.journal().settle();
+            self.drafts.drop_idle(self.limits.draft_idle);
+            let due = match self.reaper.wait(Some(patience)) {
                 Ok(due) => due,
                 Err(error) => {
                     crate::complain(&format!("waiting for holders failed: {error}"));

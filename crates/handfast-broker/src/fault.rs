@@ -131,6 +131,11 @@ impl Fault {
         self
     }
 
+    pub(crate) fn with_why(mut self, why: String) -> Self {
+        self.why = why;
+        self
+    }
+
     pub(crate) fn differing(mut self, what: impl Into<String>) -> Self {
         self.differs = Some(what.into());
         self

@@ -27,6 +27,7 @@
 
 mod boundary;
 mod broker;
+mod budget;
 mod caller;
 mod client;
 mod clock;
@@ -35,6 +36,7 @@ mod drafts;
 mod ending;
 mod fault;
 mod identity;
+mod journal;
 mod lease;
 mod limits;
 mod log;
@@ -70,8 +72,8 @@ pub use limits::Limits;
 pub use narrowing::Narrowing;
 pub use rulebook::Rulebook;
 pub use server::{
-    INTERFACE, MetricsListener, Running, bind_socket, default_socket, listener_from_environment,
-    notify_ready,
+    INTERFACE, MetricsListener, Running, Signalled, Signals, bind_socket, default_socket,
+    listener_from_environment, notify_ready,
 };
 pub use spiffe::TrustBundle;
 pub use start::{Fence, ServeOptions, StartError};

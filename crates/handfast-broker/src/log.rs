@@ -5,17 +5,18 @@
 
 use std::sync::Arc;
 
-use handfast::{Backend, Decision, Event, Identity, Phase, Recorder, RelPath, Verb};
+use handfast::{Backend, Decision, Event, Identity, Phase, RelPath, Verb};
+use handfast_ledger::Context;
 use handfast_ledger::event::{
     DecisionField, Entry, EventKind, Lease as LeaseField, MAX_EVENT, Record, Request, U64,
     Workload, rfc3339,
 };
-use handfast_ledger::{Context, Ledger, LedgerRecorder};
 use handfast_session::NotRecorded;
 
 use crate::clock;
 use crate::fault::{Code, Fault};
 use crate::identity::Peer;
+use crate::journal::{Journal, PeerRecorder};
 use crate::lease::{Given, Lease, LeaseHandle};
 
 /// Why an act that was recorded failed: by itself, or because the log took nothing.
@@ -52,7 +53,7 @@ impl<'a> Named<'a> {
 /// Writes the broker's own events.
 #[derive(Debug)]
 pub(crate) struct Scribe {
-    ledger: Arc<Ledger>,
+    journal: Arc<Journal>,
     policy_sha256: String,
     /// For events about a path that belongs to no root.
     root: Identity,
@@ -61,29 +62,25 @@ pub(crate) struct Scribe {
 
 impl Scribe {
     pub(crate) fn new(
-        ledger: Arc<Ledger>,
+        journal: Arc<Journal>,
         policy_sha256: String,
         root: Identity,
         backend: Backend,
     ) -> Self {
         Self {
-            ledger,
+            journal,
             policy_sha256,
             root,
             backend,
         }
     }
 
-    pub(crate) fn ledger(&self) -> &Ledger {
-        &self.ledger
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     /// A recorder for what a peer does under a lease.
-    pub(crate) fn recorder(
-        &self,
-        peer: &Peer,
-        lease: Option<Named<'_>>,
-    ) -> Result<Arc<LedgerRecorder>, Fault> {
+    pub(crate) fn recorder(&self, peer: &Peer, lease: Option<Named<'_>>) -> Arc<PeerRecorder> {
         let mut context = Context::new()
             .workload(peer.workload())
             .policy_sha256(self.policy_sha256.as_str());
@@ -95,15 +92,13 @@ impl Scribe {
                 ..LeaseField::default()
             });
         }
-        LedgerRecorder::new(Arc::clone(&self.ledger), context)
-            .map(Arc::new)
-            .map_err(unavailable)
+        self.journal.recorder(peer.uid, context)
     }
 
     /// Notes that the broker itself said no.
     pub(crate) fn refusal(
         &self,
-        recorder: &LedgerRecorder,
+        recorder: &Arc<PeerRecorder>,
         verb: Verb,
         path: &RelPath,
         fault: &Fault,
@@ -114,17 +109,17 @@ impl Scribe {
             why: fault.why().to_owned(),
         };
         recorder
-            .record(&event)
+            .tell(&event)
             .map_err(|error| Fault::new(Code::Unavailable, error.to_string()))
     }
 
     /// Notes that a private file was handed out, for a path that it may later be committed to.
-    pub(crate) fn begun(&self, recorder: &LedgerRecorder, path: &RelPath) -> Result<(), Fault> {
+    pub(crate) fn begun(&self, recorder: &Arc<PeerRecorder>, path: &RelPath) -> Result<(), Fault> {
         let mut event = Event::begin(Verb::TempFile, path, self.root, self.backend);
         // Nothing of the tree changes by it, so no result follows.
         event.phase = Phase::Single;
         recorder
-            .record(&event)
+            .tell(&event)
             .map_err(|error| Fault::new(Code::Unavailable, error.to_string()))
     }
 
@@ -180,21 +175,23 @@ impl Scribe {
     pub(crate) fn outstanding(&self, lease: &Lease) -> Result<(), Fault> {
         let out = lease.outstanding.lock();
         let out = out.unwrap_or_else(std::sync::PoisonError::into_inner);
-        if out.count() == 0 {
+        let living: Vec<&Given> = out.iter().filter(|given| given.may_be_open()).collect();
+        let count = out.others() + living.iter().map(|given| given.count).sum::<u64>();
+        if count == 0 {
             return Ok(());
         }
         let (mut part, mut length) = (Vec::new(), 0);
-        for given in out.iter() {
+        for given in living {
             // A byte takes six in JSON at most; what stands around it is short.
             let longest = 6 * given.path.as_rel().as_bytes().len() + 64;
             if length + longest > MAX_EVENT * 3 / 4 {
-                self.outstanding_part(lease, out.count(), &std::mem::take(&mut part))?;
+                self.outstanding_part(lease, count, &std::mem::take(&mut part))?;
                 length = 0;
             }
             length += longest;
             part.push(given);
         }
-        self.outstanding_part(lease, out.count(), &part)
+        self.outstanding_part(lease, count, &part)
     }
 
     fn outstanding_part(&self, lease: &Lease, count: u64, part: &[&Given]) -> Result<(), Fault> {
@@ -228,6 +225,10 @@ impl Scribe {
 
     /// Notes that somebody was refused a lease.
     pub(crate) fn refused_lease(&self, peer: &Peer, fault: &Fault) -> Result<(), Fault> {
+        let budget = &self.journal.budget;
+        if !budget.tells(peer.uid, fault.log_kind(), fault.why(), 0) {
+            return Ok(());
+        }
         let mut record = Record::about_log(EventKind::LeaseAcquire);
         record.wl = Some(peer.workload());
         record.decision = Some(DecisionField {
@@ -241,10 +242,6 @@ impl Scribe {
     }
 
     fn append(&self, record: &Record<'_>) -> Result<(), Fault> {
-        self.ledger.append(record).map(drop).map_err(unavailable)
+        self.journal.append(record)
     }
-}
-
-fn unavailable(error: handfast_ledger::Error) -> Fault {
-    Fault::new(Code::Unavailable, format!("the log takes nothing: {error}"))
 }

@@ -10,6 +10,8 @@ use crate::wire::{PathField, Text};
 /// # Errors
 /// `InvalidParameter` for what is no path.
 pub(crate) fn parse(name: &str, bytes: &[u8]) -> Result<VirtualPath, Fault> {
+    #[cfg(test)]
+    tests::count(bytes);
     let parsed = match bytes.first() {
         Some(b'/') => VirtualPath::parse(bytes),
         _ => VirtualPath::parse([b"/", bytes].concat()),
@@ -38,7 +40,70 @@ pub(crate) fn from_fields(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
+    use crate::{Acquire, Client, Fence, Rulebook, ServeOptions, bind_socket};
+
+    static PARSED: AtomicU64 = AtomicU64::new(0);
+
+    /// Other tests run beside this one: only its own paths are counted.
+    pub(super) fn count(bytes: &[u8]) {
+        if bytes.starts_with(b"/counted") {
+            PARSED.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_request_parses_each_of_its_paths_once() {
+        let dir = std::env::temp_dir().join(format!("hf-parse-{}", std::process::id()));
+        for part in ["", "root", "root/counted"] {
+            std::fs::create_dir(dir.join(part)).unwrap();
+        }
+        std::fs::File::create(dir.join("root/counted/a")).unwrap();
+        std::os::unix::fs::symlink("a", dir.join("root/counted/link")).unwrap();
+        let socket = dir.join("sock/broker.sock");
+        let listener = bind_socket(&socket, false).unwrap();
+        let rulebook = Rulebook::of_directory(dir.join("root")).unwrap();
+        let options = ServeOptions::new(rulebook, dir.join("state")).fence(Fence::Thread);
+        let started = std::thread::spawn(move || options.start(listener));
+        let running = started.join().unwrap().unwrap();
+        let mut client = Client::connect(&socket).unwrap();
+        let wanted = Acquire::new(["**"], ["read", "write"]).bind("user");
+        let id = client.acquire(&wanted).unwrap().lease_id;
+        let mut since = |what: &str, paths: u64, ask: &mut dyn FnMut(&mut Client)| {
+            let before = PARSED.load(Ordering::Relaxed);
+            ask(&mut client);
+            let parsed = PARSED.load(Ordering::Relaxed) - before;
+            assert_eq!(parsed, paths, "{what}");
+        };
+        since("open", 1, &mut |client| {
+            client.open(&id, "/counted/a").unwrap();
+        });
+        since("open through a link", 1, &mut |client| {
+            client.open(&id, "/counted/link").unwrap();
+        });
+        since("stat", 1, &mut |client| {
+            client.stat(&id, "/counted/a").unwrap();
+        });
+        since("list", 1, &mut |client| {
+            client.list_dir(&id, "/counted").unwrap();
+        });
+        // Begun with a path; the commit names none.
+        since("write", 1, &mut |client| {
+            client.write(&id, "/counted/a", b"new", None).unwrap();
+        });
+        since("rename", 2, &mut |client| {
+            let (from, to) = ("/counted/a", "/counted/b");
+            client.rename(&id, from, to, "replace").unwrap();
+        });
+        drop(client);
+        running.stop();
+        let top = handfast::Root::open_ambient(std::env::temp_dir()).unwrap();
+        let name = dir.file_name().unwrap().as_encoded_bytes();
+        top.remove_tree(&handfast::RelPath::parse(name).unwrap())
+            .unwrap();
+    }
 
     #[test]
     fn a_leading_slash_makes_no_difference_and_dots_stay_inside() {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use handfast::{RelPathRef, Verb};
-use handfast_session::policy::{Allow, Lease as LeaseTerms, LogLevel, Who};
+use handfast_session::policy::{Allow, Lease as LeaseTerms, Limits as PolicyLimits, LogLevel, Who};
 use handfast_session::{
     Mode, MountSpec, Patterns, Policy, Protect, Quota, SessionSpec, VirtualPath,
 };
@@ -13,6 +13,9 @@ use crate::identity::{Peer, gid_of, uid_of};
 use crate::lease::{VerbSet, hex};
 use crate::spiffe::TrustBundle;
 use crate::start::StartError;
+
+/// A lease has at most so many paths; who is granted more sees what was asked for.
+const MAX_GRANTED: usize = 64;
 
 /// What is served, to whom, on which terms.
 #[derive(Debug)]
@@ -24,6 +27,7 @@ pub struct Rulebook {
     pub(crate) terms: LeaseTerms,
     pub(crate) log_level: LogLevel,
     pub(crate) quota: Quota,
+    pub(crate) limits: PolicyLimits,
     /// Of the policy's text.
     pub(crate) sha256: String,
 }
@@ -38,9 +42,10 @@ pub(crate) struct RootRule {
 #[derive(Debug)]
 struct Rule {
     who: Vec<Is>,
-    /// Numbers of roots; all if empty.
-    roots: Vec<usize>,
-    paths: Option<Patterns>,
+    /// By number of root, the patterns below it; no pattern means everything.
+    grants: Vec<(usize, Option<Patterns>)>,
+    /// As the policy writes it.
+    text: Allow,
     verbs: VerbSet,
 }
 
@@ -75,6 +80,7 @@ impl Rulebook {
             terms: LeaseTerms::default(),
             log_level: LogLevel::default(),
             quota: Quota::new(),
+            limits: PolicyLimits::default(),
             sha256: hex(&Sha256::digest(
                 b"one directory, same user, preset workspace",
             )),
@@ -111,6 +117,7 @@ impl Rulebook {
             terms: policy.lease,
             log_level: policy.log,
             quota: policy.quota,
+            limits: policy.limits,
             sha256: hex(&Sha256::digest(text)),
         })
     }
@@ -142,6 +149,53 @@ impl Rulebook {
         let spec = SessionSpec::new().quota(self.quota);
         let mounts = self.roots.iter().map(|root| root.spec.clone());
         mounts.fold(spec, SessionSpec::mount)
+    }
+
+    /// What is served, and what each rule grants to whom, in lines for people.
+    #[must_use]
+    pub fn describe(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for root in &self.roots {
+            let links = match root.spec.follows_links() {
+                true => "links are followed beneath",
+                false => "links are refused",
+            };
+            lines.push(format!(
+                "root {} at {}: {}, {links}",
+                root.name,
+                root.spec.mount_point(),
+                root.spec.access_mode().name()
+            ));
+        }
+        if self.allow.is_empty() {
+            lines.push(format!("uid {} may ask for everything", self.own_uid));
+        }
+        for (number, rule) in self.allow.iter().enumerate() {
+            let who: Vec<String> = rule.text.who.iter().map(|who| format!("{who:?}")).collect();
+            let verbs = match rule.text.verbs.as_slice() {
+                [] => "every verb".to_owned(),
+                verbs => verbs.join(", "),
+            };
+            let places = rule.grants.iter().map(|(root, paths)| {
+                let root = &self.roots[*root];
+                match paths {
+                    None => format!("all of {}", root.spec.mount_point()),
+                    Some(_) => format!(
+                        "{} in {}",
+                        rule.text.paths.join(", "),
+                        root.spec.mount_point()
+                    ),
+                }
+            });
+            let places: Vec<String> = places.collect();
+            lines.push(format!(
+                "rule {}: {} may {verbs} {}",
+                number + 1,
+                handfast::escape(who.join(" and ").as_bytes()),
+                handfast::escape(places.join("; ").as_bytes())
+            ));
+        }
+        lines
     }
 
     /// Whether the socket must be open to other users.
@@ -197,8 +251,10 @@ impl Rulebook {
         };
         self.rules_of(peer).any(|rule| {
             rule.verbs.has(verb)
-                && (rule.roots.is_empty() || rule.roots.contains(&number))
-                && rule.paths.as_ref().is_none_or(|paths| {
+                && rule.grants_in(number).is_some_and(|paths| {
+                    let Some(paths) = paths else {
+                        return true;
+                    };
                     let rest = rest.to_path();
                     // Directories on the way may be looked at, so that what lies below is found.
                     paths.covers(&rest)
@@ -206,6 +262,32 @@ impl Rulebook {
                             && paths.leads_to_covered(&rest))
                 })
         })
+    }
+
+    /// The paths of a lease, with what its rules grant in the place of "everything": a lease shows
+    /// what it is good for.
+    pub(crate) fn narrowed(&self, peer: &Peer, asked: Vec<String>) -> Vec<String> {
+        let is_all = |path: &String| matches!(path.as_str(), "*" | "**" | "/**");
+        if !asked.iter().any(is_all) {
+            return asked;
+        }
+        let mut granted = Vec::new();
+        for rule in self.rules_of(peer) {
+            for (root, paths) in &rule.grants {
+                let at = self.roots[*root].spec.mount_point();
+                match paths {
+                    None if at.is_root() => return asked,
+                    None => granted.push(format!("{at}/**")),
+                    Some(_) => granted.extend(rule.written_from_top(at)),
+                }
+            }
+        }
+        if granted.is_empty() || granted.len() > MAX_GRANTED {
+            return asked;
+        }
+        granted.extend(asked.into_iter().filter(|path| !is_all(path)));
+        granted.dedup();
+        granted
     }
 
     /// The verbs that a peer may ask for somewhere.
@@ -217,6 +299,15 @@ impl Rulebook {
             .fold(VerbSet::NONE, |verbs, rule| verbs.or(rule.verbs))
     }
 
+    /// Whether no rule speaks of a peer, and none could if it proved a SPIFFE id.
+    pub(crate) fn is_stranger(&self, peer: &Peer) -> bool {
+        if self.is_keeper(peer) {
+            return false;
+        }
+        let could_be = |is: &Is| matches!(is, Is::Spiffe(_)) || is.met_by(peer);
+        !self.allow.iter().any(|rule| rule.who.iter().all(could_be))
+    }
+
     fn rules_of<'a>(&'a self, peer: &'a Peer) -> impl Iterator<Item = &'a Rule> {
         self.allow
             .iter()
@@ -226,6 +317,7 @@ impl Rulebook {
 
 impl Rule {
     fn read(entry: &Allow, roots: &[RootRule], knows_exe: bool) -> Result<Self, StartError> {
+        let own_uid = rustix::process::geteuid().as_raw();
         let unknown = |what: &str, name: &str| {
             let name = handfast::escape(name.as_bytes());
             StartError::Config(format!("[[allow]]: this machine has no {what} `{name}`"))
@@ -240,6 +332,12 @@ impl Rule {
                 Who::Exe(_) if !knows_exe => {
                     return Err(StartError::Config(
                         "[[allow]]: `exe` needs a witness process, and there is none".to_owned(),
+                    ));
+                }
+                // The kernel does not tell it about processes of others, so it would never match.
+                Who::Exe(_) if !is_own_user(entry, own_uid) && !may_see_programs() => {
+                    return Err(StartError::Config(
+                        "[[allow]]: `exe` of other users can be checked only by root; a rule that cannot be checked is refused".to_owned(),
                     ));
                 }
                 Who::Exe(path) => Is::Exe(path.clone()),
@@ -258,16 +356,105 @@ impl Rule {
         };
         Ok(Self {
             who,
-            roots: (0..roots.len())
-                .filter(|number| entry.roots.contains(&roots[*number].name))
-                .collect(),
-            paths: match entry.paths.as_slice() {
-                [] => None,
-                paths => Some(Patterns::compile(paths).map_err(StartError::config)?),
-            },
+            grants: grants_of(entry, roots)?,
             verbs,
+            text: entry.clone(),
         })
     }
+
+    /// The paths of the rule in the root that is mounted at a place, as a lease writes them.
+    fn written_from_top<'a>(&'a self, at: &'a VirtualPath) -> impl Iterator<Item = String> + 'a {
+        let top = match at.is_root() {
+            true => String::new(),
+            false => at.to_string(),
+        };
+        self.text.paths.iter().map(move |path| {
+            let below = path.strip_prefix(&format!("{top}/")).unwrap_or(path);
+            let below = below.trim_start_matches('/');
+            match path.trim_end_matches('/').contains('/') {
+                true => format!("{top}/{below}"),
+                // A name without a slash matches at any depth.
+                false if top.is_empty() => below.to_owned(),
+                false => format!("{top}/**/{below}"),
+            }
+        })
+    }
+
+    /// What is granted in a root, if anything is.
+    fn grants_in(&self, root: usize) -> Option<Option<&Patterns>> {
+        let found = self.grants.iter().find(|(number, _)| *number == root);
+        found.map(|(_, paths)| paths.as_ref())
+    }
+}
+
+/// Whether a rule is for the broker's own user alone.
+fn is_own_user(entry: &Allow, own_uid: u32) -> bool {
+    entry.who.iter().any(|who| match who {
+        Who::Uid(uid) => *uid == own_uid,
+        Who::User(name) => uid_of(name) == Some(own_uid),
+        _ => false,
+    })
+}
+
+/// Whether the programs of other users' processes can be read.
+fn may_see_programs() -> bool {
+    rustix::thread::capabilities(None).is_ok_and(|sets| {
+        sets.effective
+            .contains(rustix::thread::CapabilitySet::SYS_PTRACE)
+    })
+}
+
+/// What a rule grants in each of its roots. A path that begins with the place where a root is
+/// mounted counts from `/`, as the paths of leases do; others count from each root.
+fn grants_of(
+    entry: &Allow,
+    roots: &[RootRule],
+) -> Result<Vec<(usize, Option<Patterns>)>, StartError> {
+    let named = |root: &RootRule| entry.roots.is_empty() || entry.roots.contains(&root.name);
+    // The mount that a path names, the deepest of them; not `/`, where both ways are the same.
+    let mount_of = |path: &str| {
+        let text = VirtualPath::parse(path).ok()?;
+        let below = |root: &&RootRule| {
+            let at = root.spec.mount_point();
+            !at.is_root() && text.starts_with(at)
+        };
+        let deepest = |root: &&RootRule| root.spec.mount_point().as_rel().depth();
+        roots.iter().filter(below).max_by_key(deepest)
+    };
+    let mut grants = Vec::new();
+    for (number, root) in roots.iter().enumerate().filter(|(_, root)| named(root)) {
+        if entry.paths.is_empty() {
+            grants.push((number, None));
+            continue;
+        }
+        let mut here: Vec<&str> = Vec::new();
+        for path in &entry.paths {
+            match mount_of(path) {
+                None => here.push(path),
+                Some(other) if other.name == root.name => {
+                    let below = &path[root.spec.mount_point().to_string().len()..];
+                    here.push(if below.is_empty() { "**" } else { below });
+                }
+                Some(_) => {}
+            }
+        }
+        if !here.is_empty() {
+            let paths = Patterns::compile(&here).map_err(StartError::config)?;
+            grants.push((number, Some(paths)));
+        }
+    }
+    for path in &entry.paths {
+        if let Some(root) = mount_of(path)
+            && !named(root)
+        {
+            return Err(StartError::Config(format!(
+                "[[allow]]: the path `{}` lies in the root `{}`, which the rule does not name: it would never match",
+                handfast::escape(path.as_bytes()),
+                root.name
+            )));
+        }
+    }
+    Ok(grants)
 }
 
 impl Is {
@@ -276,7 +463,7 @@ impl Is {
             Self::Uid(uid) => peer.uid == *uid,
             Self::Gid(gid) => peer.gid == *gid || peer.groups.contains(gid),
             Self::Spiffe(id) => peer.spiffe_id() == Some(id),
-            Self::Exe(path) => peer.exe.as_deref() == Some(path),
+            Self::Exe(path) => peer.exe.as_ref().is_some_and(|program| program.is_at(path)),
             Self::Cgroup(path) => peer
                 .current_cgroup()
                 .is_some_and(|id| cgroup_of(path).contains(&Some(id))),

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use handfast::{ErrorKind, FileKind, Verb};
 use handfast_session::{
-    Access, Caller as SessionCaller, Error, Reason, Scope, Session, VirtualPath,
+    Access, Caller as SessionCaller, Error, Reason, Scope, Session, SessionError, VirtualPath,
 };
 
 use crate::broker::Broker;
 use crate::caller::Claim;
 use crate::fault::{Code, Fault};
+use crate::journal::Told;
 use crate::rulebook::Rulebook;
 
 /// What one call may reach: one verb, under one lease, as the policy is now.
@@ -87,9 +88,9 @@ impl Broker {
     /// The broker's session on behalf of a lease: it judges by the lease, and what is done with it
     /// goes to the log with the lease's name.
     pub(crate) fn caller_for(&self, claim: &Claim, verb: Verb) -> SessionCaller {
-        let recorder = Arc::clone(&claim.recorder) as Arc<dyn handfast::Recorder>;
+        let recorder = Told(Arc::clone(&claim.recorder));
         SessionCaller::new("")
-            .recorder(recorder)
+            .recorder(Arc::new(recorder))
             .scope(Arc::new(self.scope(claim, verb)))
     }
 
@@ -104,7 +105,11 @@ impl Broker {
     ) -> Result<T, Fault> {
         let session = self.looking.for_caller(self.caller_for(claim, verb));
         act(&session).map_err(|error| {
+            let own_words = (error.reason() == Some(Reason::OutOfScope)).then(|| error.detail());
             let mut fault = crate::log::fault_of(error);
+            if let Some(why) = own_words {
+                fault = fault.with_why(why);
+            }
             if fault.code() == Code::Denied {
                 claim.remember(self, verb, path, fault.why());
                 if let Err(over) = claim.lease.in_force() {

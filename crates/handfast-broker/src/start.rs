@@ -6,17 +6,20 @@
 //!    accepted.
 
 use std::fmt;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use handfast_ledger::{Ledger, OpenOptions as LogOptions};
+use handfast_session::policy::OnRevoke;
 use handfast_session::{Caller, Session, SessionOptions};
 
 use crate::boundary::Boundary;
 use crate::broker::{Broker, Tally};
+use crate::budget::RefusalBudget;
 use crate::drafts::Drafts;
 use crate::identity::{ExeReader, boot_id};
+use crate::journal::Journal;
 use crate::lease::{LeaseTable, Room};
 use crate::limits::Limits;
 use crate::log::Scribe;
@@ -46,7 +49,7 @@ pub struct ServeOptions {
     pub(crate) limits: Limits,
     pub(crate) fence: Fence,
     pub(crate) exe: ExeReader,
-    pub(crate) check_sender: bool,
+    pub(crate) check_sender: Option<bool>,
     pub(crate) store: Option<Arc<dyn LeaseStore>>,
     pub(crate) probe: Option<Probe>,
     pub(crate) metrics: Option<MetricsListener>,
@@ -64,7 +67,7 @@ impl ServeOptions {
             limits: Limits::default(),
             fence: Fence::default(),
             exe: ExeReader::none(),
-            check_sender: false,
+            check_sender: None,
             store: None,
             probe: None,
             metrics: None,
@@ -101,10 +104,11 @@ impl ServeOptions {
     }
 
     /// Takes only messages that were sent by the process that connected: a connection that was
-    /// passed on, or inherited, is of no use to others.
+    /// passed on, or inherited, is of no use to others. This is so by default where the kernel
+    /// tells who sends; `true` serves nobody where it does not.
     #[must_use]
     pub fn check_sender(mut self, check: bool) -> Self {
-        self.check_sender = check;
+        self.check_sender = Some(check);
         self
     }
 
@@ -167,6 +171,10 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     let log_dir = options.log_dir();
     let rulebook = Arc::new(options.rulebook);
     rulebook.check_spiffe(options.bundle.as_ref())?;
+    if rulebook.terms.on_revoke == OnRevoke::Kill && rulebook.serves_others() && !may_kill() {
+        let why = "[lease] `on_revoke = \"kill\"`: processes of other users can be ended only with the right to kill them (root, or CAP_KILL); say \"deny\", or start the broker with it";
+        return Err(StartError::Config(why.to_owned()));
+    }
     let boot_id = boot_id().map_err(|error| StartError::failed("the boot id", error))?;
     let mut site = Site::open(&rulebook, &options.state, &log_dir)?;
     site.keep_socket_private(&listener);
@@ -183,10 +191,12 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         Some(store) => store,
         None => Arc::new(SqliteStore::open_ambient(&options.state.join("leases.db"))?),
     };
-    let ledger = Ledger::open(&log_dir, LogOptions::new())
-        .map_err(|error| StartError::Log(error.to_string()))?;
-    let ledger = Arc::new(ledger);
-    let _receipt = ledger
+    let limits = options.limits.with_policy(&rulebook.limits);
+    let budget = RefusalBudget::new(limits.refusal_bytes, limits.refusal_bytes_per_second);
+    let journal =
+        Journal::open(&log_dir, budget).map_err(|error| StartError::Log(error.to_string()))?;
+    let journal = Arc::new(journal);
+    journal
         .policy_loaded(None, &rulebook.sha256)
         .map_err(|error| StartError::Log(error.to_string()))?;
     let tokens = crate::token::TokenKey::open(&site.state)?;
@@ -200,21 +210,24 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         own_uid: rustix::process::geteuid().as_raw(),
         roots: site.doors,
     };
+    let check_sender = options
+        .check_sender
+        .unwrap_or_else(|| crate::sys::pass_sender(listener.as_fd()).is_ok());
     let reaper = Reaper::new().map_err(|error| StartError::failed("epoll", error))?;
     let (root_identity, backend) = site.first;
     let broker = Arc::new(Broker {
-        scribe: Scribe::new(ledger, rulebook.sha256.clone(), root_identity, backend),
+        scribe: Scribe::new(journal, rulebook.sha256.clone(), root_identity, backend),
         looking,
         table: LeaseTable::new(Room {
-            total: options.limits.leases,
-            per_user: options.limits.leases_per_user,
+            total: limits.leases,
+            per_user: limits.leases_per_user,
         }),
         store,
         drafts: Drafts::default(),
         unkept: std::sync::Mutex::default(),
         reaper,
         exe: options.exe,
-        limits: options.limits,
+        limits,
         boot_id,
         tally: Tally::default(),
         tokens,
@@ -222,12 +235,18 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         refusals: crate::refusals::Refusals::default(),
         boundary,
         above: site.above,
-        check_sender: options.check_sender,
+        check_sender,
         rulebook,
     });
     broker.restore()?;
     Running::new(broker, listener, log_dir, options.probe, options.metrics)
         .map_err(|error| StartError::failed("the first threads", error))
+}
+
+/// Whether this process may end those of other users.
+fn may_kill() -> bool {
+    rustix::thread::capabilities(None)
+        .is_ok_and(|sets| sets.effective.contains(rustix::thread::CapabilitySet::KILL))
 }
 
 /// A connection costs two descriptors and a draft two more; the usual soft limit of 1024 is for

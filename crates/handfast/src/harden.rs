@@ -48,6 +48,7 @@ impl Wall {
 pub struct Hardening {
     roots: Vec<OwnedFd>,
     read_only: Vec<OwnedFd>,
+    scoped: bool,
     fault: Option<Fault>,
 }
 
@@ -86,6 +87,17 @@ impl Hardening {
         self
     }
 
+    /// Keeps signals and abstract Unix sockets within the wall: processes outside it get no signal,
+    /// and their abstract sockets cannot be connected to. Sockets that have a path can.
+    ///
+    /// # Platform
+    /// Linux 6.12; older kernels restrict files alone, and the answer is [`Wall::Partial`].
+    #[must_use]
+    pub fn scoped(mut self) -> Self {
+        self.scoped = true;
+        self
+    }
+
     /// Restricts the whole process, for good.
     ///
     /// # Errors
@@ -119,7 +131,7 @@ impl Hardening {
     fn restrict(self) -> Result<Wall, Error> {
         use landlock::{
             ABI, Access, AccessFs, BitFlags, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
-            RulesetError, RulesetStatus,
+            RulesetError, RulesetStatus, Scope,
         };
         if let Some(fault) = self.fault {
             return Err(error(fault));
@@ -130,7 +142,11 @@ impl Hardening {
         let read: BitFlags<AccessFs> = AccessFs::from_read(abi);
         let of_files: BitFlags<AccessFs> = AccessFs::from_file(abi);
         let restrict = || -> Result<RulesetStatus, RulesetError> {
-            let mut ruleset = Ruleset::default().handle_access(all)?.create()?;
+            let mut ruleset = Ruleset::default().handle_access(all)?;
+            if self.scoped {
+                ruleset = ruleset.scope(Scope::from_all(abi))?;
+            }
+            let mut ruleset = ruleset.create()?;
             for (fds, rights) in [(&self.roots, all), (&self.read_only, read)] {
                 for fd in fds {
                     // Rights that only directories have cannot be granted on a file.

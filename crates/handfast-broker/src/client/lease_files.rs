@@ -19,6 +19,7 @@ use handfast::{
 use handfast_session::VirtualPath;
 use serde::Deserialize;
 
+use super::staged::Staged;
 use super::told::{Linked, Manner, Standing, Status, error_of, kind_of};
 use super::{Client, ClientError};
 
@@ -284,13 +285,7 @@ impl Files for LeaseFiles {
             Ok(found) if !found.is_file() => return Err(Error::refused(ErrorKind::Kind, "")),
             _ => {}
         }
-        Ok(Box::new(Staged {
-            files: self,
-            dir: at.dir.clone(),
-            name: at.name.to_name(),
-            data: Vec::new(),
-            options,
-        }))
+        Ok(Box::new(Staged::new(self, at, options)))
     }
 
     fn append_at(&self, at: At<'_>, data: &[u8], options: WriteOptions) -> Result<Written, Error> {
@@ -436,33 +431,6 @@ impl Files for LeaseFiles {
         self.ask(Verb::RemoveTree, path, |client, lease, at| {
             client.remove(lease, at, "tree")
         })
-    }
-}
-
-/// Content on its way to a name; the broker hears of it when it is published.
-struct Staged<'a> {
-    files: &'a LeaseFiles,
-    dir: Node,
-    name: Name,
-    data: Vec<u8>,
-    options: WriteOptions,
-}
-
-impl std::io::Write for Staged<'_> {
-    fn write(&mut self, buffer: &[u8]) -> std::io::Result<usize> {
-        self.data.extend_from_slice(buffer);
-        Ok(buffer.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl StagedContent for Staged<'_> {
-    fn publish(self: Box<Self>, put: Put<'_>) -> Result<Written, Error> {
-        let at = At::new(&self.dir, &self.name);
-        self.files.put_at(at, &self.data, put, self.options)
     }
 }
 

@@ -4,6 +4,7 @@ mod error;
 mod files;
 mod lease_files;
 mod leases;
+mod staged;
 mod told;
 mod types;
 

@@ -5,7 +5,9 @@
 //! the wall went up, the witness, reads `/proc/PID/exe` when it is handed a pidfd, and answers
 //! only if the process still runs after it was read. It does nothing else and reaches no client.
 //!
-//! A program is a fact of the moment it was read: `execve` keeps the process.
+//! A program is a fact of the moment it was read: `execve` keeps the process. It is known by the
+//! file that runs and not by its path: in a mount namespace of its own, a process has any program it
+//! likes under any path.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -20,6 +22,36 @@ use crate::wire::Channel;
 
 /// How long the witness may take. Connections are accepted one after the other, and wait for it.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The program that a process runs.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Program {
+    /// As the kernel tells it, escaped; for people.
+    pub(crate) path: String,
+    device: u64,
+    inode: u64,
+}
+
+impl Program {
+    /// Whether it is the file at a path of the broker's. Looking at it opens nothing, so the wall
+    /// does not mind.
+    pub(crate) fn is_at(&self, path: &str) -> bool {
+        rustix::fs::stat(path)
+            .is_ok_and(|found| (found.st_dev, found.st_ino) == (self.device, self.inode))
+    }
+
+    /// `DEVICE:INODE PATH`.
+    fn parse(text: &[u8]) -> Option<Self> {
+        let space = text.iter().position(|byte| *byte == b' ')?;
+        let (file, path) = (str::from_utf8(&text[..space]).ok()?, &text[space + 1..]);
+        let (device, inode) = file.split_once(':')?;
+        Some(Self {
+            path: handfast::escape(path),
+            device: device.parse().ok()?,
+            inode: inode.parse().ok()?,
+        })
+    }
+}
 
 /// Reads the program of a process.
 #[derive(Debug, Default)]
@@ -64,7 +96,7 @@ impl ExeReader {
     }
 
     /// The program of a process, if the witness says so in time.
-    pub(crate) fn read(&self, process: &Process) -> Option<String> {
+    pub(crate) fn read(&self, process: &Process) -> Option<Program> {
         let witness = self.witness.as_ref()?;
         let mut witness = witness.lock().unwrap_or_else(PoisonError::into_inner);
         witness.ask(process.as_fd())
@@ -72,7 +104,7 @@ impl ExeReader {
 }
 
 impl Witness {
-    fn ask(&mut self, pidfd: BorrowedFd<'_>) -> Option<String> {
+    fn ask(&mut self, pidfd: BorrowedFd<'_>) -> Option<Program> {
         self.asked += 1;
         let number = self.asked.to_string();
         let mut question = number.clone().into_bytes();
@@ -80,9 +112,9 @@ impl Witness {
         loop {
             let answer = self.channel.receive().ok()?.json;
             let space = answer.iter().position(|byte| *byte == b' ')?;
-            let (of, path) = (&answer[..space], &answer[space + 1..]);
+            let (of, program) = (&answer[..space], &answer[space + 1..]);
             if of == number.as_bytes() {
-                return (!path.is_empty()).then(|| handfast::escape(path));
+                return Program::parse(program);
             }
         }
     }
@@ -113,8 +145,12 @@ fn program(pidfd: BorrowedFd<'_>) -> Option<Vec<u8>> {
     let pid = sys::pidfd_info(pidfd).ok()?.pid;
     let path = PathBuf::from(format!("/proc/{pid}/exe"));
     let target = rustix::fs::readlink(&path, Vec::new()).ok()?;
+    // Through the link of procfs: the file that runs, whatever has its path.
+    let file = rustix::fs::stat(&path).ok()?;
+    let mut answer = format!("{}:{} ", file.st_dev, file.st_ino).into_bytes();
+    answer.extend(target.into_bytes());
     // Read first, then ask whether it was still this process's number.
-    is_alive(pidfd).then(|| target.into_bytes())
+    is_alive(pidfd).then_some(answer)
 }
 
 /// The socket that a witness process was started with, as its standard input.
@@ -138,7 +174,7 @@ mod tests {
         pidfd_open(getpid(), PidfdFlags::empty()).unwrap()
     }
 
-    fn ask(reader: &ExeReader) -> Option<String> {
+    fn ask(reader: &ExeReader) -> Option<Program> {
         let mut witness = reader.witness.as_ref().unwrap().lock().unwrap();
         witness.ask(own_pidfd().as_fd())
     }
@@ -154,15 +190,19 @@ mod tests {
     fn an_answer_that_comes_late_is_not_taken_for_the_next_one() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let late = Channel::new(theirs.try_clone().unwrap(), PATIENCE).unwrap();
-        late.send(&mut b"0 /usr/bin/another".to_vec(), &[]).unwrap();
+        late.send(&mut b"0 1:2 /usr/bin/another".to_vec(), &[])
+            .unwrap();
         let witness = std::thread::spawn(move || serve_witness(theirs));
         let reader = ExeReader::patient(ours, Duration::from_secs(60)).unwrap();
         // Where the kernel tells nothing about a pidfd, nothing is said.
         let own = std::env::current_exe().unwrap();
         let known = sys::pidfd_info(own_pidfd().as_fd()).is_ok();
-        let expected = known.then(|| handfast::escape(own.as_os_str().as_encoded_bytes()));
-        assert_eq!(ask(&reader), expected);
-        assert_eq!(ask(&reader), expected);
+        for _ in 0..2 {
+            let found = ask(&reader);
+            assert_eq!(found.is_some(), known);
+            let own = own.to_str().unwrap();
+            assert!(found.is_none_or(|found| found.is_at(own) && !found.is_at("/bin/sh")));
+        }
         drop((reader, late));
         witness.join().unwrap().unwrap();
     }

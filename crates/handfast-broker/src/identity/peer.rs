@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use handfast_ledger::event::{U64, Workload};
 
-use super::exe::ExeReader;
+use super::exe::{ExeReader, Program};
 use super::process::{Process, ProcessRef};
 use crate::sys;
 
@@ -22,7 +22,7 @@ pub(crate) struct Peer {
     /// Nothing where the kernel does not identify processes: no lease is bound to one then.
     pub(crate) process: Option<Arc<Process>>,
     pub(crate) cgroup: Option<u64>,
-    pub(crate) exe: Option<String>,
+    pub(crate) exe: Option<Program>,
     /// A SPIFFE id that it proved, and the moment of the boot clock from which that is over.
     pub(crate) spiffe: Option<(String, u64)>,
 }
@@ -83,7 +83,7 @@ impl Peer {
             uid: Some(self.uid),
             gid: Some(self.gid),
             cgroup_id: self.cgroup.map(U64),
-            exe: self.exe.clone().map(Into::into),
+            exe: self.exe.as_ref().map(|program| program.path.clone().into()),
             auth: Some(if self.process.is_some() {
                 "peerpidfd".into()
             } else {

@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use handfast_session::VirtualPath;
 
-use crate::identity::ProcessRef;
+use crate::identity::{Process, ProcessRef};
 
 /// As many different paths are remembered; beyond that they are only counted.
-const MOST: usize = 64;
+const MOST: usize = 4096;
+
+/// As many processes are remembered for one path; beyond that some process counts as living.
+const MOST_OF_PATH: usize = 64;
 
 /// As many processes are remembered as holders of something.
 const MOST_HOLDERS: usize = 1024;
@@ -39,6 +42,29 @@ pub(crate) struct Given {
     pub(crate) count: u64,
     /// Who got the last one.
     pub(crate) to: Option<ProcessRef>,
+    /// Everybody who got one.
+    holders: BTreeSet<ProcessRef>,
+    /// Some holder is not known.
+    unknown: bool,
+}
+
+impl Given {
+    fn note(&mut self, to: Option<ProcessRef>) {
+        self.to = to;
+        match to {
+            Some(process) if self.holders.len() < MOST_OF_PATH => {
+                self.holders.insert(process);
+            }
+            Some(process) => self.unknown |= !self.holders.contains(&process),
+            None => self.unknown = true,
+        }
+    }
+
+    /// Whether a process that got one may still have it. What was passed on to another process is
+    /// not known.
+    pub(crate) fn may_be_open(&self) -> bool {
+        self.unknown || self.holders.iter().any(|id| Process::find(*id).is_ok())
+    }
 }
 
 /// What is out under one lease. Whether a client has closed its descriptor is not known, so this
@@ -76,19 +102,27 @@ impl Outstanding {
         if let Some(known) = by_path.get_mut(path) {
             known.count += 1;
             object.clone_into(&mut known.object);
-            known.to = to;
+            known.note(to);
         } else if full {
             self.others += 1;
         } else {
-            let given = Given {
+            let mut given = Given {
                 path: path.clone(),
                 mode,
                 object: object.to_owned(),
                 count: 1,
-                to,
+                to: None,
+                holders: BTreeSet::new(),
+                unknown: false,
             };
+            given.note(to);
             by_path.insert(path.clone(), given);
         }
+    }
+
+    /// How many were handed out beyond what is remembered.
+    pub(crate) fn others(&self) -> u64 {
+        self.others
     }
 
     /// How many descriptors.

@@ -58,6 +58,12 @@ impl LeaseTable {
         self.read().ended.get(handle).copied()
     }
 
+    /// Whether a lease has this handle, or had it lately.
+    pub(crate) fn knows(&self, handle: &LeaseHandle) -> bool {
+        let inner = self.read();
+        inner.live.contains_key(handle) || inner.ended.contains_key(handle)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.read().live.len()
     }

@@ -171,7 +171,7 @@ impl Broker {
                 Bound::Process(_) => None,
                 _ => holder.as_ref().map(|process| process.id()),
             },
-            paths: asked.paths,
+            paths: self.rulebook.narrowed(&peer, asked.paths),
             verbs: asked.verbs,
             purpose: asked.purpose,
             max_opens: asked.max_opens,

@@ -116,7 +116,7 @@ impl Broker {
                 pid: peer.pid,
                 process: peer.process_ref().map(|id| Big(id.inode)),
                 cgroup: peer.cgroup.map(Big),
-                exe: peer.exe.as_deref(),
+                exe: peer.exe.as_ref().map(|program| program.path.as_str()),
             },
             roots: self
                 .rulebook

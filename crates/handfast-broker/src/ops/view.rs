@@ -85,6 +85,7 @@ pub(crate) fn outstanding_of(lease: &Lease) -> Vec<OutstandingView> {
     let out = lease.outstanding.lock();
     let out = out.unwrap_or_else(std::sync::PoisonError::into_inner);
     out.iter()
+        .filter(|given| given.may_be_open())
         .map(|given| {
             let PathField { text, base64 } = path_field(given.path.as_rel().as_bytes());
             OutstandingView {

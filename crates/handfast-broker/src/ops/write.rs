@@ -1,6 +1,7 @@
 //! `Begin`, `Commit`, `Abort`: a file is written privately and published whole.
 
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use handfast::files::Put;
 use handfast::{Durability, ErrorKind, Verb, Version, Written};
@@ -11,7 +12,7 @@ use super::manner::Manner;
 use super::open::handle_of;
 use crate::broker::{Broker, Tally};
 use crate::caller::Caller;
-use crate::drafts::{self, Draft, Expect};
+use crate::drafts::{self, Draft, Expect, Room};
 use crate::fault::{Code, Fault};
 use crate::path;
 use crate::wire::{Big, Text};
@@ -149,6 +150,7 @@ impl Broker {
             max_size: size,
             file,
             taken: AtomicBool::default(),
+            begun: Instant::now(),
         };
         let name = self
             .drafts
@@ -163,7 +165,7 @@ impl Broker {
     }
 
     /// How many bytes the quotas still allow in a root, if they are limited.
-    fn room(&self, root: usize) -> Result<Option<u64>, Fault> {
+    fn room(&self, root: usize) -> Result<Option<Room>, Fault> {
         let own = self.rulebook.roots[root].spec.limits().bytes;
         let whole = self.rulebook.quota.bytes;
         if own.is_none() && whole.is_none() {
@@ -178,7 +180,14 @@ impl Broker {
             own.map(|most| most.saturating_sub(used)),
             whole.map(|most| most.saturating_sub(all)),
         ];
-        Ok(left.into_iter().flatten().min())
+        let left = left.into_iter().flatten().min();
+        Ok(left.map(|bytes| Room {
+            bytes,
+            bytes_of_user: match self.rulebook.serves_others() {
+                true => bytes / 2,
+                false => bytes,
+            },
+        }))
     }
 
     pub(crate) fn commit(&self, caller: &mut Caller, asked: &Commit<'_>) -> Result<Answer, Fault> {

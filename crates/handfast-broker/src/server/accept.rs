@@ -32,10 +32,17 @@ pub struct Running {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Connections in all and by user.
+/// Who is connected.
 #[derive(Debug, Default)]
 pub(super) struct Guests {
-    counts: Mutex<(usize, HashMap<u32, usize>)>,
+    counts: Mutex<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    total: usize,
+    strangers: usize,
+    per_user: HashMap<u32, usize>,
 }
 
 /// One of them; counted until dropped.
@@ -44,6 +51,7 @@ pub(super) struct Seat {
     guests: Arc<Guests>,
     broker: Arc<Broker>,
     uid: u32,
+    is_stranger: bool,
 }
 
 impl Running {
@@ -107,6 +115,12 @@ impl Running {
         self.broker.table.len()
     }
 
+    /// Whether something failed that cannot: nobody is served any more.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.threads.iter().any(JoinHandle::is_finished)
+    }
+
     /// Serves until the process ends, or something fails that cannot.
     pub fn wait(mut self) {
         for thread in self.threads.drain(..) {
@@ -122,8 +136,9 @@ impl Running {
         for thread in self.threads.drain(..) {
             drop(thread.join());
         }
+        self.broker.scribe.journal().settle();
         // What readers of the log have not seen yet.
-        drop(self.broker.scribe.ledger().publish());
+        self.broker.scribe.journal().publish();
     }
 }
 
@@ -183,7 +198,8 @@ fn welcome(broker: &Arc<Broker>, guests: &Arc<Guests>, socket: UnixStream, probe
             return;
         }
     };
-    let Some(seat) = guests.seat(broker, peer.uid) else {
+    let Some(seat) = guests.seat(broker, &peer) else {
+        Tally::add(&broker.tally.turned_away);
         let why = "there are too many connections; close some";
         return turn_away(socket, &Fault::new(Code::Limit, why));
     };
@@ -193,8 +209,12 @@ fn welcome(broker: &Arc<Broker>, guests: &Arc<Guests>, socket: UnixStream, probe
         .name("client".to_owned())
         .stack_size(STACK);
     let spawned = builder.spawn(move || {
-        let _seat = seat;
-        connection::serve(&broker, socket, peer, probe.as_ref());
+        let idle = match seat.is_stranger {
+            true => broker.limits.patience,
+            false => broker.limits.idle,
+        };
+        connection::serve(&broker, socket, peer, idle, probe.as_ref());
+        drop(seat);
     });
     if let Err(error) = spawned {
         // The socket went with the thread that was not made, and is closed.
@@ -203,21 +223,38 @@ fn welcome(broker: &Arc<Broker>, guests: &Arc<Guests>, socket: UnixStream, probe
 }
 
 impl Guests {
-    fn seat(self: &Arc<Self>, broker: &Arc<Broker>, uid: u32) -> Option<Seat> {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let (total, per_user) = &mut *counts;
-        let of_user = per_user.get(&uid).copied().unwrap_or(0);
+    /// A place for a peer, if there is one. The last ones are the keeper's and root's.
+    fn seat(self: &Arc<Self>, broker: &Arc<Broker>, peer: &Peer) -> Option<Seat> {
         let limits = &broker.limits;
-        if *total >= limits.connections || of_user >= limits.connections_per_user {
+        let is_keeper = broker.rulebook.is_keeper(peer);
+        let is_stranger = broker.rulebook.is_stranger(peer);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_user = counts.per_user.get(&peer.uid).copied().unwrap_or(0);
+        let most = match is_keeper {
+            true => limits.connections,
+            false => limits
+                .connections
+                .saturating_sub(limits.reserved_connections),
+        };
+        let most_of_user = match is_stranger {
+            true => limits.connections_per_stranger,
+            false => limits.connections_per_user,
+        };
+        let no_room = counts.total >= most
+            || of_user >= most_of_user
+            || (is_stranger && counts.strangers >= limits.connections_of_strangers);
+        if no_room {
             return None;
         }
-        *total += 1;
-        per_user.insert(uid, of_user + 1);
+        counts.total += 1;
+        counts.strangers += usize::from(is_stranger);
+        counts.per_user.insert(peer.uid, of_user + 1);
         Tally::add(&broker.tally.open_connections);
         Some(Seat {
             guests: Arc::clone(self),
             broker: Arc::clone(broker),
-            uid,
+            uid: peer.uid,
+            is_stranger,
         })
     }
 }
@@ -226,13 +263,14 @@ impl Drop for Seat {
     fn drop(&mut self) {
         let counts = self.guests.counts.lock();
         let mut counts = counts.unwrap_or_else(PoisonError::into_inner);
-        counts.0 -= 1;
+        counts.total -= 1;
+        counts.strangers -= usize::from(self.is_stranger);
         let open = &self.broker.tally.open_connections;
         open.fetch_sub(1, Ordering::Relaxed);
-        if let Some(count) = counts.1.get_mut(&self.uid) {
+        if let Some(count) = counts.per_user.get_mut(&self.uid) {
             *count -= 1;
             if *count == 0 {
-                counts.1.remove(&self.uid);
+                counts.per_user.remove(&self.uid);
             }
         }
     }

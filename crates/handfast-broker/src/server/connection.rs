@@ -3,6 +3,7 @@
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Probe;
 use super::dispatch::{Asking, dispatch};
@@ -13,10 +14,17 @@ use crate::identity::Peer;
 use crate::ops::Answer;
 use crate::wire::{Channel, Frame, Incoming, MAX_MESSAGE, Trouble};
 
-pub(super) fn serve(broker: &Broker, socket: UnixStream, peer: Peer, probe: Option<&Probe>) {
-    let Ok(mut channel) = Channel::new(socket, broker.limits.patience) else {
+pub(super) fn serve(
+    broker: &Broker,
+    socket: UnixStream,
+    peer: Peer,
+    idle: Duration,
+    probe: Option<&Probe>,
+) {
+    let Ok(channel) = Channel::new(socket, broker.limits.patience) else {
         return;
     };
+    let mut channel = channel.waits_at_most(idle);
     let mut caller = Caller::new(Arc::new(peer));
     loop {
         let frame = match channel.receive() {
@@ -45,7 +53,10 @@ fn spoken(trouble: &Trouble) -> Option<Fault> {
         }
         Trouble::Descriptors => Some(Fault::new(Code::Limit, "too many descriptors")),
         Trouble::Senders => Some(foreign_sender()),
-        Trouble::Slow => Some(Fault::new(Code::Limit, "the message did not end in time")),
+        Trouble::Slow => Some(Fault::new(
+            Code::Limit,
+            "no message came, or it did not end in time",
+        )),
         Trouble::Closed | Trouble::Io(_) => None,
     }
 }

@@ -190,12 +190,35 @@ fn text(broker: &Broker) -> String {
         "Connections taken.",
         count(&tally.connections),
     );
+    counter(
+        "connections_refused_total",
+        "Connections for which there was no seat.",
+        count(&tally.turned_away),
+    );
+    let journal = broker.scribe.journal();
+    let (log_is_open, log_failures) = journal.health();
+    counter(
+        "log_failures_total",
+        "How often the log did not take an event.",
+        log_failures,
+    );
+    counter(
+        "refusals_counted_total",
+        "Refusals beyond their user's budget, which are counted and not told one by one.",
+        journal.budget.folded(),
+    );
     let mut gauge = |name: &str, help: &str, value: u64| put("gauge", name, help, value);
     gauge("leases", "Leases in force.", broker.table.len() as u64);
     gauge(
         "connections",
         "Connections now.",
         count(&tally.open_connections),
+    );
+    gauge("log_up", "Whether the log is open.", u64::from(log_is_open));
+    gauge(
+        "refusals_owed",
+        "Refusals that were counted and that the log has not been told of.",
+        journal.budget.owed(),
     );
     gauge("drafts", "Files begun and not committed.", drafts);
     gauge("draft_bytes", "Bytes reserved for them.", draft_bytes);

@@ -7,12 +7,14 @@ mod describe;
 mod dispatch;
 mod listen;
 mod metrics;
+mod signals;
 
 pub use accept::Running;
 pub use activation::{listener_from_environment, notify_ready};
 pub use describe::INTERFACE;
 pub use listen::{bind_socket, default_socket};
 pub use metrics::MetricsListener;
+pub use signals::{Signalled, Signals};
 
 use std::sync::Arc;
 

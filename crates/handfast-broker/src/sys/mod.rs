@@ -3,15 +3,18 @@
 //! * a message with the descriptors and the sender that came with it ([`receive`]);
 //! * who connected ([`peer_pidfd`], [`peer_groups`]) and what the kernel says about a process
 //!   ([`pidfd_info`]);
-//! * the socket that a service manager passed ([`passed_descriptor`]).
+//! * the socket that a service manager passed ([`passed_descriptor`]), and its signals
+//!   ([`signal_descriptor`]).
 #![allow(unsafe_code)]
 
 mod inherited;
 mod message;
 mod peer;
+mod signals;
 
 pub(crate) use inherited::passed_descriptor;
 pub(crate) use message::receive;
 pub(crate) use peer::{
     PidfdInfo, is_same_process, pass_sender, peer_groups, peer_pidfd, pidfd_info,
 };
+pub(crate) use signals::signal_descriptor;

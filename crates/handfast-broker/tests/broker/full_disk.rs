@@ -101,7 +101,7 @@ fn a_full_tree_keeps_what_it_has_and_takes_more_when_there_is_room() {
 }
 
 #[test]
-fn without_room_for_log_or_leases_nothing_is_done_and_nothing_is_lost() {
+fn b2_without_room_nothing_is_done_and_with_room_again_all_works() {
     let mut stage = Stage::prepare(&[]);
     let Some(disk) = Small::mount(stage.dir.join("state"), "8m") else {
         return;
@@ -137,6 +137,21 @@ fn without_room_for_log_or_leases_nothing_is_done_and_nothing_is_lost() {
     assert_eq!(code(client.acquire(&wanted)), Code::Unavailable);
     drop(client);
 
+    // With room again everything works, without a restart: the log is taken up by itself.
+    disk.free();
+    let mut client = stage.client();
+    until("the log is taken up again", || {
+        client.open(&kept, "top.txt").is_ok()
+    });
+    client.write(&kept, "again.txt", b"again", None).unwrap();
+    client.acquire(&wanted).unwrap();
+    let log = LogReader::open(stage.log_dir()).unwrap();
+    let found = verify(&log, &VerifyOptions::new()).unwrap();
+    assert!(found.problems.is_empty(), "{found:?}");
+    disk.fill();
+    while client.open(&kept, "top.txt").is_ok() {}
+    drop(client);
+
     // Killed and started with room again: what was answered is there, what was not is not.
     stage.kill_broker();
     disk.free();
@@ -145,7 +160,7 @@ fn without_room_for_log_or_leases_nothing_is_done_and_nothing_is_lost() {
     until("the lease is of use again", || {
         client.open(&kept, "top.txt").is_ok()
     });
-    assert_eq!(client.list("").unwrap().len(), 1);
+    assert_eq!(client.list("").unwrap().len(), 2);
     client.write(&kept, "new.txt", b"new", None).unwrap();
     assert_eq!(text(&stage.root("done.txt")), "done");
     drop(client);

@@ -138,10 +138,11 @@ fn a_lease_of_a_control_group_is_used_within_it() {
 }
 
 #[test]
-fn a_connection_that_was_passed_on_is_of_no_use_where_senders_are_checked() {
+fn b9_a_connection_that_was_passed_on_is_of_no_use_by_default() {
     for (env, expected) in [
         (&[("HF_SENDER", "1")][..], "Some(Denied)"),
-        (&[][..], "answered"),
+        (&[][..], "Some(Denied)"),
+        (&[("HF_SENDER", "0")][..], "answered"),
     ] {
         let stage = Stage::with(env);
         let socket = std::os::unix::net::UnixStream::connect(stage.socket()).unwrap();
@@ -162,7 +163,7 @@ fn a_connection_that_was_passed_on_is_of_no_use_where_senders_are_checked() {
 fn what_somebody_else_sent_is_no_part_of_a_message_where_senders_are_checked() {
     for (env, expected) in [
         (&[("HF_SENDER", "1")][..], Some(Code::Denied)),
-        (&[][..], None),
+        (&[("HF_SENDER", "0")][..], None),
     ] {
         let stage = Stage::with(env);
         let socket = std::os::unix::net::UnixStream::connect(stage.socket()).unwrap();
@@ -204,7 +205,7 @@ fn lent(stage: &Stage) -> handfast_broker::Client {
 /// would end it: a lease on the user's behalf, tied to a process that is gone, would last.
 #[test]
 fn a_process_that_has_ended_gets_no_lease_that_outlives_it() {
-    let stage = Stage::new();
+    let stage = Stage::with(&[("HF_SENDER", "0")]);
     let mut witness = stage.client();
     let mut client = lent(&stage);
     for tied in [
@@ -271,4 +272,26 @@ fn a_revocation_kills_where_the_policy_says_so() {
     assert_eq!(child.wait().unwrap().signal(), Some(9));
     // Whoever revoked lives on.
     client.info().unwrap();
+}
+
+#[test]
+fn b11_outstanding_lists_the_living_and_all_of_them() {
+    let stage = Stage::new();
+    let mut client = stage.client();
+    for number in 0..100 {
+        std::fs::write(stage.root(&format!("f{number}")), "").unwrap();
+    }
+    let lease = stage.lease(&mut client);
+    // Opened by a process that ends.
+    let mut role = stage.role("use");
+    let out = role.env("HF_LEASE", &lease.lease_id).output().unwrap();
+    assert_eq!(told(&*out.stdout), "opened");
+    let held: Vec<_> = (0..100)
+        .map(|number| client.open(&lease.lease_id, format!("f{number}")).unwrap())
+        .collect();
+    let revoked = client.revoke(&lease.lease.handle).unwrap();
+    assert_eq!(revoked.outstanding.len(), 100);
+    let own = std::process::id();
+    assert!(revoked.outstanding.iter().all(|out| out.pid == Some(own)));
+    drop(held);
 }

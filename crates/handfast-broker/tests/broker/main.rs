@@ -8,8 +8,10 @@
 )]
 
 mod bad_wire;
+mod calls;
 mod commits;
 mod conformance;
+mod fairness;
 mod files;
 mod full_disk;
 mod holders;

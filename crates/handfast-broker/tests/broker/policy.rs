@@ -1,6 +1,6 @@
 //! The policy: who may ask for what, and what is refused at the start.
 
-use handfast_broker::{Acquire, Code};
+use handfast_broker::{Acquire, Code, Fence, Rulebook, ServeOptions, StartError, bind_socket};
 
 use crate::stage::{Stage, code, text};
 
@@ -91,4 +91,129 @@ fn a_policy_that_cannot_be_kept_is_refused_at_the_start() {
         let said = String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr);
         assert!(said.contains(says), "{says}: {said}");
     }
+}
+
+#[test]
+fn b4_kill_on_revoke_is_refused_where_it_could_end_nobody() {
+    let stage = Stage::prepare(&[]);
+    let root = stage.root("").display().to_string();
+    let text = format!(
+        "{ROOT}[lease]\non_revoke = \"kill\"\n[[allow]]\nuid = {}\n",
+        uid().wrapping_add(1)
+    );
+    let text = text.replace("ROOT", root.trim_end_matches('/'));
+    let policy = handfast_session::Policy::parse(&text, &stage.dir).unwrap();
+    let rulebook = Rulebook::of_policy(&policy, text.as_bytes(), false).unwrap();
+    let listener = bind_socket(&stage.socket(), true).unwrap();
+    let options = ServeOptions::new(rulebook, stage.dir.join("state")).fence(Fence::Thread);
+    let started = std::thread::spawn(move || {
+        // As a broker with a user of its own: this thread alone gives up the right.
+        use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+        let mut sets = capabilities(None).unwrap();
+        sets.effective.remove(CapabilitySet::KILL);
+        set_capabilities(None, sets).unwrap();
+        options.start(listener)
+    });
+    match started.join().unwrap() {
+        Err(StartError::Config(why)) => assert!(why.contains("on_revoke"), "{why}"),
+        other => panic!("it was started: {other:?}"),
+    }
+}
+
+#[test]
+fn b11_paths_of_rules_count_from_the_mount_or_from_the_root() {
+    for paths in ["/ws/src/**", "/src/**", "src/**"] {
+        let mut stage = Stage::prepare(&[]);
+        stage.policy(&format!(
+            "{ROOT}[[allow]]\nuid = {}\npaths = [\"{paths}\"]\nverbs = [\"read\"]\n",
+            uid()
+        ));
+        stage.start();
+        let mut client = stage.client();
+        let wanted = Acquire::new(["/ws/**"], ["read"]);
+        let id = client.acquire(&wanted).unwrap().lease_id;
+        client.open(&id, "/ws/src/a.txt").expect(paths);
+        assert_eq!(
+            code(client.open(&id, "/ws/top.txt")),
+            Code::Denied,
+            "{paths}"
+        );
+    }
+    // A path in a root that the rule does not name could never match.
+    let text = "version = 1\n[[root]]\nname = \"a\"\npath = \".\"\nmount = \"/a\"\nmode = \"read-only\"\n\
+        [[root]]\nname = \"b\"\npath = \".\"\nmount = \"/b\"\nmode = \"read-only\"\n\
+        [[allow]]\nuid = 1\nroots = [\"a\"]\npaths = [\"/b/src/**\"]\n";
+    let policy = handfast_session::Policy::parse(text, &std::env::temp_dir()).unwrap();
+    let refused = Rulebook::of_policy(&policy, text.as_bytes(), false).unwrap_err();
+    assert!(refused.to_string().contains("never match"), "{refused}");
+}
+
+/// The right program under its path, and another one that a mount namespace shows there.
+#[test]
+fn b7_a_program_is_the_file_that_runs_and_not_its_path() {
+    use std::process::Command;
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root has mount namespaces to play with");
+        return;
+    }
+    let mut stage = Stage::prepare(&[("HF_WITNESS", "1")]);
+    let allowed = stage.dir.join("allowed");
+    let own = std::env::current_exe().unwrap();
+    std::fs::copy(&own, &allowed).unwrap();
+    stage.policy(&format!(
+        "{ROOT}[[allow]]\nexe = {allowed:?}\nverbs = [\"read\"]\n"
+    ));
+    stage.start();
+    let ask = |mut program: Command| {
+        let role = stage.role("ask");
+        let env = role
+            .get_envs()
+            .filter_map(|(key, value)| Some((key, value?)));
+        program.args(role.get_args()).envs(env);
+        let out = program.output().unwrap();
+        let text = String::from_utf8(out.stdout).unwrap();
+        assert!(out.status.success(), "{text}");
+        text
+    };
+    assert!(
+        ask(Command::new(&allowed)).contains("None"),
+        "the program itself"
+    );
+    assert!(
+        ask(Command::new(&own)).contains("Some(Denied)"),
+        "another path"
+    );
+    let mut spoofed = Command::new("unshare");
+    spoofed
+        .args([
+            "-m",
+            "sh",
+            "-c",
+            "mount --bind \"$1\" \"$2\" && shift && exec \"$@\"",
+            "sh",
+        ])
+        .args([&own, &allowed]);
+    assert!(
+        ask(spoofed).contains("Some(Denied)"),
+        "another program under the path"
+    );
+}
+
+#[test]
+fn b11_a_lease_on_everything_shows_what_is_granted() {
+    let mut stage = Stage::prepare(&[]);
+    stage.policy(&format!(
+        "{ROOT}[[allow]]\nuid = {}\npaths = [\"src/**\", \"*.md\"]\nverbs = [\"read\"]\n",
+        uid()
+    ));
+    stage.start();
+    let mut client = stage.client();
+    let acquired = client.acquire(&Acquire::new(["**"], ["read"])).unwrap();
+    assert_eq!(acquired.lease.paths, ["/ws/src/**", "/ws/**/*.md"]);
+    std::fs::write(stage.root("deep.md"), "deep").unwrap();
+    for path in ["/ws/src/a.txt", "/ws/deep.md"] {
+        client.open(&acquired.lease_id, path).expect(path);
+    }
+    let refused = client.open(&acquired.lease_id, "/ws/top.txt");
+    assert_eq!(code(refused), Code::Denied);
 }

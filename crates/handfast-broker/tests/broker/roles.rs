@@ -23,20 +23,56 @@ fn another_process() {
         "speak" => speak(),
         "interject" => interject(),
         "lend" => lend(&dir),
+        "crowd" => crowd(&dir),
+        "witness" => {
+            let socket = handfast_broker::witness_socket_from_stdin().unwrap();
+            handfast_broker::serve_witness(socket).unwrap();
+        }
+        "ask" => {
+            let mut client = Client::connect(dir.join("sock/broker.sock")).unwrap();
+            let wanted = Acquire::new(["**"], ["read"]).bind("user");
+            tell(&format!(
+                "{:?}",
+                client.acquire(&wanted).err().and_then(|error| error.code())
+            ));
+        }
+        "flood" => flood(&dir),
         other => panic!("no such role: {other}"),
     }
 }
 
+/// A process that tells a broker which programs others run.
+fn witness() -> handfast_broker::ExeReader {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let theirs: std::os::fd::OwnedFd = theirs.into();
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "roles::another_process",
+            "--exact",
+            "--nocapture",
+            "--quiet",
+        ])
+        .env("HF_ROLE", "witness")
+        .stdin(std::process::Stdio::from(theirs))
+        .spawn()
+        .unwrap();
+    // It ends when the broker does.
+    std::mem::forget(child);
+    handfast_broker::ExeReader::witness(ours).unwrap()
+}
+
 fn serve(dir: &std::path::Path) {
+    let witness = std::env::var_os("HF_WITNESS").map(|_| witness());
     let rulebook = match std::env::var_os("HF_POLICY") {
         Some(path) => {
             let text = std::fs::read(&path).unwrap();
             let policy = Policy::read_ambient(&path).unwrap();
-            Rulebook::of_policy(&policy, &text, false).unwrap()
+            Rulebook::of_policy(&policy, &text, witness.is_some()).unwrap()
         }
         None => Rulebook::of_directory(dir.join("root")).unwrap(),
     };
-    let listener = bind_socket(&dir.join("sock/broker.sock"), false).unwrap();
+    let socket = dir.join("sock/broker.sock");
+    let listener = bind_socket(&socket, rulebook.is_for_others()).unwrap();
     let mut limits = Limits::default();
     if let Ok(text) = std::env::var("HF_CONNECTIONS") {
         limits.connections_per_user = text.parse().unwrap();
@@ -44,10 +80,16 @@ fn serve(dir: &std::path::Path) {
     if std::env::var_os("HF_IMPATIENT").is_some() {
         limits.patience = Duration::from_millis(300);
     }
-    let running = ServeOptions::new(rulebook, dir.join("state"))
+    let mut options = ServeOptions::new(rulebook, dir.join("state"))
         .fence(Fence::Thread)
-        .limits(limits)
-        .check_sender(std::env::var_os("HF_SENDER").is_some())
+        .limits(limits);
+    if let Ok(text) = std::env::var("HF_SENDER") {
+        options = options.check_sender(text == "1");
+    }
+    if let Some(exe) = witness {
+        options = options.exe(exe);
+    }
+    let running = options
         .probe(|text| {
             // An injected call: whatever a bug could make the broker open.
             let path: String = serde_json::from_str(text).unwrap_or_default();
@@ -73,6 +115,36 @@ fn hold(dir: &std::path::Path) {
     drop(client);
     std::thread::sleep(Duration::from_secs(600));
     drop(opened);
+}
+
+/// Becomes another user, takes as many connections as it gets, and says nothing on them.
+fn crowd(dir: &std::path::Path) {
+    become_user();
+    let wanted: usize = std::env::var("HF_CONNECTIONS").unwrap().parse().unwrap();
+    let crowd: Vec<_> = (0..wanted)
+        .filter_map(|_| std::os::unix::net::UnixStream::connect(dir.join("sock/broker.sock")).ok())
+        .collect();
+    tell("seated");
+    std::thread::sleep(Duration::from_secs(600));
+    drop(crowd);
+}
+
+/// Becomes another user, and presents lease ids that it made up.
+fn flood(dir: &std::path::Path) {
+    become_user();
+    let mut client = Client::connect(dir.join("sock/broker.sock")).unwrap();
+    let count: u32 = std::env::var("HF_COUNT").unwrap().parse().unwrap();
+    for number in 0..count {
+        let id = format!("u1/t/{number:032x}");
+        assert!(client.open(&id, format!("/ws/{number}")).is_err());
+    }
+    tell("flooded");
+}
+
+fn become_user() {
+    let uid: u32 = std::env::var("HF_UID").unwrap().parse().unwrap();
+    let uid = rustix::process::Uid::from_raw(uid);
+    rustix::thread::set_thread_uid(uid).unwrap();
 }
 
 /// Uses a lease that somebody else acquired.

@@ -30,6 +30,8 @@ pub(super) fn hints(asked: &Asked<'_>, kind: ErrorKind, error: Option<&Error>) -
         ErrorKind::Unsupported if asked.target.root().is_none() => "",
         ErrorKind::Unsupported => "`handfast doctor` says what this system can enforce",
         ErrorKind::Busy | ErrorKind::Raced => "try again; nothing has to be cleaned up first",
+        // The lease or the policy said no, and said so.
+        ErrorKind::Denied if asked.target.is_lease() => "",
         ErrorKind::Denied => "`stat` shows the owner and the mode",
         ErrorKind::Limit if asked.verb == "read" => "without `--json` it is printed as a stream",
         ErrorKind::Kind if asked.verb == "readlink" => "`stat` says what it is",

@@ -31,6 +31,7 @@ pub(super) struct TargetArgs {
     ///
     /// The lease's id or a token, for the broker at $HANDFAST_SOCKET or at the user's usual place;
     /// or the path of a socket, which begins with `/` or `.`: then $HANDFAST_LEASE has the id.
+    #[cfg(feature = "broker")]
     #[arg(long, global = true, value_name = "ID", help_heading = "Lease")]
     lease: Option<OsString>,
 
@@ -127,6 +128,7 @@ impl TargetArgs {
         log: &LogChoice,
     ) -> Result<(Target, Option<Recording>), Box<Failure>> {
         let wrong = |why: &str| misused(verb, "tell which files are meant", why);
+        #[cfg(feature = "broker")]
         if let Some(lease) = &self.lease {
             return self.open_lease(verb, lease, log);
         }
@@ -161,6 +163,7 @@ impl TargetArgs {
         }
     }
 
+    #[cfg(feature = "broker")]
     fn open_lease(
         &self,
         verb: &'static str,
@@ -193,7 +196,7 @@ impl TargetArgs {
             .into_string()
             .map_err(|_| wrong("a lease's id is plain text"))?;
         let client = crate::lease::connect(verb, is_socket.then_some(lease))?;
-        let files = LeaseFiles::new(client, id).map_err(|error| {
+        let files = handfast_broker::LeaseFiles::new(client, id).map_err(|error| {
             crate::lease::told::broken("ask the broker what it serves", &error.detail())
         })?;
         Ok((Target::Lease(files), None))

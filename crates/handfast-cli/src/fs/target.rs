@@ -17,7 +17,8 @@ pub(crate) enum Target {
     /// `--session NAME`: paths are absolute.
     Session(Session),
     /// `--lease ID`: paths are absolute, and a broker does the work.
-    Lease(LeaseFiles),
+    #[cfg(feature = "broker")]
+    Lease(handfast_broker::LeaseFiles),
 }
 
 impl Target {
@@ -25,6 +26,7 @@ impl Target {
         match self {
             Self::Root(root) => root,
             Self::Session(session) => session,
+            #[cfg(feature = "broker")]
             Self::Lease(lease) => lease,
         }
     }
@@ -33,8 +35,13 @@ impl Target {
     pub(super) fn root(&self) -> Option<&Root> {
         match self {
             Self::Root(root) => Some(root),
-            Self::Session(_) | Self::Lease(_) => None,
+            _ => None,
         }
+    }
+
+    /// Whether a broker does the work.
+    pub(super) fn is_lease(&self) -> bool {
+        !matches!(self, Self::Root(_) | Self::Session(_))
     }
 
     /// Text becomes a path here, and only here. A refusal is recorded by the layer that refuses.
@@ -46,6 +53,7 @@ impl Target {
                 // A verb that is given the text records that it is no path.
                 Err(refused) => Err(session.symlink_metadata(text).err().unwrap_or(refused)),
             },
+            #[cfg(feature = "broker")]
             Self::Lease(_) => VirtualPath::parse(text).map(|path| path.as_rel().clone()),
         }
     }
@@ -53,7 +61,8 @@ impl Target {
     /// The text of a path that may be the top: `.` means `/` where paths are absolute.
     pub(super) fn or_top<'a>(&self, text: &'a OsStr) -> &'a OsStr {
         match self {
-            Self::Session(_) | Self::Lease(_) if text == "." => OsStr::new("/"),
+            Self::Root(_) => text,
+            _ if text == "." => OsStr::new("/"),
             _ => text,
         }
     }
@@ -62,7 +71,7 @@ impl Target {
     pub(super) fn typed(&self, below: &[u8]) -> Vec<u8> {
         match self {
             Self::Root(_) => below.to_vec(),
-            Self::Session(_) | Self::Lease(_) => [b"/", below].concat(),
+            _ => [b"/", below].concat(),
         }
     }
 
@@ -70,7 +79,7 @@ impl Target {
     pub(super) fn top(&self) -> &'static str {
         match self {
             Self::Root(_) => ".",
-            Self::Session(_) | Self::Lease(_) => "/",
+            _ => "/",
         }
     }
 
@@ -148,7 +157,7 @@ impl Target {
     ) -> Result<(), Error> {
         match self {
             Self::Root(root) => walk_root(root, top, limits, each),
-            Self::Session(_) | Self::Lease(_) => walk_files(self, top, limits, each),
+            _ => walk_files(self, top, limits, each),
         }
     }
 }

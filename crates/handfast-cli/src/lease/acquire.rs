@@ -113,6 +113,11 @@ impl AcquireArgs {
             out.object(true, fields);
         } else {
             out.line(&acquired.lease_id);
+            if acquired.lease.paths != self.wanted.paths {
+                let paths = acquired.lease.paths.join(", ");
+                let paths = handfast::escape(paths.as_bytes());
+                out.note(&format!("note: the policy grants {paths}"));
+            }
             out.note(&format!(
                 "note: for {}; in lists and in the log it is {}",
                 duration(acquired.lease_duration),

@@ -3,7 +3,8 @@
 //! Landlock can grant and cannot take back, so a directory is granted only if no root lies in it
 //! and it lies in no root. The program gets the system's directories for reading, the devices, and
 //! a temporary directory of its own. Roots are out of its reach, whoever owns them; what it gets
-//! from them, it gets from the broker.
+//! from them, it gets from the broker. It sends no signal to processes outside, and reaches none of
+//! their abstract sockets; Landlock does not keep it from sockets that have a path.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -161,6 +162,7 @@ impl ConfinedArgs {
             rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed(&errno))
         };
         let mut hardening = Hardening::new()
+            .scoped()
             .full(open(Path::new(&self.tmp))?)
             .full(open(Path::new("/dev"))?);
         for dir in &self.read {

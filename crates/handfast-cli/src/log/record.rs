@@ -54,6 +54,7 @@ impl Default for Opening {
 
 impl LogChoice {
     /// Whether anything about a log was asked for on the command line.
+    #[cfg(feature = "broker")]
     pub(crate) fn is_given(&self) -> bool {
         self.log.is_some() || self.agent.is_some()
     }

@@ -4,12 +4,13 @@ mod witness;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use handfast::ErrorKind;
 use handfast_broker::{
-    MetricsListener, Rulebook, ServeOptions, StartError, TrustBundle, bind_socket,
-    listener_from_environment, notify_ready,
+    MetricsListener, Rulebook, ServeOptions, Signalled, Signals, StartError, TrustBundle,
+    bind_socket, listener_from_environment, notify_ready,
 };
 use handfast_session::Policy;
 
@@ -36,6 +37,10 @@ pub(crate) struct ServeArgs {
     /// Serve what this policy says, to whom it says
     #[arg(long, value_name = "FILE", conflicts_with = "dir")]
     policy: Option<OsString>,
+
+    /// Read the policy, say what it grants to whom, and serve nothing
+    #[arg(long, requires = "policy")]
+    check: bool,
 
     /// Listen here [default: $HANDFAST_SOCKET, or below the user's runtime directory]
     #[arg(long, value_name = "PATH")]
@@ -65,9 +70,16 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "NAME", default_value = "handfast")]
     spiffe_audience: String,
 
-    /// Take only messages that the process that connected sent itself
+    /// Serve nobody where the kernel does not tell who sends a message
+    ///
+    /// Only messages are taken that the process that connected sent itself. Without this, that
+    /// is so where the kernel tells it (Linux 6.5).
     #[arg(long)]
     check_sender: bool,
+
+    /// Take messages from whoever has the connection
+    #[arg(long, conflicts_with = "check_sender")]
+    any_sender: bool,
 
     /// Answer a broker's questions about programs on standard input
     #[arg(long, hide = true)]
@@ -79,7 +91,11 @@ impl ServeArgs {
         if self.witness {
             return witness::run();
         }
-        match self.serve(out) {
+        let done = match self.check {
+            true => self.check(out),
+            false => self.serve(out),
+        };
+        match done {
             Ok(()) => Exit::Yes,
             Err(failure) => {
                 out.failure(&failure);
@@ -93,6 +109,9 @@ impl ServeArgs {
         let (exe, _child) = witness::start().map_err(|error| {
             cannot(Exit::CannotTell, ErrorKind::Io, "start the witness", &error)
         })?;
+        // Before the first thread, and after the witness, which is not to miss them.
+        let signals = Signals::take()
+            .map_err(|error| cannot(Exit::CannotTell, ErrorKind::Io, "wait for signals", &error))?;
         let rulebook = self.rulebook()?;
         let others = rulebook.is_for_others();
         let (listener, socket) = match listener_from_environment() {
@@ -126,9 +145,10 @@ impl ServeArgs {
             }
         };
         let state = self.state_dir()?;
-        let mut options = ServeOptions::new(rulebook, &state)
-            .exe(exe)
-            .check_sender(self.check_sender);
+        let mut options = ServeOptions::new(rulebook, &state).exe(exe);
+        if self.check_sender || self.any_sender {
+            options = options.check_sender(self.check_sender);
+        }
         if let Some(log) = &self.log {
             options = options.log(absolute(Path::new(log)));
         }
@@ -148,7 +168,35 @@ impl ServeArgs {
                 &error,
             )
         })?;
-        running.wait();
+        loop {
+            match signals.wait(Duration::from_secs(1)) {
+                Some(Signalled::Reload) => out.note(
+                    "SIGHUP: the policy is read at the start; end the broker and start it again, its leases survive",
+                ),
+                Some(_) => {
+                    running.stop();
+                    return Ok(());
+                }
+                None if running.has_ended() => {
+                    running.wait();
+                    return Ok(());
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// What the policy grants, without serving anything.
+    fn check(&self, out: &mut Output) -> Result<(), Box<Failure>> {
+        let lines = self.rulebook()?.describe();
+        if out.is_json() {
+            out.object(true, Object::new().with("grants", Json::from_iter(lines)));
+            return Ok(());
+        }
+        for line in lines {
+            out.data(line.as_bytes());
+            out.data(b"\n");
+        }
         Ok(())
     }
 
@@ -159,11 +207,15 @@ impl ServeArgs {
                 .map_err(|error| refused(&error));
         };
         let wrong = |error: &dyn std::fmt::Display| {
-            cannot(Exit::Usage, ErrorKind::Invalid, "use the policy", error)
+            let deed = format!(
+                "use the policy `{}`",
+                handfast::escape(path.as_encoded_bytes())
+            );
+            cannot(Exit::Usage, ErrorKind::Invalid, &deed, error)
         };
         let policy = Policy::read_ambient(path).map_err(|error| wrong(&error.detail()))?;
         let text = read_text(Path::new(path)).map_err(|error| wrong(&error))?;
-        Rulebook::of_policy(&policy, &text, true).map_err(|error| refused(&error))
+        Rulebook::of_policy(&policy, &text, true).map_err(|error| wrong(&error))
     }
 
     fn trust_bundle(&self, file: &OsStr, domain: &str) -> Result<TrustBundle, Box<Failure>> {

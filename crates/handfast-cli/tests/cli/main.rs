@@ -30,6 +30,7 @@ mod mounts;
 mod names;
 mod pipes;
 mod run;
+mod serving;
 mod session;
 mod session_faults;
 mod session_list;

@@ -69,7 +69,11 @@ impl LedgerRecorder {
         Ok(())
     }
 
-    fn take(&self, event: &Event<'_>) -> Result<(), Error> {
+    /// As [`Recorder::record`], with the log's own error.
+    ///
+    /// # Errors
+    /// As [`Ledger::append`].
+    pub fn take(&self, event: &Event<'_>) -> Result<(), Error> {
         let now = Moment::now();
         self.watch_clock(now)?;
         if self.folds.is_due(now.boot_ns) {

@@ -5,6 +5,7 @@
 //! is checked all the same, so that one file serves a session, a server and a broker.
 
 mod lease;
+mod limits;
 mod root;
 mod size;
 mod table;
@@ -18,6 +19,7 @@ use crate::error::Error;
 use crate::quota::Quota;
 use crate::session::SessionSpec;
 pub use lease::{Allow, Bind, Lease, LogLevel, OnRevoke, Who, Writes};
+pub use limits::Limits;
 pub use root::PolicyRoot;
 use table::Keys;
 
@@ -33,6 +35,8 @@ pub struct Policy {
     pub lease: Lease,
     /// How durable the log is.
     pub log: LogLevel,
+    /// How much the users of a broker may cost.
+    pub limits: Limits,
     /// Who may ask for what; nobody is named if it is empty.
     pub allow: Vec<Allow>,
 }
@@ -79,6 +83,7 @@ impl Policy {
             quota: root::quota(&mut keys)?,
             lease: Lease::default(),
             log: LogLevel::default(),
+            limits: Limits::default(),
             allow: Vec::new(),
         };
         for table in keys.tables("root")? {
@@ -91,12 +96,17 @@ impl Policy {
             policy.log = LogLevel::read(&mut table)?;
             table.finish(&["level"])?;
         }
+        if let Some(table) = keys.table("limits")? {
+            policy.limits = Limits::read(table)?;
+        }
         for table in keys.tables("allow")? {
             policy.allow.push(Allow::read(table)?);
         }
         // The auditor's own part; it reads and checks it.
         keys.skip("audit");
-        keys.finish(&["version", "root", "quota", "lease", "log", "allow", "audit"])?;
+        keys.finish(&[
+            "version", "root", "quota", "lease", "log", "limits", "allow", "audit",
+        ])?;
         policy.check()?;
         Ok(policy)
     }
