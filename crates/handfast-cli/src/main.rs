@@ -46,10 +46,10 @@ mod mount;
 mod other_names;
 #[cfg(supported)]
 mod output;
-#[cfg(all(supported, feature = "run"))]
-mod run;
 #[cfg(supported)]
 mod progress;
+#[cfg(all(supported, feature = "run"))]
+mod run;
 #[cfg(all(supported, feature = "broker"))]
 mod serve;
 #[cfg(supported)]

@@ -37,6 +37,7 @@ impl Session {
                     caller: self.caller(),
                     access: Access::Change,
                     shape: Shape::MaybeDir,
+                    is_step: false,
                 };
                 let overlay = mount
                     .layer

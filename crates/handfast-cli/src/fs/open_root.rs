@@ -8,7 +8,6 @@ use handfast::{
     Backend, BackendChoice, Effect, Enforcement, Error, ErrorKind, HardLinks, Links, MountIdentity,
     Mounts, Root, RootOptions, escape,
 };
-use handfast_broker::LeaseFiles;
 
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -6,7 +6,6 @@ use handfast::files::{Files, Put, StagedContent};
 use handfast::{
     Durability, Error, FileKind, Identity, RelPath, Root, TreeLimits, Version, WriteOptions, escape,
 };
-use handfast_broker::LeaseFiles;
 use handfast_session::{Mode, Session, VirtualPath};
 
 /// What was named on the command line. The verbs only see [`Target::files`].

@@ -234,7 +234,17 @@ impl RunArgs {
                 .map_err(did("commit the changes of"))?;
             return Ok(summary::committed(&report, &chosen.name, out));
         }
-        let changes = session.diff().map_err(did("compare the session"))?;
+        let mut changes = summary::Changes::default();
+        let facts_only = handfast_session::ReviewOptions {
+            text_limit: 0,
+            ..Default::default()
+        };
+        session
+            .review(&facts_only, &mut |change| {
+                changes.take(&change);
+                Ok(())
+            })
+            .map_err(did("compare the session"))?;
         summary::end(&changes, &chosen.name, self.commit, out);
         Ok(Exit::Child(ended.code))
     }

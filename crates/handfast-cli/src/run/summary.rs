@@ -1,7 +1,7 @@
 //! What a person reads before and after a run.
 
 use handfast_run::Plan;
-use handfast_session::{Changed, Committed, Mode};
+use handfast_session::{Change, Committed, Mode};
 
 use crate::exit::Exit;
 use crate::output::Output;
@@ -19,13 +19,30 @@ pub(super) fn begin(plan: &Plan, session: &str, mode: Mode, out: &mut Output) {
     }
 }
 
+/// What changed, as far as one screen shows it.
+#[derive(Default)]
+pub(super) struct Changes {
+    count: usize,
+    lines: Vec<String>,
+}
+
+impl Changes {
+    /// Counts a change, and keeps its line while there is room.
+    pub(super) fn take(&mut self, change: &Change) {
+        self.count += 1;
+        if self.lines.len() < MAX_SHOWN {
+            self.lines.push(line(change));
+        }
+    }
+}
+
 /// What changed, and what to do about it.
-pub(super) fn end(changes: &[Changed], session: &str, wanted_commit: bool, out: &mut Output) {
-    if changes.is_empty() {
+pub(super) fn end(changes: &Changes, session: &str, wanted_commit: bool, out: &mut Output) {
+    if changes.count == 0 {
         out.note("nothing was changed");
         return;
     }
-    let count = match changes.len() {
+    let count = match changes.count {
         1 => "1 change waits".to_owned(),
         count => format!("{count} changes wait"),
     };
@@ -34,11 +51,12 @@ pub(super) fn end(changes: &[Changed], session: &str, wanted_commit: bool, out: 
         false => "",
     };
     out.note(&format!("{count} in the session {session}{why}"));
-    for change in changes.iter().take(MAX_SHOWN) {
-        out.note(&format!("  {}", line(change)));
+    for line in &changes.lines {
+        out.note(&format!("  {line}"));
     }
-    if changes.len() > MAX_SHOWN {
-        out.note(&format!("  and {} more", changes.len() - MAX_SHOWN));
+    if changes.count > changes.lines.len() {
+        let more = changes.count - changes.lines.len();
+        out.note(&format!("  and {more} more"));
     }
     out.note(&format!("review:  handfast session diff {session}"));
     out.note(&format!("commit:  handfast session commit {session}"));

@@ -23,10 +23,10 @@ use crate::fs::answer;
 use crate::log::LogChoice;
 use crate::output::Output;
 
-#[cfg(feature = "run")]
-pub(crate) use diff::line;
 pub(crate) use hints::reason_hint;
 pub(crate) use place::StateArgs;
+#[cfg(feature = "run")]
+pub(crate) use review::line;
 #[cfg(feature = "run")]
 pub(crate) use told::failed;
 pub(crate) use told::misused;

@@ -96,7 +96,7 @@ fn hunk(hunk: &Hunk) -> Object {
 }
 
 /// A change on one line.
-pub(super) fn line(change: &Change) -> String {
+pub(crate) fn line(change: &Change) -> String {
     let slash = if change.is_dir() { "/" } else { "" };
     let mut line = format!("{:<8} {}{slash}", change.kind.name(), change.path);
     let facts = change.facts();

@@ -109,6 +109,7 @@ impl Session {
             caller: self.caller(),
             access: Access::Read,
             shape: Shape::MaybeDir,
+            is_step: false,
         };
         for path in std::iter::once(&found.inner.path).chain(&found.inner.from) {
             guard.check(&crate::overlay::base_path(path)?)?;

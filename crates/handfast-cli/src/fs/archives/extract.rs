@@ -76,6 +76,7 @@ impl ExtractArgs {
                 let goal = Goal::new_dir_in(session, &to).judged_by(&judge);
                 extract(archive, &goal, options)
             }
+            #[cfg(feature = "broker")]
             Target::Lease(lease) => extract(archive, &Goal::new_dir_in(lease, &to), options),
         };
         progress.end();
