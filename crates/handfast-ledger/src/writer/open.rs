@@ -28,10 +28,10 @@ use crate::store::Store;
 
 /// Space that is given up when there is no other, so that the log's end can be published.
 pub(crate) const RESERVE: &str = "reserve";
-/// Enough for a checkpoint and a few tiles; a log that is large has more to publish.
-const RESERVE_BYTES: usize = 16 * 1024;
-const LARGE_RESERVE: usize = 256 * 1024;
-pub(super) const LARGE_LOG: u64 = 16 * 1024;
+const RESERVE_BYTES: usize = 256 * 1024;
+const SMALL_RESERVE: u64 = 16 * 1024;
+/// So many events.
+const LARGE_LOG: u64 = 16 * 1024;
 const PATIENCE: Duration = Duration::from_secs(5);
 const SOFTWARE: &str = concat!("handfast-ledger ", env!("CARGO_PKG_VERSION"));
 
@@ -92,7 +92,7 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
     let segment = SegmentFile::resume(&store, &disk, found.end.segment, found.end.offset, dirty)?;
     let told = published.map(|(checkpoint, _)| (checkpoint.size, checkpoint.root));
     let publisher = Publisher::resume(&store, told, found.published_at)?;
-    keep_reserve(&store, found.frontier.size())?;
+    keep_reserve(&store)?;
     let boot_id = boot_id();
     let shared = Arc::new(Shared {
         level: config.level,
@@ -136,16 +136,35 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
     Ok(ledger)
 }
 
-/// Keeps as much room free as a log of this size needs.
-pub(super) fn keep_reserve(store: &Store, size: u64) -> Result<(), Error> {
-    let wanted = match size {
-        LARGE_LOG.. => LARGE_RESERVE,
-        _ => RESERVE_BYTES,
-    };
-    if store.length(RESERVE)? < wanted as u64 {
-        store.write(RESERVE, &vec![0; wanted], Durability::None)?;
+/// Keeps room free as long as the log is written to.
+fn keep_reserve(store: &Store) -> Result<(), Error> {
+    if store.length(RESERVE)? >= RESERVE_BYTES as u64 {
+        return Ok(());
     }
-    Ok(())
+    let file = store.open_file(RESERVE, true)?;
+    let taken = rustix::fs::fallocate(
+        &file,
+        rustix::fs::FallocateFlags::empty(),
+        0,
+        RESERVE_BYTES as u64,
+    );
+    match taken {
+        Ok(()) => Ok(()),
+        // Where a filesystem cannot take space ahead, writing zeros does it.
+        Err(_) => store.write(RESERVE, &vec![0; RESERVE_BYTES], Durability::None),
+    }
+}
+
+/// Gives most of that room back when the writer of a small log goes: beside its events it would be
+/// most of what the log takes.
+pub(super) fn shrink_reserve(store: &Store, size: u64) -> Result<(), Error> {
+    if size >= LARGE_LOG || store.length(RESERVE)? == 0 {
+        return Ok(());
+    }
+    store
+        .open_file(RESERVE, false)?
+        .set_len(SMALL_RESERVE)
+        .map_err(|error| Error::os("giving back space", error))
 }
 
 /// What a log says before anything else: that it begins, on which machine, after what.

@@ -6,7 +6,7 @@
 use handfast::Durability;
 
 use super::ledger::{Shared, hold};
-use super::open::{LARGE_LOG, keep_reserve};
+use super::open::shrink_reserve;
 use super::recover::Place;
 use crate::error::{Error, ErrorKind};
 use crate::event::U64;
@@ -213,10 +213,6 @@ impl Shared {
             Durability::File
         };
         self.store.write(CHECKPOINT, &signed.note, durability)?;
-        if size >= LARGE_LOG && publisher.published < LARGE_LOG {
-            // A larger log needs more room for its end; without space it keeps what it has.
-            drop(keep_reserve(&self.store, size));
-        }
         publisher.published = size;
         // The tiles may end before the checkpoint's frame; both are behind the same batch.
         publisher.place = signed.place;
@@ -311,6 +307,7 @@ impl Shared {
             return Ok(());
         }
         publisher.tiles.tidy(&self.store)?;
+        shrink_reserve(&self.store, publisher.published)?;
         drop(publisher);
         hold(&self.core).segment.trim()
     }
