@@ -306,6 +306,7 @@ fn the_rest_of_the_machine_is_absent_or_read_only() {
             umount . 2>/dev/null && echo unmounted
             unshare --user true 2>/dev/null && echo namespace
             ls -d /proc/[0-9]* | wc -l
+            grep -c -E '^Cap(Inh|Prm|Eff|Bnd|Amb):[[:space:]]*0+$|^NoNewPrivs:[[:space:]]*1$' /proc/self/status
             env | grep -c SECRET_TOKEN
             touch "$HOME/own" /tmp/own && echo private"#;
         let told = stage.run(&[], script);
@@ -313,10 +314,14 @@ fn the_rest_of_the_machine_is_absent_or_read_only() {
         // Directories on the way to the project are all that is seen of its neighbours.
         let top = stage.scratch.path.file_name().unwrap().to_str().unwrap();
         let lines: Vec<_> = lines.into_iter().filter(|line| *line != top).collect();
-        let [processes, token, "private"] = lines[..] else {
+        let [processes, without, token, "private"] = lines[..] else {
             panic!("{told:?}");
         };
         assert!(processes.parse::<u32>().unwrap() < 8, "{told:?}");
+        assert_eq!(
+            without, "6",
+            "five empty sets of capabilities, and no_new_privs"
+        );
         assert_eq!(token, "0");
         assert!(!stage.scratch.path.join("home/own").exists());
         let passed = stage.run(&["--env", "SECRET_TOKEN"], "echo $SECRET_TOKEN");
