@@ -201,7 +201,7 @@ impl Session {
     fn above(&self, path: &VirtualPath) -> Result<Option<Metadata>, Error> {
         match self.mounts().route(path) {
             Route::Above => {
-                self.caller().check(&path, Access::Read)?;
+                self.caller().check(path, Access::Read)?;
                 let node = self.node(path.as_rel(), LastLink::Itself)?;
                 Ok(Some(*node.metadata()))
             }
