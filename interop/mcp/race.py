@@ -79,8 +79,17 @@ def tools(sub):
         ("move_file", "move_file", lambda n: {"source": p(f"m-{n}"), "destination": p(f"n-{n}")}),
         ("search_files", "search_files", lambda n: {"path": sub, "pattern": "**"}),
         ("search_content", "search_content", lambda n: {"path": sub, "pattern": "."}),
+        ("search_content", "search_content, file", lambda n: {"path": p("file.txt"), "pattern": "."}),
         ("get_file_info", "get_file_info", lambda n: {"path": p("file.txt")}),
+        ("read_text_file", "read_text_file, lines", lambda n: {"path": p("file.txt"), "startLine": 1, "endLine": 1}),
+        ("append_file", "append_file", lambda n: {"path": p("old.txt"), "content": "w"}),
+        ("copy_file", "copy_file", lambda n: {"source": p("file.txt"), "destination": p(f"copy-{n}")}),
+        ("delete_file", "delete_file", lambda n: {"path": p(f"m-{n}")}),
     ]
+
+
+# Only Handfast has these; the control cannot show that the attacker is strong enough for them.
+OURS = ("search_content", "append_file", "copy_file", "delete_file")
 
 
 def shows_outside(tool, text):
@@ -93,7 +102,7 @@ def shows_outside(tool, text):
 def cell(command, row, pause, count):
     top = os.path.join(work, "race")
     tool, name = row[0], row[1]
-    ws, sub, outside = arena(top, count, tool == "move_file")
+    ws, sub, outside = arena(top, count, tool in ("move_file", "delete_file"))
     before = snapshot(outside)
     environment = {**os.environ, "XDG_STATE_HOME": os.path.join(work, "race-state")}
     server = Server([*command, ws], env=environment)
@@ -138,7 +147,7 @@ for row in tools("/"):
         continue
     done = 0
     for pause in PAUSES:
-        ours = cell([handfast, "mcp", "--quiet"], row, pause, calls)
+        ours = cell([handfast, "mcp", "--quiet", "--allow-delete"], row, pause, calls)
         escapes = ours["shown"] + ours["touched"]
         share = ours["done"] / calls
         line = f"{row[1]:28} {pause:>5} µs  {calls:>6} {share:>6.1%} {escapes:>8}"
@@ -148,7 +157,7 @@ for row in tools("/"):
         # A short run says little about one cell: there all three are judged together.
         if calls >= 500 and share < SHARE:
             failed.append(f"{row[1]}, {pause} µs: only {share:.1%} were done")
-        if control_calls and row[0] != "search_content":
+        if control_calls and row[0] not in OURS:
             theirs = cell(["node", reference], row, pause, control_calls)
             count = theirs["shown"] + theirs["touched"]
             escaped += count

@@ -81,7 +81,7 @@ fn broken_server(dir: &Path, no_wall: bool) {
             .unwrap();
         let text = String::from_utf8(output).unwrap();
         assert!(
-            text.contains(r#""structuredContent":{"content":"inside"}"#),
+            text.contains(r#""structuredContent":{"content":"inside","#),
             "{text}"
         );
     }
