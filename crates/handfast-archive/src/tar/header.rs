@@ -14,8 +14,7 @@ pub(super) enum Dialect {
     Ustar,
     /// GNU.
     Gnu,
-    /// Seventh Edition Unix, which has no magic and nothing behind the link's target. Release archives of
-    /// GNU programs are written so.
+    /// Seventh Edition Unix, which has no magic. Release archives of GNU programs are written so.
     V7,
 }
 
@@ -38,7 +37,7 @@ impl Header {
             b"ustar\x0000" => Dialect::Ustar,
             b"ustar  \0" => Dialect::Gnu,
             // Whatever stands there, another reader could take for something.
-            _ if block[257..].iter().all(|byte| *byte == 0) => Dialect::V7,
+            _ if is_v7(block) => Dialect::V7,
             _ => return refuse(Rule::Magic, "a header has neither POSIX's nor GNU's magic"),
         };
         // The fields that are not used have to be numbers all the same.
@@ -88,6 +87,15 @@ pub(super) fn check_sum(block: &[u8; BLOCK]) -> Result<(), Stop> {
         return refuse(Rule::Checksum, "the checksum of a header is wrong");
     }
     Ok(())
+}
+
+/// Nothing behind the link's target, but for device numbers of zero: GNU tar writes them.
+fn is_v7(block: &[u8; BLOCK]) -> bool {
+    let devices = &block[329..345];
+    let is_zero = |byte: &u8| *byte == 0;
+    block[257..329].iter().all(is_zero)
+        && devices.iter().all(|byte| matches!(byte, 0 | b'0'))
+        && block[345..].iter().all(is_zero)
 }
 
 /// Text up to a NUL, with nothing after it.

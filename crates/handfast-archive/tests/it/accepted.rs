@@ -77,7 +77,7 @@ fn headers_without_a_magic_are_read_as_release_archives_have_them() {
     let mut file = Block::ustar(b'0', b"d/file", 1);
     let archive = Bytes::new()
         .header(dir.put(257, &[0; 8]).octal(100, 8, 0o755))
-        .header(file.put(257, &[0; 8]))
+        .header(file.put(257, &[0; 8]).put(329, b"0000000\x000000000\0"))
         .content(b"x")
         .end();
     assert!(place.extract(&archive, Options::new()).unwrap().is_clean());

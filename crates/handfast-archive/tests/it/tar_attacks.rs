@@ -163,6 +163,7 @@ fn headers_that_readers_understand_differently_are_refused() {
         "a signed checksum" => Checksum, Bytes::new().raw(&signed).end();
         "no checksum" => Checksum,
             Bytes::new().raw(&{ let mut block = Block::ustar(b'0', b"f", 0).sealed(); block[148..156].fill(0); block }).end();
+        "no magic, and a device number" => Magic, changed(|it| it.put(257, &[0; 8]).put(329, b"0000001\0"));
         "no magic, and a prefix" => Magic, changed(|it| it.put(257, &[0; 8]).put(345, b"x"));
         "no magic, and a checksum that is wrong" => Format, {
             let mut bytes = changed(|it| it.put(257, &[0; 8]));
@@ -205,7 +206,7 @@ fn headers_that_readers_understand_differently_are_refused() {
         "a prefix behind GNU's times" => Sparse, changed_gnu(|it| it.put(400, b"x"));
         "a target on a file" => Type, changed(|it| it.put(157, b"x"));
     };
-    assert_eq!(check(cases, with_links), 31);
+    assert_eq!(check(cases, with_links), 32);
 }
 
 #[test]
