@@ -81,16 +81,7 @@ impl Interp<'_> {
             }
             // `if (result.ok)`: the ways whose answer says so.
             Term::Field(of, name) if matches!(self.terms.get(of), Term::Outcome(_)) => {
-                let Term::Outcome(call) = *self.terms.get(of) else {
-                    return;
-                };
-                self.filter_ways(call, state, |interp, value| match interp.terms.get(value) {
-                    Term::Dict(pairs) => pairs
-                        .iter()
-                        .find(|(key, _)| *key == name)
-                        .is_none_or(|(_, part)| interp.can_be(*part, truth)),
-                    _ => true,
-                });
+                self.assume_verdict(of, &name, truth, state);
             }
             Term::Phi(parts) => {
                 // Only those parts that can have this truth.
@@ -159,6 +150,19 @@ impl Interp<'_> {
                 }
             }
         }
+    }
+
+    fn assume_verdict(&mut self, of: Vid, name: &str, truth: bool, state: &mut State) {
+        let Term::Outcome(call) = *self.terms.get(of) else {
+            return;
+        };
+        self.filter_ways(call, state, |interp, value| match interp.terms.get(value) {
+            Term::Dict(pairs) => pairs
+                .iter()
+                .find(|(key, _)| **key == *name)
+                .is_none_or(|(_, part)| interp.can_be(*part, truth)),
+            _ => true,
+        });
     }
 
     /// Something that nobody can see was asked about a text, and gave an answer: a row of a

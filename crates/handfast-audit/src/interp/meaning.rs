@@ -1,8 +1,7 @@
 //! What a known call does, by the role of its row.
 
-use crate::facts::bit;
+use crate::interp::Interp;
 use crate::interp::call::Args;
-use crate::interp::{Event, Interp, SinkKind};
 use crate::ir::{Span, Sym};
 use crate::kb::{Role, Row, Slot};
 use crate::state::State;
@@ -58,297 +57,34 @@ impl Interp<'_> {
                 Some(vid) => vid,
                 None => return self.unknown_call(shown, args, at, state),
             },
-            Role::Config => {
-                let key = subject
-                    .and_then(|vid| self.terms.string(vid))
-                    .unwrap_or(shown);
-                let label = Sym::from(key);
-                let vid = self.terms.make(Term::Config {
-                    label,
-                    at: Span::default(),
-                });
-                self.met.entry(vid).or_insert(at);
-                vid
-            }
+            Role::Config => self.apply_config(subject, shown, at),
             Role::Sink => self.apply_sink(entry, args, subject, shown, at, is_guess, state),
-            Role::Join => {
-                let mut parts: Vec<Vid> = Vec::new();
-                if matches!(&entry.arg, Slot::Named(name) if name == "self") {
-                    parts.extend(args.receiver);
-                }
-                for (_, vid) in &args.list {
-                    match self.terms.get(*vid) {
-                        Term::List(inner) => parts.extend(inner.iter().copied()),
-                        _ if self.is_in_loop() => {
-                            let real = self.deref(*vid, state);
-                            parts.push(self.keep(real, at, state));
-                        }
-                        _ => parts.push(*vid),
-                    }
-                }
-                let joined = self.join_paths(parts, entry.what == "discards", state);
-                if self.lang_joins_clean() && self.is_rooted(joined) {
-                    let clean = self.terms.make(Term::Norm {
-                        canonical: false,
-                        of: joined,
-                        at: Span::default(),
-                    });
-                    state.add(clean, bit::ROOTED, at);
-                    return clean;
-                }
-                if entry.what == "resolve" {
-                    return self.terms.make(Term::Norm {
-                        canonical: false,
-                        of: joined,
-                        at: Span::default(),
-                    });
-                }
-                // `path.push(x)` changes its receiver.
-                if entry.what == "push"
-                    && let Some(receiver) = args.receiver
-                {
-                    self.replace_everywhere(receiver, joined, state);
-                }
-                joined
-            }
+            Role::Join => self.apply_join(entry, args, at, state),
             Role::Norm => self.normalise(entry, subject, args, at, state),
             Role::Part | Role::Coll => match subject {
-                Some(subject) => {
-                    let what = entry.what.clone();
-                    if what == "replace" {
-                        let is_all = shown.ends_with("replaceAll");
-                        return self.replaced(subject, args, is_all, at, state);
-                    }
-                    if what == "split" {
-                        return self.split(subject, args);
-                    }
-                    if what == "format" {
-                        let format = self.terms.string(subject).map(str::to_owned);
-                        return match format {
-                            Some(format) => self.format_braces(&format, args, state),
-                            None => self.terms.unknown(),
-                        };
-                    }
-                    if what == "scan" {
-                        self.scanned(subject, 2, args, at, state);
-                        return self.terms.unknown();
-                    }
-                    if what == "list_join" {
-                        return self.list_join(subject, args, state);
-                    }
-                    if what == "slice" && !args.list.is_empty() {
-                        return self.slice(subject, args.at(0), args.at(1), at);
-                    }
-                    if what == "token" {
-                        return self.token(subject, at, state);
-                    }
-                    if what == "printf" {
-                        return self.printf(entry, subject, args, at, state);
-                    }
-                    if what == "mismatch" {
-                        let parts = [args.at(0), args.at(2).or(args.at(1))];
-                        let parts = parts.into_iter().flatten().collect();
-                        return self.terms.make(Term::CommonPath(parts));
-                    }
-                    if what == "common_path" || what == "common_prefix" {
-                        let parts = match self.terms.get(subject) {
-                            Term::List(parts) => parts.clone(),
-                            _ => vec![subject],
-                        };
-                        let term = if what == "common_path" {
-                            Term::CommonPath(parts)
-                        } else {
-                            Term::CommonPrefix(parts)
-                        };
-                        return self.terms.make(term);
-                    }
-                    if what == "regex" {
-                        let flags = args
-                            .at(1)
-                            .and_then(|vid| self.name_of(vid))
-                            .unwrap_or("")
-                            .to_ascii_lowercase();
-                        let flags = if flags.starts_with('m') { "m" } else { "" };
-                        return match self.terms.string(subject).map(Sym::from) {
-                            Some(pattern) => {
-                                let vid = self.terms.make(Term::Regex(pattern, Sym::from(flags)));
-                                self.terms.typed(vid, "regex")
-                            }
-                            None => self.terms.unknown(),
-                        };
-                    }
-                    let vid = self.part(&what, subject, at, state);
-                    let last = shown.rsplit('.').next().unwrap_or(shown);
-                    let from_start = matches!(
-                        last,
-                        "lstrip"
-                            | "strip"
-                            | "trim_start_matches"
-                            | "trim_matches"
-                            | "TrimLeft"
-                            | "Trim"
-                    );
-                    let given = args.all().into_iter().filter(|vid| *vid != subject);
-                    let slash = given.filter_map(|vid| self.terms.string(vid));
-                    if from_start && slash.into_iter().any(|text| text.contains('/')) {
-                        state.add(vid, bit::NOT_ABSOLUTE, at);
-                        state.edit(vid).narrow_first(!crate::facts::chars("/"), at);
-                    }
-                    vid
-                }
+                Some(subject) => self.apply_part(entry, subject, args, shown, at, state),
                 None => self.terms.unknown(),
             },
             Role::Test => self.test(entry, subject, args, at, state),
             Role::Check => self.check(entry, subject, args, at, state),
-            Role::Stat => {
-                let Some(subject) = subject else {
-                    return self.terms.unknown();
-                };
-                let fd = entry.what == "fd";
-                let mut follow = entry.what != "nofollow";
-                if let Some(flags) = entry.flags.as_ref().and_then(|slot| self.slot(slot, args)) {
-                    let name = self.name_of(flags).unwrap_or_default();
-                    if name.contains("NOFOLLOW")
-                        || matches!(self.terms.get(flags), Term::Bool(false))
-                    {
-                        follow = false;
-                    }
-                }
-                let vid = self.stat(subject, follow, fd, at, state);
-                // C: the struct that is filled.
-                if let Some(Slot::At(index)) = &entry.other
-                    && let Some(Some(place)) = args.places.get(*index)
-                {
-                    let place = place.clone();
-                    self.assign(&place, vid, state, at);
-                }
-                vid
-            }
-            Role::Fd => {
-                let Some(fd) = subject else {
-                    return self.terms.unknown();
-                };
-                if entry.returns == "self" {
-                    fd
-                } else {
-                    self.terms.unknown()
-                }
-            }
-            Role::Lock => {
-                let value = args
-                    .receiver
-                    .or(subject)
-                    .unwrap_or_else(|| self.terms.make(Term::Null));
-                let scoped = entry.what == "scoped";
-                self.acquire(value, scoped, at, state);
-                let of = args.receiver.or(subject);
-                self.terms.make(Term::Lock { at, of })
-            }
+            Role::Stat => self.apply_stat(entry, subject, args, at, state),
+            Role::Fd => match subject {
+                Some(fd) if entry.returns == "self" => fd,
+                _ => self.terms.unknown(),
+            },
+            Role::Lock => self.apply_lock(entry, args.receiver.or(subject), at, state),
             Role::Unlock => {
-                let value = args.receiver.or(subject);
-                if state.held.len() == 1 {
-                    state.held.clear();
-                } else {
-                    state.held.retain(|held| Some(held.value) != value);
-                }
+                self.apply_unlock(args.receiver.or(subject), state);
                 self.terms.make(Term::Null)
             }
-            Role::Key => {
-                if let Some(value) = subject
-                    && self.muted == 0
-                    && !self.leaves(value, state).is_empty()
-                {
-                    self.events.push(Event::Key {
-                        at,
-                        value,
-                        state: state.clone(),
-                    });
-                }
-                let list = args.all();
-                let vid = self.terms.make(Term::Call {
-                    name: Sym::from("hash"),
-                    args: list,
-                    at,
-                });
-                // A digest is text that nobody chooses.
-                if entry.what == "digest" {
-                    let inner = self.terms.make(Term::Random(at));
-                    return self.terms.typed(inner, "digest");
-                }
-                vid
-            }
-            // A name without a file behind it.
-            Role::Temp if entry.what == "name" => {
-                let vid = self.terms.make(Term::Call {
-                    name: Sym::from("%temp_name"),
-                    args: Vec::new(),
-                    at,
-                });
-                if self.lang().family() == "c"
-                    && let Some(place) = args.places.iter().rev().flatten().next()
-                {
-                    let place = place.clone();
-                    self.assign(&place, vid, state, at);
-                }
-                vid
-            }
-            Role::Temp => {
-                let dir = subject;
-                let vid = self.terms.make(Term::Temp { dir, at });
-                // C: the template is filled in.
-                if self.lang().family() == "c"
-                    && let Some(Some(place)) = args.places.first()
-                {
-                    let place = place.clone();
-                    self.assign(&place, vid, state, at);
-                }
-                if let Some(dir) = dir {
-                    let sink = self.new_sink(SinkKind::Temp, shown, dir, at, is_guess, state);
-                    self.sink(sink);
-                }
-                self.terms.typed(vid, &entry.returns)
-            }
+            Role::Key => self.apply_key(entry, subject, args, at, state),
+            Role::Temp if entry.what == "name" => self.apply_temp_name(args, at, state),
+            Role::Temp => self.apply_temp(entry, subject, args, shown, at, is_guess, state),
             Role::Random => self.terms.make(Term::Random(at)),
             Role::Clock => self.terms.make(Term::Clock(at)),
             Role::Spawn => self.spawn(entry, args, shown, at, state),
-            Role::Handle => {
-                let of = subject.unwrap_or_else(|| self.terms.make(Term::Null));
-                let ty = entry.returns.clone();
-                let vid = self.terms.make(Term::Handle {
-                    ty: Sym::from(ty.as_str()),
-                    of,
-                    at,
-                });
-                if self.muted == 0 && entry.what == "nofollow" {
-                    let how = super::RootCheck::OpenedNoFollow;
-                    self.events.push(Event::RootSeen { at, value: of, how });
-                }
-                self.may_throw(state);
-                self.terms.typed(vid, &ty)
-            }
-            Role::Value => {
-                let list = args.all();
-                let vid = match (subject, entry.what.as_str()) {
-                    (Some(subject), "wrap") => {
-                        // Path(x) is x with a type; several arguments are joined.
-                        if list.len() > 1 && matches!(entry.arg, Slot::At(0)) {
-                            self.join_paths(
-                                list,
-                                self.lang().absolute_operand_discards_root(),
-                                state,
-                            )
-                        } else {
-                            self.wrap(subject, &entry.returns)
-                        }
-                    }
-                    _ => self.terms.make(Term::Call {
-                        name: Sym::from(shown),
-                        args: list,
-                        at,
-                    }),
-                };
-                self.terms.typed(vid, &entry.returns)
-            }
+            Role::Handle => self.apply_handle(entry, subject, at, state),
+            Role::Value => self.apply_wrap(entry, subject, args, shown, at, state),
             Role::Same => self.same(entry, subject, args, shown, at, state),
             Role::Builder => self.builder(entry, args, shown),
             Role::Exit => {
