@@ -4,15 +4,20 @@
 //! [`Spot`]: a directory that is held and a path below it. An overlay asks the guard again under its
 //! lock, with the path that the directory has then and the kind of what is there.
 
+mod direct;
+
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 use handfast::files::{Attributes, Entry, Put, WhatToRemove};
 use handfast::{
-    Dir, ErrorKind, Identity, LockGuard, LockKind, Metadata, NameRef, OpenOptions, RelPath,
-    RenameMode, Root, SymlinkTarget, WriteOptions, Written,
+    ErrorKind, LockGuard, LockKind, Metadata, NameRef, OpenOptions, RelPath, RenameMode, Root,
+    SymlinkTarget, WriteOptions, Written,
 };
+
+pub(crate) use direct::Direct;
+use direct::write_direct;
 
 use crate::error::Error;
 use crate::meter::{Account, FileMeter, Hold, Key, Making, Temporary};
@@ -25,13 +30,6 @@ use crate::place::{Guard, LayerDir, ObjectKey, Spot};
 pub(crate) enum Layer {
     Direct(Direct),
     Overlay(Box<Overlay>),
-}
-
-/// A directory of the host itself.
-pub(crate) struct Direct {
-    root: Root,
-    account: Arc<Account>,
-    mount: u32,
 }
 
 /// A file that a layer opened.
@@ -435,119 +433,6 @@ impl Layer {
     }
 }
 
-/// A root to work in: the mount's own, or the one of a directory that is held.
-enum RootAt<'a> {
-    Top(&'a Root),
-    Dir(Box<Dir>),
-}
-
-impl std::ops::Deref for RootAt<'_> {
-    type Target = Root;
-
-    fn deref(&self) -> &Root {
-        match self {
-            Self::Top(root) => root,
-            Self::Dir(dir) => dir,
-        }
-    }
-}
-
-impl Direct {
-    pub(crate) fn new(root: Root, account: Arc<Account>, mount: u32) -> Self {
-        Self {
-            root,
-            account,
-            mount,
-        }
-    }
-
-    fn key(&self, object: &Metadata) -> Key {
-        Key::of(self.mount, object)
-    }
-
-    /// The root from which a spot's path counts, expecting the object that was looked up.
-    fn at(&self, spot: Spot<'_>) -> Result<RootAt<'_>, Error> {
-        let held = match spot.dir {
-            LayerDir::Top => None,
-            LayerDir::Direct(dir) => Some(dir),
-            LayerDir::Overlay(_) => {
-                return Err(Error::refused(
-                    ErrorKind::Invalid,
-                    "the handle belongs to another mount",
-                ));
-            }
-        };
-        Ok(match (held, spot.expected) {
-            (Some(dir), Some(ObjectKey::Direct(identity))) => {
-                RootAt::Dir(Box::new(dir.expecting(*identity)))
-            }
-            (Some(dir), _) => RootAt::Dir(dir.clone()),
-            (None, Some(ObjectKey::Direct(identity))) => {
-                RootAt::Dir(Box::new(self.root.as_dir()?.expecting(*identity)))
-            }
-            (None, _) => RootAt::Top(&self.root),
-        })
-    }
-
-    fn lookup(&self, dir: &LayerDir, name: NameRef<'_>) -> Result<FoundObject, Error> {
-        let here = match dir {
-            LayerDir::Top => Box::new(self.root.as_dir()?),
-            LayerDir::Direct(dir) => dir.clone(),
-            LayerDir::Overlay(_) => return Err(Error::refused(ErrorKind::Invalid, "")),
-        };
-        let found = here.lookup_name(name)?;
-        Ok(FoundObject {
-            metadata: *found.metadata(),
-            key: Some(ObjectKey::Direct(found.metadata().identity)),
-            dir: match found.metadata().is_dir() {
-                true => Some(LayerDir::Direct(Box::new(here.dir_of_node(&found)?))),
-                false => None,
-            },
-        })
-    }
-
-    fn open_write(&self, spot: Spot<'_>, how: OpenOptions) -> Result<OpenedFile, Error> {
-        let root = self.at(spot)?;
-        let open = || root.open_with(spot.rest, how.truncate(false));
-        let file = if how.creates() {
-            let len = root.symlink_metadata(spot.rest).map_or(0, |old| old.len);
-            self.making(&root, spot, (len, Making::InPlace), open)?
-        } else {
-            open()?
-        };
-        let key = self.key(file.metadata());
-        let hold = self.account.hold(key);
-        let meter = self.account.meter(key, file.metadata().len)?;
-        Ok(OpenedFile { file, hold, meter })
-    }
-
-    fn making<T>(
-        &self,
-        root: &Root,
-        spot: Spot<'_>,
-        made: (u64, Making),
-        make: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let place = crate::meter::Site {
-            root,
-            mount: self.mount,
-            path: spot.rest,
-            walked: spot.walked,
-        };
-        self.account.around_making(&place, made, make)
-    }
-
-    fn removing<T>(
-        &self,
-        root: &Root,
-        spot: Spot<'_>,
-        remove: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        self.account
-            .around_removing(root, self.mount, spot.rest, remove)
-    }
-}
-
 /// A lock of a layer.
 pub(crate) enum LayerLock {
     Direct(LockGuard),
@@ -573,39 +458,6 @@ pub(crate) fn room_for_one(listed: usize) -> Result<(), Error> {
         ));
     }
     Ok(())
-}
-
-fn write_direct(root: &Root, path: &RelPath, content: Content<'_>) -> Result<Written, Error> {
-    let Content {
-        source,
-        put,
-        options,
-    } = content;
-    if let Source::Bytes(bytes) = source {
-        return match put {
-            Put::Replace => root.write_with(path, bytes, options),
-            Put::New => root.write_new_with(path, bytes, options),
-            Put::If(version) => root.write_if_with(path, version, bytes, options),
-        };
-    }
-    if let Put::New = put
-        && root
-            .symlink_metadata(path)
-            .is_ok_and(|there| there.is_symlink())
-    {
-        // Staging says that a link is in the way; of a new file it is taken.
-        return Err(Error::refused(
-            ErrorKind::Exists,
-            "something is there already",
-        ));
-    }
-    let mut staged = root.stage(path, options)?;
-    source.fill(&mut staged)?;
-    match put {
-        Put::Replace => staged.commit(),
-        Put::New => staged.commit_new(),
-        Put::If(version) => staged.commit_if(version),
-    }
 }
 
 #[cfg(test)]

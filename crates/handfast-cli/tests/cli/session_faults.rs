@@ -131,6 +131,75 @@ fn base(scratch: &Scratch) -> BTreeMap<String, String> {
     found
 }
 
+/// Forty lines, some of them changed.
+fn numbered(changed: &[usize]) -> String {
+    let line = |n| match changed.contains(&n) {
+        true => format!("new {n}\n"),
+        false => format!("{n}\n"),
+    };
+    (0..40).map(line).collect()
+}
+
+/// A session that changed two places of a file, and the arguments that commit the second.
+fn hunk_scene() -> (Scratch, Vec<String>) {
+    let scratch = Scratch::new();
+    scratch.file("f", numbered(&[]));
+    let session = open(&scratch, true);
+    session.write("/f", numbered(&[3, 30])).unwrap();
+    let mut ids = Vec::new();
+    let mut take = |change: handfast_session::Change| {
+        ids.extend(change.hunks().iter().map(|hunk| hunk.id.clone()));
+        Ok(())
+    };
+    let options = handfast_session::ReviewOptions::default();
+    session.review(&options, &mut take).unwrap();
+    assert_eq!(ids.len(), 2);
+    let mut args = commit_args(&scratch);
+    args.extend(["--hunks".to_owned(), ids.remove(1)]);
+    (scratch, args)
+}
+
+#[test]
+fn a_commit_of_a_hunk_that_dies_anywhere_is_finished_or_never_began() {
+    if !strace_is_there() {
+        return;
+    }
+    let (mut never, mut finished) = (0, 0);
+    let (scratch, args) = hunk_scene();
+    let calls = calls_of(&scratch, &args, 40);
+    for call in &calls {
+        let (scratch, args) = hunk_scene();
+        let (_, said) = inject_into(&args, call, "signal=SIGKILL");
+        let what = format!("killed at {call:?}");
+        assert!(said.is_empty(), "the kill was felt: {what} {said}");
+        let session = open(&scratch, false);
+        session
+            .mend()
+            .unwrap_or_else(|error| panic!("{what}: {error}"));
+        let now = std::fs::read_to_string(scratch.at("f")).unwrap();
+        match now == numbered(&[]) {
+            true => never += 1,
+            false => {
+                assert_eq!(now, numbered(&[30]), "{what}");
+                finished += 1;
+            }
+        }
+        let shown = session.read("/f").unwrap();
+        assert_eq!(shown, numbered(&[3, 30]).as_bytes(), "{what}: the view");
+        let report = session.commit(&CommitOptions::default(), &mut |_, _| {});
+        assert_eq!(report.unwrap().conflicts, [], "{what}");
+        let now = std::fs::read_to_string(scratch.at("f")).unwrap();
+        assert_eq!(now, numbered(&[3, 30]), "{what}");
+        let left = std::fs::read_dir(scratch.inside()).unwrap().count();
+        assert_eq!(left, 1, "{what}: nothing is left behind");
+    }
+    println!(
+        "{} calls: {never} never began, {finished} finished",
+        calls.len()
+    );
+    assert!(never > 5 && finished > 5, "{never} {finished}");
+}
+
 fn commit_args(scratch: &Scratch) -> Vec<String> {
     let state = scratch.path.join("state").display().to_string();
     [
@@ -143,12 +212,17 @@ fn commit_args(scratch: &Scratch) -> Vec<String> {
 /// The calls of a commit, from the opening of the state on: name, and the how-manieth of it.
 fn calls() -> Vec<(String, usize)> {
     let (scratch, _) = scene();
+    calls_of(&scratch, &commit_args(&scratch), 100)
+}
+
+/// The same of any arguments; there are more than so many.
+fn calls_of(scratch: &Scratch, args: &[String], least: usize) -> Vec<(String, usize)> {
     let log = scratch.path.join("trace");
     let output = Command::new("strace")
         .args(["-f", "-e", "signal=none", "-o"])
         .arg(&log)
         .arg(binary())
-        .args(commit_args(&scratch))
+        .args(args)
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -172,7 +246,7 @@ fn calls() -> Vec<(String, usize)> {
         }
     }
     assert!(
-        found.len() > 100,
+        found.len() > least,
         "the trace shows the commit: {}",
         found.len()
     );
@@ -180,6 +254,10 @@ fn calls() -> Vec<(String, usize)> {
 }
 
 fn inject(scratch: &Scratch, call: &(String, usize), fault: &str) -> (Option<i32>, String) {
+    inject_into(&commit_args(scratch), call, fault)
+}
+
+fn inject_into(args: &[String], call: &(String, usize), fault: &str) -> (Option<i32>, String) {
     let (name, number) = call;
     let output = Command::new("strace")
         .args(["-f", "-o", "/dev/null", "-e"])
@@ -187,7 +265,7 @@ fn inject(scratch: &Scratch, call: &(String, usize), fault: &str) -> (Option<i32
         .arg("-e")
         .arg(format!("inject={name}:{fault}:when={number}"))
         .arg(binary())
-        .args(commit_args(scratch))
+        .args(args)
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();

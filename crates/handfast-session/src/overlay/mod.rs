@@ -214,9 +214,7 @@ impl Overlay {
         if locked.state().tree.committing.is_some() {
             self.finish_commit(&locked)?;
         }
-        if locked.state().tree.part.is_some() {
-            self.settle_part(&locked)?;
-        }
+        self.finish_part(&locked)?;
         Ok(locked)
     }
 

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::gate::Locked;
 use crate::overlay::items::{Item, What, items};
 use crate::overlay::store::object_path;
-use crate::overlay::tree::{Change, Entry, Was, base_path};
+use crate::overlay::tree::{Change, Entry, Was, base_path, split};
 use crate::overlay::{Overlay, State};
 use crate::place::Guard;
 
@@ -85,6 +85,19 @@ impl Overlay {
                 Err(error)
             }
         }
+    }
+
+    /// Ends a part that somebody began and did not live to end.
+    pub(in crate::overlay) fn finish_part(&self, locked: &Locked<'_, State>) -> Result<(), Error> {
+        let Some((path, _)) = locked.state().tree.part.clone() else {
+            return Ok(());
+        };
+        if let Some(home) = locked.state().tree.base_of(&path) {
+            // Who was killed while two names changed places left both; the library knows which is
+            // which.
+            self.base.recover(&base_path(split(&home).0)?)?;
+        }
+        self.settle_part(locked)
     }
 
     /// Ends a part: what the base has is what the overlay covers, if it is what was to come.
