@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use handfast::files::{Attributes, Entry, Put, WhatToRemove};
 use handfast::{
-    ErrorKind, LockGuard, LockKind, Metadata, NameRef, OpenOptions, RelPath, RenameMode, Root,
-    SymlinkTarget, WriteOptions, Written,
+    ErrorKind, Identity, LockGuard, LockKind, Metadata, NameRef, OpenOptions, RelPath, RenameMode,
+    Root, SymlinkTarget, WriteOptions, Written,
 };
 
 pub(crate) use direct::Direct;
