@@ -259,9 +259,14 @@ impl Session {
         if links == 0 {
             return Ok(None);
         }
-        let leads_nowhere = found.node.is_none() && found.dir.is_none();
-        if leads_nowhere && request.access == Access::Change && puts_content(request.verb) {
-            return Err(Error::refused(ErrorKind::Link, "the link leads to nothing"));
+        let is_put = request.access == Access::Change && puts_content(request.verb);
+        if is_put && found.node.is_none() {
+            if path.as_rel().must_be_dir() && found.through_link && is_no_new_name(request.verb) {
+                return Err(Error::refused(ErrorKind::NotFound, ""));
+            }
+            if found.dir.is_none() {
+                return Err(Error::refused(ErrorKind::Link, "the link leads to nothing"));
+            }
         }
         self.place_of(&found).map(Some)
     }
@@ -365,6 +370,11 @@ fn puts_content(verb: Verb) -> bool {
         verb,
         Verb::Write | Verb::WriteNew | Verb::WriteIf | Verb::Append | Verb::TempFile | Verb::Copy
     )
+}
+
+/// Whether a verb may find a file where it puts content.
+fn is_no_new_name(verb: Verb) -> bool {
+    matches!(verb, Verb::Write | Verb::WriteIf | Verb::Append)
 }
 
 /// A link that leads to the top of a mount leads to a directory: only a path that names the top

@@ -180,7 +180,7 @@ fn every_option_of_fs_may_stand_before_or_after_the_verb() {
     for (args, part) in [
         (
             &["fs", "read", "file"][..],
-            "give `--root DIR` or `--session NAME`",
+            "give `--root DIR`, `--session NAME` or `--lease ID`",
         ),
         (
             &["fs", "--root", root, "ls", "--session", "s"],

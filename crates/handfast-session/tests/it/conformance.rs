@@ -88,8 +88,6 @@ fn of_every_session() -> Vec<Difference> {
     let counted = [refused(ErrorKind::Link), refused(ErrorKind::Limit)];
     let link = [refused(ErrorKind::NotFound), refused(ErrorKind::Link)];
     let nothing = [refused(ErrorKind::Link), refused(ErrorKind::NotFound)];
-    let stale_link = [refused(ErrorKind::Stale), refused(ErrorKind::Link)];
-    let stale = [refused(ErrorKind::Stale), refused(ErrorKind::NotFound)];
     let to_nothing = "a link that leads to nothing is followed name by name";
     let busy = "the top of a mount is a mount point";
     vec![
@@ -98,9 +96,6 @@ fn of_every_session() -> Vec<Difference> {
         other("remove", Some("."), mount_point, busy),
         other("", Some("dangling*"), link, to_nothing),
         other("", Some("dangling*"), nothing, to_nothing),
-        other("put if stale", Some("dangling*"), stale_link, to_nothing),
-        other("put if stale", Some("dangling*"), stale, to_nothing),
-        other("remove file if stale", Some("dangling*"), stale, to_nothing),
         other(
             "remove_tree depth limit",
             None,
