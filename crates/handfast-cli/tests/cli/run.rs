@@ -533,8 +533,8 @@ fn a_session_is_mounted_for_people_until_it_is_unmounted() {
         echo more >> ../view/a.txt; kill -INT $server; wait $server; echo "ended $?"
         ls -A ../view; "$run" session diff --names look; exit;"#;
     let told = Told::from(stage.command(script, &[]).output().unwrap());
-    let expected =
-        "code 2\n".repeat(6) + "from the base\ncode 2\nended 0\nended 0\nchanged  /a.txt (14 to 19 bytes)\n";
+    let expected = "code 2\n".repeat(6)
+        + "from the base\ncode 2\nended 0\nended 0\nchanged  /a.txt (14 to 19 bytes)\n";
     assert_eq!(told.out, expected, "{told:?}");
     assert!(told.words.contains("Read-only file system"), "{told:?}");
     assert!(told.words.contains(".env: Permission denied"), "{told:?}");
