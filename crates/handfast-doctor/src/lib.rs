@@ -15,7 +15,7 @@
 //! # Ok(())
 //! # }
 //! ```
-#![cfg(unix)]
+#![cfg(supported)]
 
 mod check;
 mod diagnosis;
