@@ -108,7 +108,7 @@ fn modes_are_safe_exact_or_ignored_and_never_set_id() {
         (Modes::Safe, 0o7777, "file 755 ", "dir 755"),
         (Modes::Safe, 0o0000, "file 600 ", "dir 700"),
         (Modes::Exact, 0o6777, "file 777 ", "dir 777"),
-        (Modes::Exact, 0o0400, "file 400 ", "dir 400"),
+        (Modes::Exact, 0o0500, "file 500 ", "dir 500"),
         (Modes::Ignore, 0o6777, "file 644 ", "dir 755"),
     ] {
         let place = Place::new();

@@ -81,6 +81,10 @@ pub(super) fn prepare(client: &mut Client) -> Result<Scratch, Box<Failure>> {
         }
         readable.push(path);
     }
+    if directories_above(Path::new("/dev")).is_some_and(|ids| clashes(&ids, &roots)) {
+        let why = "a root lies in /dev, which the program would have to read and write";
+        return Err(told::broken("confine the program", why));
+    }
     // This very program, so that what runs inside can use the lease by it; only if that grants
     // nothing of a root.
     let own = std::env::current_exe()

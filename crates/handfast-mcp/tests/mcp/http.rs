@@ -405,6 +405,10 @@ fn m4_an_unknown_version_in_the_head_is_refused() {
 
 #[test]
 fn m4_every_caller_has_its_token_and_is_in_the_log() {
+    if std::env::var_os("HANDFAST_BIN").is_some() {
+        println!("skipped: the file of tokens is given to this crate's own server");
+        return;
+    }
     let scratch = Scratch::new();
     scratch.file("a", "text");
     let file = scratch.path.join("tokens");

@@ -172,7 +172,7 @@ impl Random {
     /// Something that may fail.
     fn change(&mut self, session: &Session) {
         let (path, other) = (self.path(), self.path());
-        let mode = [0o600, 0o755, 0o644, 0o700][self.below(4) as usize];
+        let mode = [0o700, 0o755, 0o744, 0o711][self.below(4) as usize];
         let content = self.content();
         drop(match self.below(9) {
             0..3 => session.write(path, content).map(drop),

@@ -18,7 +18,12 @@ use crate::layers::Layer;
 use crate::victims::FILL_NEW_DIR;
 
 /// A user who is not the one that lays siege.
-const SOMEBODY: u32 = 65_534;
+fn somebody() -> u32 {
+    match rustix::process::geteuid().as_raw() {
+        65_534 => 65_533,
+        _ => 65_534,
+    }
+}
 
 pub(super) static FOREIGN_OWNER: Attack = Attack {
     name: "foreign-owner",
@@ -138,12 +143,12 @@ fn owner_scene(arena: &Arena) -> io::Result<Canary> {
 
 fn make_theirs(path: &Path) -> io::Result<()> {
     std::fs::create_dir(path)?;
-    chown(path, Some(SOMEBODY), None)?;
+    chown(path, Some(somebody()), None)?;
     std::fs::set_permissions(path, Permissions::from_mode(0o777))
 }
 
 fn is_theirs(place: &Path) -> bool {
-    std::fs::symlink_metadata(place).is_ok_and(|meta| meta.uid() == SOMEBODY)
+    std::fs::symlink_metadata(place).is_ok_and(|meta| meta.uid() == somebody())
 }
 
 /// Whether something of ours lies in a directory of theirs.
