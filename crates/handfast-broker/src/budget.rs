@@ -61,7 +61,7 @@ impl RefusalBudget {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a refusal is told by an event of its own; otherwise it is counted.
+    /// Whether a refusal gets an event of its own; otherwise it is only counted.
     pub(crate) fn tells(&self, uid: u32, kind: ErrorKind, why: &str, path_bytes: usize) -> bool {
         self.tells_at(clock::now_ns(), uid, kind, why, path_bytes)
     }
@@ -133,7 +133,7 @@ impl RefusalBudget {
             };
             let same = |counted: &&mut Counted| counted.is_like(told.kind, &told.why);
             if let Some(counted) = account.counted.iter_mut().find(same) {
-                // What came meanwhile is told next time.
+                // Refusals that came meanwhile go into the next event.
                 counted.count -= told.count;
                 counted.since_wall_ns = clock::wall_ns();
             }
@@ -190,7 +190,7 @@ mod tests {
         assert!(budget.tells_at(SECOND, 8, ErrorKind::Denied, "no", 10));
         // Time gives it back, up to the burst.
         assert!(budget.tells_at(5 * SECOND, 7, ErrorKind::Denied, "no", 10));
-        // A log that takes nothing loses no count; one that does is told all of it.
+        // While the log takes no event, the counts are kept; the next event has all of them.
         budget.settle(|_| false);
         assert_eq!(budget.owed(), budget.folded());
         let (mut sum, mut events) = (0, 0);

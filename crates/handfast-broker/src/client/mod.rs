@@ -28,7 +28,7 @@ pub use types::{
 };
 
 use crate::fault::Fault;
-use crate::wire::{Call, Channel, Method};
+use crate::wire::{Address, Call, Channel, Method};
 
 /// How long an answer may take. A commit waits for the disk.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -45,7 +45,8 @@ impl Client {
     /// # Errors
     /// What the system says; `ConnectionRefused` if nobody listens.
     pub fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
-        Self::over(UnixStream::connect(path)?)
+        let address = Address::of(path.as_ref())?;
+        Self::over(UnixStream::connect(address.path())?)
     }
 
     /// Uses a socket that is connected.

@@ -5,6 +5,8 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use crate::wire::MAX_ADDRESS;
+
 /// The user's own place for the socket: below the runtime directory, or the state directory where
 /// there is none.
 #[must_use]
@@ -33,8 +35,17 @@ pub fn default_socket(
 /// is not.
 ///
 /// # Errors
-/// `AddrInUse` if another broker listens there; what the system says.
+/// `AddrInUse` if another broker listens there; `InvalidInput` if the path is longer than the address
+/// of a socket; what the system says.
 pub fn bind_socket(path: &Path, for_others: bool) -> io::Result<UnixListener> {
+    let length = path.as_os_str().len();
+    if length > MAX_ADDRESS {
+        let why = format!(
+            "the socket's path has {length} bytes, and an address holds {MAX_ADDRESS}: \
+             choose a shorter one, or one relative to the working directory"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
     if let Some(dir) = path.parent() {
         std::fs::DirBuilder::new()
             .recursive(true)

@@ -1,9 +1,11 @@
 //! Varlink on a Unix stream socket: JSON objects that end in NUL, descriptors beside them.
 
+mod address;
 mod call;
 mod channel;
 mod text;
 
+pub(crate) use address::{Address, MAX_ADDRESS};
 pub(crate) use call::{Call, Incoming, Method, empty_object};
 pub(crate) use channel::{Channel, Frame, Trouble};
 pub use channel::{MAX_DESCRIPTORS, MAX_MESSAGE};

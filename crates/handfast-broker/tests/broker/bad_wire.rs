@@ -331,3 +331,16 @@ fn fuzzed_messages_neither_stop_nor_leak_nor_grow() {
         Code::NoSuchLease
     );
 }
+
+#[test]
+fn a_path_longer_than_an_address_is_refused_to_a_broker_and_found_by_a_client() {
+    let stage = Stage::prepare(&[]);
+    let short = stage.dir.join("s");
+    let _listener = handfast_broker::bind_socket(&short.join("broker.sock"), false).unwrap();
+    let long = stage.dir.join("d".repeat(120));
+    let refused = handfast_broker::bind_socket(&long.join("broker.sock"), false).unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput);
+    assert!(refused.to_string().contains("107"), "{refused}");
+    std::fs::rename(&short, &long).unwrap();
+    handfast_broker::Client::connect(long.join("broker.sock")).unwrap();
+}

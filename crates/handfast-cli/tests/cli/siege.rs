@@ -164,7 +164,9 @@ const LAYERS: [&str; 4] = ["session", "overlay", "broker", "mcp"];
 #[test]
 fn every_layer_is_attacked_and_keeps_what_it_promises() {
     let scratch = Scratch::new();
-    let inside = scratch.inside();
+    // Longer than the address of a socket.
+    let inside = scratch.at("d".repeat(100));
+    std::fs::create_dir(&inside).unwrap();
     let mut args = vec!["siege", "--rounds", "200", "--json"];
     args.extend(["--root", inside.to_str().unwrap(), "--only"]);
     args.extend(PROMISES.iter().map(|(pattern, _)| *pattern));

@@ -37,9 +37,12 @@ pub(super) fn join(top: &Path) -> io::Result<Leased> {
     })
 }
 
-/// Where the broker of an arena listens.
-pub(super) fn socket(top: &Path) -> std::path::PathBuf {
-    top.join("sock/broker")
+/// Where the broker of an arena listens: relative to it, so the place of the arena may be of any
+/// length.
+pub(super) const SOCKET: &str = "sock/broker";
+
+fn socket(top: &Path) -> std::path::PathBuf {
+    top.join(SOCKET)
 }
 
 impl Remote for Leased {

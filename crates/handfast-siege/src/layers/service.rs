@@ -67,14 +67,17 @@ pub(super) fn start(
     }
 }
 
-/// Serves an arena until whoever started this is gone.
+/// Serves an arena until the process that started this one is gone.
 pub(crate) fn serve(layer: Layer, top: &Path) -> io::Result<()> {
     cores::anywhere();
+    let top = &std::path::absolute(top)?;
     match layer {
         Layer::Broker => {
             let text = std::fs::read(top.join(POLICY))?;
             let rulebook = Rulebook::of_policy(&policy(top)?, &text, false);
-            let listener = bind_socket(&broker::socket(top), false)?;
+            // A path of this length fits into an address, wherever the arena lies.
+            std::env::set_current_dir(top)?;
+            let listener = bind_socket(Path::new(broker::SOCKET), false)?;
             let options = ServeOptions::new(rulebook.map_err(io::Error::other)?, top.join("kept"));
             options.start(listener).map_err(io::Error::other)?.wait();
             Ok(())
