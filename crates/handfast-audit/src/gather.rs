@@ -171,7 +171,7 @@ impl Interp<'_> {
                 leaves = self.environment(sink.path, root.vid);
             }
         }
-        // What the object was made with was chosen by whoever made it, if other text is there.
+        // The code that made the object chose its parts, if other text is there.
         let is_made_with = |leaf: &Leaf| {
             leaf.kind == SourceKind::Guessed
                 && matches!(self.terms.get(leaf.vid), Term::Param { is_ctor: true, .. })

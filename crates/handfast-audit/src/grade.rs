@@ -45,7 +45,7 @@ impl Group {
             // Containment is a control that can be checked: one level down.
             Standing::Weak | Standing::Contained => worst(|item| item.otherwise).milder(),
         };
-        // Where only numbers are chosen, what stands under the name is all that is left to ask.
+        // Only numbers come from outside: the one open question is which object has the name.
         let is_number = flow.is_some_and(|flow| flow.all(|facts| facts.has(bit::CHOSEN)));
         if self.standing == Standing::Contained && !external && !is_number {
             severity = severity.milder();

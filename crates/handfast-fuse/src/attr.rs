@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use fuser::{FileAttr, FileType, INodeNo};
 use handfast::{FileKind, Metadata};
 
-/// The kind, as the kernel wants it. A kind that nobody knows is told as a file.
+/// The kind, as the kernel wants it. An unknown kind is reported as a file.
 pub(crate) fn kind(kind: FileKind) -> FileType {
     match kind {
         FileKind::Dir => FileType::Directory,

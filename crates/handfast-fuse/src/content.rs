@@ -86,7 +86,7 @@ impl Face {
             match handle.write_at(&data[done..], offset + done as u64) {
                 Ok(0) => break,
                 Ok(written) => done += written,
-                // What was written is told; the error comes with the next call.
+                // The answer is what was written; the next call gets the error.
                 Err(_) if done > 0 => break,
                 Err(error) => return Err(errno(&error)),
             }

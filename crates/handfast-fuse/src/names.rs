@@ -18,7 +18,7 @@ pub(crate) struct Place<'a> {
 }
 
 impl Face {
-    /// Looks a name up and counts that the kernel is told.
+    /// Looks a name up and counts the kernel's new reference to it.
     pub(crate) fn lookup(&self, place: Place<'_>) -> Result<FileAttr, Errno> {
         let _still = self.moving.read().unwrap_or_else(PoisonError::into_inner);
         let node = self.in_dir(place, |at| self.files.lookup(at.dir, at.name), errno)?;

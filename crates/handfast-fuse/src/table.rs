@@ -78,7 +78,7 @@ impl Table {
         dir.children.get(&name.to_name()).copied()
     }
 
-    /// Takes in what a name led to, and counts that the kernel is told. The number stays while the
+    /// Takes in what a name led to, and counts the kernel's reference. The number stays while the
     /// object is the same; the base's own number is used where it is free.
     pub(crate) fn told(&mut self, dir: u64, name: NameRef<'_>, node: Node) -> u64 {
         let number = self.number_for(dir, name, &node);

@@ -55,7 +55,7 @@ fn a_checkpoint_of_more_events_than_there_are_is_not_counted_through() {
     let text = std::fs::read_to_string(&path).unwrap();
     for size in ["9223372036854775807", "18446744073709551615"] {
         std::fs::write(&path, text.replacen("\n600\n", &format!("\n{size}\n"), 1)).unwrap();
-        // What is there is told, and that there should be more.
+        // The answer has what is there, and says that something is missing.
         let (found, how) = indices(&scratch.log());
         assert_eq!((found.len(), how), (600, Some(ErrorKind::Corrupt)));
     }

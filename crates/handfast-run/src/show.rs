@@ -43,7 +43,7 @@ pub fn show(at: &Path, apart: &[PathBuf], read_only: bool, view: View) -> Result
     };
     let serving = std::thread::spawn(move || {
         drop(served.join());
-        // Unmounted by somebody else: the thread that waits is told.
+        // Unmounted by somebody else: wake the thread that waits.
         let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::TERM);
     });
     let ended = endings.wait();

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use handfast::{Decision, Effect, Event, FileKind, Name, Phase, RelPath, TouchedEntry, Verb};
 
 use crate::error::Error;
-use crate::pipeline::not_recorded;
+use crate::op::not_recorded;
 use crate::session::Session;
 use crate::vpath::VirtualPath;
 use crate::whole::Changed;

@@ -162,7 +162,7 @@ impl Files for Session {
         match made {
             // A co-owner of the parent renamed a directory of his own over the new one.
             Some(made) if !made.same_object(&node.metadata().identity) => {
-                let why = "another object stands under the name right after it was made";
+                let why = "another object has the name right after it was made";
                 Err(Error::refused(handfast::ErrorKind::Raced, why).with_effect(Effect::Visible))
             }
             _ => Ok(node),

@@ -42,6 +42,7 @@ mod meter;
 mod mount;
 mod mount_facts;
 mod node;
+mod op;
 mod other_names;
 mod overlay;
 mod pipeline;

@@ -7,14 +7,14 @@
 //! held at the end of that walk.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 
 use handfast::files::{LastLink, Step};
-use handfast::{Decision, ErrorKind, Event, Files as _, Links, Metadata, Phase, RecordError, Verb};
+use handfast::{Decision, ErrorKind, Event, Files as _, Links, Verb};
 
-use crate::error::{Error, NotRecorded, Reason};
-use crate::mount::{Mount, Route};
+use crate::error::{Error, Reason};
+use crate::mount::Route;
 use crate::node::SessionNode;
+use crate::op::{Op, not_recorded};
 use crate::place::{Guard, Place, Spot};
 use crate::rules::{Access, Shape};
 use crate::session::Session;
@@ -88,17 +88,6 @@ impl<'a> Request<'a> {
             ..self
         }
     }
-}
-
-/// One operation and its events.
-pub(crate) struct Op<'a> {
-    session: &'a Session,
-    verb: Verb,
-    path: &'a VirtualPath,
-    destination: Option<&'a VirtualPath>,
-    told: Cell<Option<u64>>,
-    /// The recorder itself refused: it knows.
-    silent: Cell<bool>,
 }
 
 impl Session {
@@ -363,8 +352,8 @@ fn refuse_link_as_dir(place: &Place<'_>, request: &Request<'_>) -> Result<(), Er
     }
 }
 
-/// Whether a verb makes a file where there is none: of a link that leads to nothing it is told that
-/// nothing is created through links.
+/// Whether a verb makes a file where there is none. Nothing is created through a link that leads to
+/// nothing, and the error says so.
 fn puts_content(verb: Verb) -> bool {
     matches!(
         verb,
@@ -410,121 +399,4 @@ fn gone(request: &Request<'_>, path: &VirtualPath, error: Error) -> Error {
 
 fn links_keep_changing() -> Error {
     Error::refused(ErrorKind::Raced, "links on the way keep changing")
-}
-
-impl<'a> Op<'a> {
-    fn new(
-        session: &'a Session,
-        verb: Verb,
-        path: &'a VirtualPath,
-        destination: Option<&'a VirtualPath>,
-    ) -> Self {
-        Self {
-            session,
-            verb,
-            path,
-            destination,
-            told: Cell::new(None),
-            silent: Cell::new(false),
-        }
-    }
-
-    /// The path that was asked for.
-    pub(crate) fn path(&self) -> &VirtualPath {
-        self.path
-    }
-
-    /// Tells the recorder what is about to happen, once. Nothing is given out or changed before.
-    pub(crate) fn allow(&self, mount: &Mount, object: Option<&Metadata>) -> Result<(), Error> {
-        if self.told.get().is_some() {
-            return Ok(());
-        }
-        self.tell(Some(mount), object, None, None)
-    }
-
-    /// The result of a change, or the refusal of anything; puts the path into the error.
-    fn finish<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
-        let result = result.map_err(|error| {
-            error
-                .on(self.verb, self.path.to_string())
-                .with_destination(self.destination.map(ToString::to_string))
-        });
-        if self.recorder().is_none() || self.silent.get() {
-            return result;
-        }
-        let told = match (&result, self.told.get(), self.verb.changes()) {
-            (Ok(_), Some(id), true) => self.tell(None, None, Some(id), None),
-            (Err(error), Some(id), true) => self.tell(None, None, Some(id), Some(error)),
-            (Err(error), None, _) => self.tell(None, None, None, Some(error)),
-            _ => Ok(()),
-        };
-        match told {
-            Err(error) if result.is_ok() => Err(error
-                .with_effect(handfast::Effect::Visible)
-                .on(self.verb, self.path.to_string())),
-            _ => result,
-        }
-    }
-
-    fn recorder(&self) -> Option<&dyn handfast::Recorder> {
-        self.session.caller().recorder_for(self.verb.changes())
-    }
-
-    fn tell(
-        &self,
-        mount: Option<&Mount>,
-        object: Option<&Metadata>,
-        result_of: Option<u64>,
-        error: Option<&Error>,
-    ) -> Result<(), Error> {
-        let Some(recorder) = self.recorder() else {
-            self.told.set(Some(0));
-            return Ok(());
-        };
-        let routed = match mount {
-            Some(mount) => Some(mount),
-            None => self.session.route(self.path).ok().map(|place| place.mount),
-        };
-        let base = match routed {
-            Some(mount) => &mount.base,
-            None => match self.session.mounts().iter().next() {
-                Some(mount) => &mount.base,
-                None => return Ok(()),
-            },
-        };
-        let mut event = Event::begin(
-            self.verb,
-            self.path.as_rel(),
-            base.identity(),
-            base.backend(),
-        );
-        event.actor = self.session.caller().told_actor();
-        event.destination = self.destination.map(VirtualPath::as_rel);
-        event.object = object;
-        if let Some(id) = result_of {
-            event.op_id = id;
-            event.phase = Phase::Result;
-        }
-        if let Some(error) = error {
-            event.decision = Decision::Refused {
-                kind: error.kind(),
-                why: error.detail(),
-            };
-        }
-        self.told.set(Some(event.op_id));
-        recorder.record(&event).map_err(|refused| {
-            self.silent.set(true);
-            not_recorded(&refused)
-        })
-    }
-}
-
-/// What is not recorded is not done.
-pub(crate) fn not_recorded(refused: &RecordError) -> Error {
-    let kind = match refused {
-        RecordError::Refused(_) => ErrorKind::Denied,
-        RecordError::Failed(_) => ErrorKind::Io,
-    };
-    let failed = matches!(refused, RecordError::Failed(_));
-    Error::refused(kind, refused.to_string()).because(NotRecorded { failed })
 }

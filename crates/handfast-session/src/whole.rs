@@ -189,7 +189,7 @@ impl Session {
     }
 
     /// The paths that a commit of some paths would be about: those at and below them, what came from
-    /// there, and the directories in which they stand. What is told can be given back in
+    /// there, and the directories in which they stand. Give the answer to
     /// [`CommitOptions::shown`], so that nothing else is committed.
     ///
     /// # Errors

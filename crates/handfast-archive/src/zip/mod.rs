@@ -3,7 +3,7 @@
 //! A zip says everything twice, and readers choose differently whom they believe. Here local headers, data
 //! descriptors and the directory have to agree, every byte belongs to exactly one record, and content has
 //! the length and the checksum that the directory says. The whole structure is judged before the first
-//! member is told.
+//! member is extracted or listed.
 
 mod directory;
 mod end;

@@ -42,7 +42,7 @@ fn archive() -> Vec<u8> {
         .end()
 }
 
-/// Exchanges directories that are being filled with links to the outside, until it is told to stop.
+/// Exchanges directories that are being filled with links to the outside, until the test stops it.
 fn attack(inside: &Path, outside: &Path, stop: &AtomicBool, exchanged: &AtomicU64) {
     // As long as it is needed, the link lies where only the attacker looks.
     let links: Vec<PathBuf> = (0..4)

@@ -159,7 +159,7 @@ impl Interp<'_> {
         vid
     }
 
-    /// A look at what stands under a path.
+    /// A look at the object that a path leads to.
     pub(super) fn apply_stat(
         &mut self,
         entry: &Row,

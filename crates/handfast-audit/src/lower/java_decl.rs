@@ -219,7 +219,7 @@ struct Parts {
     fields: Vec<(Sym, Sym)>,
     /// Statements with which every constructor begins.
     initial: Vec<Stmt>,
-    /// Parameters of the constructor that nobody wrote: a record's.
+    /// Parameters of a record's implicit constructor.
     params: Vec<Param>,
 }
 

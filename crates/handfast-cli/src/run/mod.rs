@@ -205,7 +205,7 @@ impl RunArgs {
         }
     }
 
-    /// What is done with the changes, and what is told about them.
+    /// What is done with the changes, and what is printed about them.
     fn end(
         &self,
         session: &Session,

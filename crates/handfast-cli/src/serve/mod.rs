@@ -77,7 +77,7 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     check_sender: bool,
 
-    /// Take messages from whoever has the connection
+    /// Take messages from every process that holds the connection
     #[arg(long, conflicts_with = "check_sender")]
     any_sender: bool,
 

@@ -70,7 +70,7 @@ fn g1_every_reading_command_says_that_the_log_is_damaged_and_shows_the_rest() {
 }
 
 #[test]
-fn g1_whoever_follows_a_damaged_log_is_told_at_once() {
+fn g1_a_reader_who_follows_a_damaged_log_learns_of_it_at_once() {
     let (scratch, _) = damaged();
     let mut child = handfast(&["log", "tail", "-f", scratch.log_dir().to_str().unwrap()])
         .stdout(std::process::Stdio::piped())

@@ -96,7 +96,7 @@ fn a_secret_that_appears_later_is_denied() {
         assert!(!later.exists());
         std::fs::write(mounted.base.join(".env.local"), "SECRET=2\n").unwrap();
         denied(&later);
-        // The name is listed, as any name is; nothing else of it is told.
+        // The name is listed like every name; its attributes are not.
         let output = std::process::Command::new("ls")
             .args(["-a", "-U"])
             .arg(&mounted.view)

@@ -63,7 +63,7 @@ impl Hunk {
 
 fn range((start, count): (usize, usize)) -> String {
     match count {
-        // An empty range is told by the line before it.
+        // An empty range has the number of the line before it.
         0 => format!("{start},0"),
         1 => format!("{}", start + 1),
         _ => format!("{},{count}", start + 1),

@@ -397,7 +397,7 @@ fn refuse_dir_name(path: &RelPath) -> Result<(), Error> {
     Ok(())
 }
 
-/// Something stands under the name of a new file.
+/// The name of a new file is taken.
 fn taken(path: &RelPath) -> Error {
     match path.must_be_dir() {
         true => Error::refused(ErrorKind::IsADirectory, "is a directory"),

@@ -132,7 +132,7 @@ impl Session {
         let source = self.parse(Verb::CopyTree, &from)?;
         let target = self.parse(Verb::CopyTree, &to)?;
         self.copy_judged(&source, &target, limits).map_err(|error| {
-            // What a rule says is told of the path that it is about.
+            // The message names the path that the rule is about.
             let error = match error.kind() {
                 ErrorKind::Denied => error.or_on(Verb::CopyTree, || source.to_string()),
                 _ => error.on(Verb::CopyTree, source.to_string()),

@@ -82,7 +82,7 @@ fn facts(dir: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// What the data says that stands under a path after a commit.
+/// What a path leads to after a commit, according to the data.
 fn told(change: &Change) -> String {
     let after = change.after.as_ref().unwrap();
     match after.kind {

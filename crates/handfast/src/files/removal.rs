@@ -78,8 +78,8 @@ pub fn remove_tree<F: Files + ?Sized>(
     remove_dir(files, At::new(parent, name), node, limits)
 }
 
-/// Removes a directory that is held, with everything in it. What stands under its name by then and is
-/// something else stays.
+/// Removes a directory that is held, with everything in it. If another object has
+/// its name by then, that object stays.
 ///
 /// # Errors
 /// As [`Files::remove_tree`].

@@ -136,7 +136,7 @@ impl ArchiveArgs {
     }
 }
 
-/// Standard output, which is told of troubles at the end.
+/// Standard output; the trouble is printed at the end.
 struct Printed<'a>(&'a mut Output);
 
 impl Write for Printed<'_> {

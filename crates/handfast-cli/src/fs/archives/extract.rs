@@ -25,7 +25,7 @@ use crate::progress::Progress;
 #[command(after_help = crate::exit::examples!(
     "  handfast fs --root uploads extract project.tar.gz
   curl -s URL | handfast fs --root uploads extract - project --strip-components 1
-  handfast fs --session review extract --keep-links /in/a.zip /work/a"
+  handfast fs --session review extract --keep-links /in/a.zip /out/a"
 ))]
 pub(crate) struct ExtractArgs {
     #[command(flatten)]

@@ -11,7 +11,7 @@ use super::Output;
 use crate::call::Watcher;
 use crate::protocol::Request;
 
-/// Progress is told no more often than this.
+/// Progress is printed no more often than this.
 const EVERY: Duration = Duration::from_millis(200);
 
 pub(super) struct Watch<'a, W> {
