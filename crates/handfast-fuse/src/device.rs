@@ -2,11 +2,11 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
-use rustix::mount::MountFlags;
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
+use rustix::mount::{self, FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MoveMountFlags};
 
 /// How a mount is made.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -62,4 +62,37 @@ pub fn mount_at(
     }
     rustix::mount::mount("handfast", directory, "fuse.handfast", flags, &*options)?;
     Ok(())
+}
+
+/// Mounts over a directory that is held, and returns the number of the mount. The directory's path
+/// is not walked. Otherwise as [`mount_at`].
+///
+/// # Errors
+/// As [`mount_at`].
+pub fn mount_over(
+    device: BorrowedFd<'_>,
+    directory: BorrowedFd<'_>,
+    settings: MountSettings,
+) -> io::Result<u64> {
+    let context = mount::fsopen("fuse", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    let context = context.as_fd();
+    let set = |key: &str, value: &str| mount::fsconfig_set_string(context, key, value);
+    set("source", "handfast")?;
+    set("subtype", "handfast")?;
+    set("fd", &device.as_raw_fd().to_string())?;
+    set("rootmode", "40000")?;
+    set("user_id", &rustix::process::getuid().as_raw().to_string())?;
+    set("group_id", &rustix::process::getgid().as_raw().to_string())?;
+    mount::fsconfig_set_flag(context, "default_permissions")?;
+    mount::fsconfig_create(context)?;
+    let mut attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    if settings.read_only {
+        attributes |= MountAttrFlags::MOUNT_ATTR_RDONLY;
+    }
+    let made = mount::fsmount(context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+    let by_descriptor =
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    mount::move_mount(&made, "", directory, "", by_descriptor)?;
+    let status = rustix::fs::statx(made, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?;
+    Ok(status.stx_mnt_id)
 }

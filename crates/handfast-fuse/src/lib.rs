@@ -29,6 +29,6 @@ mod open_files;
 mod serve;
 mod table;
 
-pub use device::{MountSettings, mount_at, open_device};
+pub use device::{MountSettings, mount_at, mount_over, open_device};
 pub use face::{CacheTimes, Face};
 pub use serve::{Served, serve};

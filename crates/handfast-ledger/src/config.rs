@@ -61,6 +61,22 @@ impl Config {
     }
 }
 
+/// Where the keys of a log lie, or would lie if the log were made now. Nothing is created.
+///
+/// # Errors
+/// A directory that cannot be read; a `log.json` that is none.
+pub fn keys_of(log: &Path) -> Result<PathBuf, Error> {
+    let made = match Store::open(log) {
+        Ok(store) => Config::read(&store)?,
+        Err(error) if error.kind() == ErrorKind::NotALog => None,
+        Err(error) => return Err(error),
+    };
+    match made {
+        Some(config) => Ok(config.key_path()),
+        None => default_key_path(log),
+    }
+}
+
 /// Beside the log: its name with `.keys` appended.
 pub(crate) fn default_key_path(log: &Path) -> Result<PathBuf, Error> {
     let absolute =

@@ -54,6 +54,7 @@ mod verify;
 mod writer;
 
 pub use attest::{Attestation, Attester};
+pub use config::keys_of;
 pub use error::{Error, ErrorKind};
 pub use inside::lies_inside;
 pub use keep::Keep;

@@ -1,5 +1,6 @@
 //! Reading a log, or all logs below a directory, without the writer's lock.
 
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,23 @@ pub struct LogReader {
     unread: Option<String>,
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the operator's own directory, by an ambient path"
+)]
+fn without_links(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize()
+}
+
+/// Whether a directory has parts of a log. One that lost its first files is still no other thing.
+fn has_pieces(store: &Store) -> Result<bool, Error> {
+    let names = store.list("")?;
+    Ok(names.iter().any(|(name, kind)| match kind {
+        FileKind::Dir => [segment::DIR, "tile", published::EPOCHS].contains(&name.as_str()),
+        _ => name == published::KEYS,
+    }))
+}
+
 impl LogReader {
     /// Opens one log. Segments need not be there: checkpoint and tiles are enough.
     ///
@@ -40,7 +58,12 @@ impl LogReader {
             Err(error) if published => (None, Some(error.to_string())),
             Err(error) => return Err(error),
         };
-        if config.is_none() && !published {
+        let mut unread = unread;
+        if config.is_none() && !published && has_pieces(&store)? {
+            unread = Some(
+                "neither log.json nor checkpoint is there, and other parts of a log are".to_owned(),
+            );
+        } else if config.is_none() && !published {
             return Err(Error::new(
                 ErrorKind::NotALog,
                 "there is no log here: neither log.json nor checkpoint",
@@ -68,11 +91,20 @@ impl LogReader {
             Err(error) => return Err(error),
         }
         for (name, kind) in store.list("")? {
-            if kind != FileKind::Dir || [segment::DIR, "tile", published::EPOCHS].contains(&&*name)
-            {
+            // A link may lead to a log that lies elsewhere: it is read like one that lies here.
+            let may_be = matches!(kind, FileKind::Dir | FileKind::Symlink | FileKind::Unknown);
+            if !may_be || [segment::DIR, "tile", published::EPOCHS].contains(&&*name) {
                 continue;
             }
-            match Self::open(path.join(&name)) {
+            let mut place = path.join(&name);
+            if kind == FileKind::Symlink {
+                match without_links(&place) {
+                    Ok(target) => place = target,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    Err(error) => return Err(Error::os("a link", error)),
+                }
+            }
+            match Self::open(&place) {
                 Ok(log) => found.push(log),
                 Err(error) if error.kind() == ErrorKind::NotALog => {}
                 Err(error) => return Err(error),

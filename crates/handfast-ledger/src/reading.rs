@@ -101,7 +101,8 @@ impl<'a, V: FnMut(u64, &[u8]) -> Result<ControlFlow<()>, Error>> Reading<'a, V> 
             damage.note(None, why);
         }
         let published = match log.checkpoint() {
-            Ok(checkpoint) => checkpoint.map_or(0, |(checkpoint, _)| checkpoint.size),
+            Ok(Some((checkpoint, _))) => checkpoint.size,
+            Ok(None) => bundled(log, &mut damage),
             Err(error) => {
                 damage.note(None, &format!("the checkpoint: {error}"));
                 0
@@ -314,6 +315,29 @@ impl<'a, V: FnMut(u64, &[u8]) -> Result<ControlFlow<()>, Error>> Reading<'a, V> 
             .map(|(at, hash)| tile.get(at).is_none_or(|known| known == hash))
             .collect()
     }
+}
+
+/// How far the bundles reach in a log that has lost its checkpoint: every log publishes one with its
+/// first event.
+fn bundled(log: &LogReader, damage: &mut Damage) -> u64 {
+    let last = match bundles_present(&log.store) {
+        Ok(present) => present.last().copied(),
+        Err(error) => {
+            damage.note(None, &error.to_string());
+            return 0;
+        }
+    };
+    let Some(last) = last else {
+        return 0;
+    };
+    damage.note(None, "the checkpoint is missing");
+    let first = last.saturating_mul(WIDTH);
+    let widest = log.widest_bundle(last, first.saturating_add(WIDTH));
+    let entries = widest
+        .ok()
+        .flatten()
+        .map_or(0, |bundle| bundle.iter().count());
+    first.saturating_add(entries as u64)
 }
 
 impl Entries {

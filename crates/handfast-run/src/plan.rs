@@ -212,8 +212,11 @@ fn asked(path: &Path, project: &Project, writable: bool) -> Result<PathBuf, Refu
     reason = "procfs tells about this process's own mounts"
 )]
 fn refuse_shown(project: &Project, grants: &[Grant], private: &[PathBuf]) -> Result<(), Refusal> {
+    // A grant shows a directory from above, or a part of it from below.
     let is_seen = |path: &Path| {
-        let granted = grants.iter().any(|grant| path.starts_with(&grant.path));
+        let mut granted = grants.iter();
+        let granted =
+            granted.any(|grant| path.starts_with(&grant.path) || grant.path.starts_with(path));
         granted && !path.starts_with(&project.path)
     };
     let told = std::fs::read("/proc/self/mountinfo")
@@ -227,15 +230,33 @@ fn refuse_shown(project: &Project, grants: &[Grant], private: &[PathBuf]) -> Res
         }
     }
     for own in private {
-        let own = own.canonicalize().unwrap_or_else(|_| own.clone());
-        if is_seen(&own) || grants.iter().any(|grant| grant.path.starts_with(&own)) {
+        let own = real(own);
+        let mut all = views::other_views(&told, &own);
+        all.push(own.clone());
+        if all.iter().any(|place| is_seen(place)) {
             return Err(Refusal::request(format!(
-                "a granted directory holds Handfast's own state at `{}`",
+                "a granted directory shows Handfast's own state, or its log, at `{}`",
                 handfast::escape(own.as_os_str().as_bytes())
             )));
         }
     }
     Ok(())
+}
+
+/// A path without links. What is not there yet lies in the nearest directory that is.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the operator's own directory, by an ambient path"
+)]
+fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for above in path.ancestors() {
+        if let Ok(known) = above.canonicalize() {
+            let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
+            return known.join(rest).components().collect();
+        }
+    }
+    path
 }
 
 /// Keys of the machine's own ssh server.

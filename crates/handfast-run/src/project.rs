@@ -78,6 +78,12 @@ impl Project {
         })
     }
 
+    /// Whether an object is the directory that was found: the session opens the path again.
+    #[must_use]
+    pub fn is(&self, object: &handfast::Metadata) -> bool {
+        (object.identity.device, object.identity.inode) == (self.device, self.inode)
+    }
+
     /// The name of the project's session: the same for the same directory, another one if the
     /// directory was replaced.
     #[must_use]

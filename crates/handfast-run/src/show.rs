@@ -1,10 +1,11 @@
 //! Files under a directory, for editors and people.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use handfast_fuse::{Face, MountSettings};
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use rustix::mount::UnmountFlags;
 use rustix::process::Signal;
 
@@ -33,11 +34,11 @@ pub fn show(at: &Path, apart: &[PathBuf], read_only: bool, view: View) -> Result
     let device = handfast_fuse::open_device()
         .map_err(|error| Refusal::system(format!("/dev/fuse cannot be opened: {error}")))?;
     let settings = MountSettings::new().read_only(read_only);
-    handfast_fuse::mount_at(device.as_fd(), &at, settings).map_err(failed)?;
+    let mount = handfast_fuse::mount_over(device.as_fd(), at.as_fd(), settings).map_err(failed)?;
     let served = match handfast_fuse::serve(face, device) {
         Ok(served) => served,
         Err(error) => {
-            let _ = rustix::mount::unmount(&at, UnmountFlags::DETACH);
+            unmount(mount);
             return Err(failed(error));
         }
     };
@@ -47,22 +48,49 @@ pub fn show(at: &Path, apart: &[PathBuf], read_only: bool, view: View) -> Result
         let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::TERM);
     });
     let ended = endings.wait();
-    // It may be gone already.
-    let _ = rustix::mount::unmount(&at, UnmountFlags::DETACH);
+    unmount(mount);
     drop(serving.join());
     ended.map_err(failed)
 }
 
+/// Takes a mount away, wherever its directory was moved. It may be gone already.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "procfs tells about this process's own mounts"
+)]
+fn unmount(mount: u64) {
+    let Ok(told) = std::fs::read("/proc/self/mountinfo") else {
+        return;
+    };
+    let Some(at) = views::place_of(&told, mount) else {
+        return;
+    };
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(top) = rustix::fs::open(&at, flags, Mode::empty()) else {
+        return;
+    };
+    // The path may lead elsewhere by now: what is taken away is what was opened, if it is ours.
+    let found = rustix::fs::statx(&top, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
+    if found.is_ok_and(|found| found.stx_mnt_id == mount) {
+        let here = format!("/proc/self/fd/{}", top.as_raw_fd());
+        let _ = rustix::mount::unmount(here, UnmountFlags::DETACH);
+    }
+}
+
+/// The directory, held from here on: what is judged is what is mounted over, whatever its owner
+/// puts under the name meanwhile.
 #[allow(
     clippy::disallowed_methods,
     reason = "the operator's own directory, by an ambient path"
 )]
-fn empty_directory(at: &Path, apart: &[PathBuf]) -> Result<PathBuf, Refusal> {
+fn empty_directory(at: &Path, apart: &[PathBuf]) -> Result<OwnedFd, Refusal> {
     let shown = handfast::escape(at.as_os_str().as_bytes());
     let refused = |why: &str| Refusal::request(format!("`{shown}` {why}"));
-    let at = at
-        .canonicalize()
-        .map_err(|error| refused(&format!("cannot be found: {error}")))?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let missing = |error: std::io::Error| refused(&format!("cannot be found: {error}"));
+    let held = rustix::fs::open(at, flags, Mode::empty()).map_err(|errno| missing(errno.into()))?;
+    let through = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
+    let at = std::fs::read_link(&through).map_err(missing)?;
     for other in apart {
         let other = other.canonicalize().unwrap_or_else(|_| other.clone());
         if at.starts_with(&other) || other.starts_with(&at) {
@@ -74,10 +102,10 @@ fn empty_directory(at: &Path, apart: &[PathBuf]) -> Result<PathBuf, Refusal> {
     if views::is_mount(&mounts, &at) {
         return Err(refused("is a mount already"));
     }
-    let mut entries =
-        std::fs::read_dir(&at).map_err(|error| refused(&format!("cannot be listed: {error}")))?;
+    let mut entries = std::fs::read_dir(&through)
+        .map_err(|error| refused(&format!("cannot be listed: {error}")))?;
     match entries.next() {
         Some(_) => Err(refused("is not empty")),
-        None => Ok(at),
+        None => Ok(held),
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// One line of `mountinfo`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Line {
+    mount: u64,
     device: Vec<u8>,
     /// The directory of the filesystem that is mounted.
     root: PathBuf,
@@ -15,8 +16,11 @@ struct Line {
 
 fn lines(mountinfo: &[u8]) -> Vec<Line> {
     let fields = |line: &[u8]| {
-        let mut fields = line.split(|byte| *byte == b' ').skip(2);
+        let mut fields = line.split(|byte| *byte == b' ');
+        let mount = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+        let mut fields = fields.skip(1);
         Some(Line {
+            mount,
             device: fields.next()?.to_vec(),
             root: unescaped(fields.next()?),
             at: unescaped(fields.next()?),
@@ -49,6 +53,12 @@ fn unescaped(text: &[u8]) -> PathBuf {
         }
     }
     PathBuf::from(OsString::from_vec(out))
+}
+
+/// Where a mount is, by its number.
+pub(crate) fn place_of(mountinfo: &[u8], mount: u64) -> Option<PathBuf> {
+    let mut lines = lines(mountinfo).into_iter();
+    lines.find(|line| line.mount == mount).map(|line| line.at)
 }
 
 /// Whether something is mounted at a path.

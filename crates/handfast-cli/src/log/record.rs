@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+#[cfg(feature = "run")]
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -62,6 +64,18 @@ impl LogChoice {
     fn dir(&self) -> Option<OsString> {
         let from_env = || std::env::var_os("HANDFAST_LOG").filter(|dir| !dir.is_empty());
         self.log.clone().or_else(from_env)
+    }
+
+    /// The directories of the log and of its keys, if a log was asked for: no program may be given
+    /// them.
+    #[cfg(feature = "run")]
+    pub(crate) fn places(&self, verb: &'static str) -> Result<Vec<PathBuf>, Box<Failure>> {
+        let Some(dir) = self.dir() else {
+            return Ok(Vec::new());
+        };
+        let path = PathBuf::from(&dir);
+        let keys = handfast_ledger::keys_of(&path).map_err(|error| trouble(verb, &dir, &error))?;
+        Ok(vec![path, keys])
     }
 
     /// A session's options with a recorder, if a log was asked for. The log's own directories are

@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use handfast::Effect;
 use handfast::files::Files;
 use handfast_run::{Ended, Net, Plan, Project, Refusal, RefusalKind, Request, View};
-use handfast_session::{Mode, Session};
+use handfast_session::{Mode, Session, VirtualPath};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -155,12 +155,12 @@ impl RunArgs {
             .map_err(|error| misused("run", "find the working directory", &error.to_string()))?;
         let project = Project::find(&cwd, home.as_deref())?;
         let chosen = self.choose(&project)?;
-        let plan = Plan::new(project, self.request(chosen.mode))?;
+        let plan = Plan::new(project, self.request(chosen.mode)?)?;
         if self.explain {
             explain::tell(&plan, &chosen.name, chosen.mode, &chosen.protect, out);
             return Ok(Exit::Yes);
         }
-        self.make(&chosen, &plan)?;
+        let chosen = self.make(chosen, &plan)?;
         summary::begin(&plan, &chosen.name, chosen.mode, out);
         let mut kept: Option<(Session, Option<Recording>)> = None;
         let ended = handfast_run::run(&plan, || -> Result<View, Box<Failure>> {
@@ -170,6 +170,13 @@ impl RunArgs {
             let top = files
                 .top()
                 .map_err(|error| failed("run", "open the session", &chosen.name, &error))?;
+            let pinned = session
+                .metadata(VirtualPath::root())
+                .map_err(|error| failed("run", "look at the project of", &chosen.name, &error))?;
+            if !plan.project.is(&pinned) {
+                let why = "the project's directory was replaced meanwhile";
+                return Err(misused("run", "open the session", why));
+            }
             kept = Some((session, recording));
             Ok(View { files, top })
         });
@@ -183,12 +190,14 @@ impl RunArgs {
         exit
     }
 
-    fn request(&self, mode: Mode) -> Request {
+    fn request(&self, mode: Mode) -> Result<Request, Box<Failure>> {
         let shell = || {
             let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
             vec![shell.unwrap_or_else(|| "/bin/sh".into())]
         };
-        Request {
+        let mut private: Vec<PathBuf> = self.state.dir().into_iter().collect();
+        private.extend(self.log.places("run")?);
+        Ok(Request {
             command: match self.command.is_empty() {
                 true => shell(),
                 false => self.command.clone(),
@@ -201,8 +210,8 @@ impl RunArgs {
                 RunNet::None => Net::None,
             },
             read_only: mode == Mode::ReadOnly,
-            private: self.state.dir().into_iter().collect(),
-        }
+            private,
+        })
     }
 
     /// What is done with the changes, and what is printed about them.

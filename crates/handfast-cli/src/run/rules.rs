@@ -18,7 +18,11 @@ impl RunArgs {
         let wanted = self.protect()?;
         let mode = self.mode.map(super::RunMode::mode);
         let found = match self.state.existing("run")? {
-            Some(catalogue) => catalogue.spec(&name).ok(),
+            Some(catalogue) => match catalogue.spec(&name) {
+                Ok(spec) => Some(spec),
+                Err(error) if error.kind() == handfast::ErrorKind::NotFound => None,
+                Err(error) => return Err(failed("run", "read the session", &name, &error)),
+            },
             None => None,
         };
         let chosen = match found.as_ref().map(SessionSpec::mounts) {
@@ -93,10 +97,11 @@ impl RunArgs {
         Ok(Some(protect))
     }
 
-    /// Makes the session if it is not there.
-    pub(super) fn make(&self, chosen: &Chosen, plan: &Plan) -> Result<(), Box<Failure>> {
+    /// Makes the session if it is not there. Another run of the same project may have been faster:
+    /// then its session is used, if its rules are those that were asked for.
+    pub(super) fn make(&self, chosen: Chosen, plan: &Plan) -> Result<Chosen, Box<Failure>> {
         if chosen.is_there {
-            return Ok(());
+            return Ok(chosen);
         }
         let made = |error| {
             let mut failure = failed("run", "make the session", &chosen.name, &error);
@@ -112,9 +117,15 @@ impl RunArgs {
         let spec = SessionSpec::new().mount(mount);
         let catalogue = self.state.catalogue("run")?;
         match catalogue.create(&chosen.name, &spec) {
-            // Another run of the same project was faster.
-            Err(error) if error.kind() == handfast::ErrorKind::Exists => Ok(()),
-            done => done.map_err(made),
+            Err(error) if error.kind() == handfast::ErrorKind::Exists => {
+                let theirs = self.choose(&plan.project)?;
+                match theirs.mode == chosen.mode {
+                    true => Ok(theirs),
+                    false => Err(made(error)),
+                }
+            }
+            Err(error) => Err(made(error)),
+            Ok(()) => Ok(chosen),
         }
     }
 }

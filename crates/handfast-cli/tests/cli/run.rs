@@ -385,7 +385,9 @@ fn grants_are_what_they_say() {
 fn what_makes_no_sense_is_refused_before_anything_starts() {
     as_each_user(|stage| {
         let top = stage.scratch.path.display().to_string();
-        let cases: [(&[&str], &str); 10] = [
+        let log = stage.scratch.path.join("granted/log").display().to_string();
+        let granted = stage.scratch.path.join("granted").display().to_string();
+        let cases: [(&[&str], &str); 12] = [
             (
                 &["run", "--quota", "1G", "--", "true"],
                 "unexpected argument",
@@ -405,6 +407,14 @@ fn what_makes_no_sense_is_refused_before_anything_starts() {
                 "is `overlay`",
             ),
             (&["run", "--protect", "what", "--", "true"], "no preset"),
+            (
+                &["run", "--log", &log, "--write", &granted, "--", "true"],
+                "or its log",
+            ),
+            (
+                &["run", "--log", &granted, "--read", &granted, "--", "true"],
+                "or its log",
+            ),
         ];
         assert_eq!(stage.run(&[], "true").code, Some(0));
         for (args, why) in cases {
@@ -457,12 +467,42 @@ fn what_this_system_cannot_enforce_is_exit_3() {
             "mount -t tmpfs t /opt; mkdir /opt/alias; mount --bind . /opt/alias;",
             "a second time",
         ),
+        (
+            "mkdir ../alias; mount --bind . ../alias; set -- \"$1\" run --read ../alias/src -- true;",
+            "a second time",
+        ),
     ] {
         let output = stage.command(prelude, &["run", "--", "true"]).output();
         let told = Told::from(output.unwrap());
         assert_eq!(told.code, Some(3), "{prelude}: {told:?}");
         assert!(told.words.contains(why), "{prelude}: {told:?}");
     }
+}
+
+#[test]
+fn two_first_runs_at_once_each_have_the_rules_they_asked_for() {
+    as_each_user(|stage| {
+        let mut late = 0;
+        for round in 0..12 {
+            let name = format!("new-{round}");
+            let denied = ["run", "--session", &name, "--deny", "a.*", "--"];
+            let strict = [&denied[..], &["cat", "a.txt"]].concat();
+            let plain = ["run", "--session", &name, "--", "cat", "a.txt"];
+            let start = |args: &[&str]| {
+                let mut command = stage.command("", args);
+                command.stdout(Stdio::piped()).stderr(Stdio::piped());
+                command.spawn().unwrap()
+            };
+            let both = [start(&plain), start(&strict)];
+            let [plain, strict] = both.map(|run| Told::from(run.wait_with_output().unwrap()));
+            assert_eq!(strict.out, "", "{strict:?}");
+            assert_ne!(strict.code, Some(0), "{strict:?}");
+            // A run that asked for no rules takes those of the session.
+            assert!(matches!(plain.code, Some(0 | 1)), "{plain:?}");
+            late += usize::from(strict.code == Some(2));
+        }
+        println!("{late} of 12 found a session with other rules");
+    });
 }
 
 #[test]

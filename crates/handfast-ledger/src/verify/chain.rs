@@ -131,6 +131,8 @@ impl Verifier<'_> {
             return Ok(());
         };
         let Some(newest) = newest else {
+            let what = "nothing in this log is signed".to_owned();
+            self.report.problem(None, what);
             return Ok(());
         };
         if newest < known {

@@ -66,8 +66,8 @@ pub(crate) struct Verifier<'a> {
     pub(crate) rotations: Vec<(u64, String)>,
     /// The key of the first `log.start`.
     pub(crate) first_key: Option<String>,
-    /// Whether the newest `log.start` says that every event is signed with its write.
-    pub(crate) strict: bool,
+    /// The level of every `log.start`: its index, and whether every event is signed with its write.
+    pub(crate) levels: Vec<(u64, bool)>,
     /// The first event that is kept, by the log's own word.
     pub(crate) kept_from: u64,
     /// Checkpoints in the segments: size, and note or seal.
@@ -109,6 +109,9 @@ fn verify_once(log: &LogReader, options: &VerifyOptions) -> Result<Report, Error
             Vec::new()
         }
     };
+    if let Some(why) = log.unread_config() {
+        report.problem(None, why.to_owned());
+    }
     let published = match log.checkpoint() {
         Ok(published) => published,
         Err(error) => {
@@ -124,14 +127,14 @@ fn verify_once(log: &LogReader, options: &VerifyOptions) -> Result<Report, Error
         report,
         rotations: Vec::new(),
         first_key: None,
-        strict: false,
+        levels: Vec::new(),
         kept_from: 0,
         checkpoints: Vec::new(),
         missing: Vec::new(),
     };
     verifier.read_events()?;
     verifier.check_missing();
-    verifier.check_published();
+    verifier.check_published()?;
     verifier.check_tiles()?;
     verifier.check_keys(options.key.as_ref())?;
     verifier.check_memory(options)?;
@@ -140,13 +143,19 @@ fn verify_once(log: &LogReader, options: &VerifyOptions) -> Result<Report, Error
 
 impl Verifier<'_> {
     /// The published checkpoint must be of the events that are here.
-    fn check_published(&mut self) {
+    fn check_published(&mut self) -> Result<(), Error> {
         let Some((checkpoint, _)) = &self.published else {
+            // The first event is published with the log. Only its making may have been cut off.
+            let bundles = crate::tiles::bundles_present(&self.log.store)?;
+            if self.tree.size() > 1 || !bundles.is_empty() {
+                let what = "the checkpoint is missing".to_owned();
+                self.report.problem(None, what);
+            }
             if self.report.problems.is_empty() {
                 self.report
                     .not_checked("tiles and checkpoint: nothing has been published yet");
             }
-            return;
+            return Ok(());
         };
         let here = self.tree.size();
         self.report.published = Some(checkpoint.size);
@@ -165,6 +174,7 @@ impl Verifier<'_> {
         } else {
             self.report.root = Some(checkpoint.root);
         }
+        Ok(())
     }
 
     /// Bundles may be missing only where the log itself says that it drops them.

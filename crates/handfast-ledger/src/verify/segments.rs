@@ -76,7 +76,7 @@ impl Verifier<'_> {
             .map_or(0, |(size, _)| *size)
             .max(published);
         self.report.unsigned = self.tree.size().saturating_sub(covered);
-        if self.report.unsigned > 0 && self.strict {
+        if self.report.unsigned > 0 && self.is_strict_before(covered) {
             let what = "events that nobody signed, in a log of level `strict`".to_owned();
             self.report.problem(Some(covered), what);
         } else if self.report.unsigned > 0 {
@@ -87,6 +87,14 @@ impl Verifier<'_> {
             self.report.not_checked(&text);
         }
         Ok(())
+    }
+
+    /// The level at an event, by the last start before it. A start that nobody signed yet says
+    /// nothing about the events that were signed.
+    fn is_strict_before(&self, index: u64) -> bool {
+        let starts = self.levels.iter().rev();
+        let mut earlier = starts.skip_while(|(start, _)| *start >= index);
+        earlier.next().is_some_and(|(_, strict)| *strict)
     }
 
     fn published_size(&self) -> u64 {
@@ -289,14 +297,14 @@ impl Verifier<'_> {
             if self.first_key.is_none() {
                 self.first_key = Some(start.vkey.into_owned());
             }
-            self.strict = start.level == "strict";
+            self.levels.push((index, start.level == "strict"));
             if start.level == "ordered" {
                 self.report.not_checked(
                     "the last 50 ms before a crash of the machine: the level is `ordered`",
                 );
             }
         }
-        if self.strict
+        if self.is_strict_before(index)
             && let Some(recovery) = record.recovery
             && recovery.unsigned_events.0 > 0
         {

@@ -65,3 +65,66 @@ fn events_that_nobody_signed_are_refused_at_strict_and_told_at_ordered() {
         }
     }
 }
+
+/// A batch without a seal, at the end of what is given.
+fn push_unsigned(bytes: &mut Vec<u8>, first: u64, leaves: &[Vec<u8>]) {
+    let mut batch = BatchBytes::default();
+    for leaf in leaves {
+        batch.push(leaf, crate::segment::Checked::event(leaf));
+    }
+    let header = BatchHeader {
+        first,
+        count: batch.count(),
+        length: u32::try_from(batch.len()).unwrap(),
+        unsynced: 0,
+        seal: &[],
+    };
+    bytes.extend_from_slice(batch.finish(&header));
+}
+
+/// The segment is written anew, and everything that was signed is taken away, or all but the first
+/// event. The level is `ordered` by the word of a start that nobody signed.
+#[test]
+fn a_log_without_a_signature_of_the_given_key_is_never_good() {
+    for keep_first in [false, true] {
+        let scratch = Scratch::new();
+        let ledger = make(&scratch.log(), Level::Strict);
+        let key = crate::note::VerifierKey::parse(&ledger.vkey()).unwrap();
+        let _receipt = ledger.append_leaf(&leaf(1)).unwrap();
+        ledger.close().unwrap();
+        let path = segment(&scratch.log());
+        let bytes = std::fs::read(&path).unwrap();
+        let start = events(&scratch.log()).remove(0);
+        let lowered = String::from_utf8(start)
+            .unwrap()
+            .replace("strict", "ordered");
+        let forged = [lowered.into_bytes(), leaf(666)];
+        let (_, mut at) = crate::segment::read_header(&bytes).unwrap();
+        let mut first = 0;
+        if keep_first {
+            let more = crate::segment::next_batch(&bytes, at + 1).unwrap();
+            assert_eq!(more.1, 1, "the first event is a batch of its own");
+            at = more.0;
+            first = 1;
+        }
+        let mut rewritten = bytes[..at].to_vec();
+        push_unsigned(&mut rewritten, first, &forged);
+        std::fs::write(&path, rewritten).unwrap();
+        for name in ["checkpoint", "state.json"] {
+            std::fs::remove_file(scratch.log().join(name)).unwrap();
+        }
+        std::fs::remove_dir_all(scratch.log().join("tile")).unwrap();
+        let log = crate::LogReader::open(scratch.log()).unwrap();
+        let given = crate::VerifyOptions::new().key(key);
+        let report = crate::verify(&log, &given).unwrap();
+        assert_eq!(report.events, first + 2, "{report:?}");
+        let says = |what: &str| report.problems.iter().any(|it| it.what.contains(what));
+        assert!(says("the checkpoint is missing"), "{report:?}");
+        assert_eq!(
+            says("nothing in this log is signed"),
+            !keep_first,
+            "{report:?}"
+        );
+        assert_eq!(says("of level `strict`"), keep_first, "{report:?}");
+    }
+}

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use handfast_ledger::{ErrorKind, Ledger, Level, LogReader, OpenOptions};
+use handfast_ledger::{
+    ErrorKind, Ledger, Level, LogReader, OpenOptions, Verdict, VerifyOptions, verify,
+};
 
 use crate::support::{Scratch, copy_dir, create, leaf, open};
 
@@ -120,4 +122,61 @@ fn g1_a_writer_refuses_to_go_on_behind_damage() {
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
         assert_eq!(error.index(), Some(20), "{error}");
     }
+}
+
+#[test]
+fn g1_a_log_that_lost_its_checkpoint_is_damaged_and_read_as_far_as_anything_reaches() {
+    for (level, size, lost) in [
+        (Level::Strict, 40, &["checkpoint"][..]),
+        (Level::Ordered, 40, &["checkpoint", "segments"]),
+        (Level::Ordered, 600, &["checkpoint", "segments"]),
+        (Level::Ordered, 40, &["checkpoint", "log.json"]),
+        (Level::Ordered, 40, &["checkpoint", "log.json", "segments"]),
+    ] {
+        let scratch = Scratch::new();
+        log_of_batches(&scratch.log(), level, size);
+        for name in lost {
+            let path = scratch.log().join(name);
+            match path.is_dir() {
+                true => std::fs::remove_dir_all(path).unwrap(),
+                false => std::fs::remove_file(path).unwrap(),
+            }
+        }
+        let all: Vec<u64> = (0..size).collect();
+        assert_eq!(
+            told(&scratch.log()),
+            (all, Some(ErrorKind::Corrupt)),
+            "{lost:?}"
+        );
+        // Beside a log that is whole, too.
+        log_of_batches(&scratch.path.join("other"), level, 3);
+        let both = LogReader::open_all(&scratch.path).unwrap();
+        assert_eq!(both.len(), 2, "{lost:?}");
+        let verdict = |log: &LogReader| verify(log, &VerifyOptions::new()).unwrap().verdict();
+        let bad = both.iter().filter(|log| verdict(log) == Verdict::Tampered);
+        assert_eq!(bad.count(), 1, "{lost:?}");
+    }
+}
+
+#[test]
+fn g1_a_log_behind_a_link_is_read_with_the_others() {
+    let scratch = Scratch::new();
+    let logs = scratch.path.join("logs");
+    std::fs::create_dir(&logs).unwrap();
+    log_of_batches(&logs.join("here"), Level::Ordered, 3);
+    log_of_batches(&scratch.path.join("elsewhere"), Level::Ordered, 3);
+    std::os::unix::fs::symlink("../elsewhere", logs.join("there")).unwrap();
+    assert_eq!(LogReader::open_all(&logs).unwrap().len(), 2);
+}
+
+#[test]
+fn g1_a_configuration_that_cannot_be_read_is_no_good_log() {
+    let scratch = Scratch::new();
+    log_of_batches(&scratch.log(), Level::Ordered, 3);
+    let path = scratch.log().join("log.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text + "x").unwrap();
+    let log = LogReader::open(scratch.log()).unwrap();
+    let report = verify(&log, &VerifyOptions::new()).unwrap();
+    assert_eq!(report.verdict(), Verdict::Tampered, "{report:?}");
 }
