@@ -197,7 +197,7 @@ const fn exit_of(verdict: Verdict) -> Exit {
     }
 }
 
-/// Works once; the exit code is the answer, for whoever broke the machine.
+/// Works once; the exit code is the answer, for the program that broke the machine.
 #[allow(
     clippy::exit,
     clippy::disallowed_methods,
@@ -261,7 +261,7 @@ fn failure(error: &SiegeError) -> Failure {
     }
 }
 
-/// One line on the terminal, for whoever waits.
+/// One line on the terminal, for a person who waits.
 struct Teller {
     begun: Option<Instant>,
     told: Option<Instant>,
@@ -295,7 +295,7 @@ impl Teller {
 
 fn put(text: &str) {
     let mut stderr = std::io::stderr().lock();
-    // Whoever closed stderr does not want to know.
+    // A caller that closed stderr does not want to know.
     drop(stderr.write_all(text.as_bytes()));
     drop(stderr.flush());
 }

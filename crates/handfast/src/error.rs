@@ -2,8 +2,8 @@
 //!
 //! An [`Error`] has a kind for programs, an effect that says whether anything was changed, and a
 //! text for people: the verb, the path as it was asked for (escaped), the system call that said
-//! no. It never holds a host path or the target of a link: those belong to whoever owns the disk,
-//! not to whoever sent the path.
+//! no. It never holds a host path or the target of a link: those belong to the owner of the disk,
+//! not to the sender of the path.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -27,7 +27,7 @@ pub enum ErrorKind {
     Kind,
     /// The path crosses into another mount, or the two sides lie on different ones.
     Mount,
-    /// The request itself makes no sense (NUL, absolute, `..`, a directory moved into itself).
+    /// The request itself is wrong (NUL, absolute, `..`, a directory moved into itself).
     Invalid,
     /// A name or a path is longer or deeper than allowed.
     TooLong,

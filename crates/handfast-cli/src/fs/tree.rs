@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::json::Object;
 use crate::output::{self, Output};
 
-/// Deeper trees are an attack on whoever lists them: the list grows with the square of the depth.
+/// Deeper trees are an attack on the process that lists them: the list grows with the square of the depth.
 const MAX_DEPTH: usize = 1_000;
 /// The list is sorted, so it is held in memory.
 const MAX_BYTES: usize = 1 << 30;

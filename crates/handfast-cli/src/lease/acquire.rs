@@ -13,7 +13,7 @@ use crate::width::duration;
 
 /// Ask for a lease and print its id
 ///
-/// Whoever presents the id of a lease that is bound to the user may use it. It is printed once.
+/// Any process of the user that has the id may use a lease that is bound to the user. It is printed once.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast lease acquire --paths 'src/**' --verbs read --ttl 10m

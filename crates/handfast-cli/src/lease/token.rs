@@ -12,7 +12,7 @@ use crate::output::Output;
 /// Make a token of a lease, for another program to present
 ///
 /// It stands for a new lease below this one, with the same paths and verbs, which ends with it or
-/// when its own handle is revoked. Whoever has the token may use it wherever a lease's id is asked
+/// when its own handle is revoked. Any process that has the token may use it wherever a lease's id is asked
 /// for. Builds with the feature `biscuit` have this.
 #[derive(Debug, Args)]
 pub(super) struct ExportArgs {

@@ -1,4 +1,4 @@
-//! `log attest DIR INDEX`: a signed statement about one event, for whoever has no log.
+//! `log attest DIR INDEX`: a signed statement about one event, for people who have no log.
 
 use std::ffi::OsString;
 

@@ -54,7 +54,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "DIR")]
     log: Option<OsString>,
 
-    /// Tell counts for Prometheus here: a loopback address, `127.0.0.1:9464`, or a path of a socket
+    /// Serve Prometheus metrics here: a loopback address, `127.0.0.1:9464`, or a path of a socket
     #[arg(long, value_name = "ADDRESS|PATH")]
     metrics: Option<OsString>,
 
@@ -275,14 +275,14 @@ impl ServeArgs {
     }
 }
 
-/// Where counts are told.
+/// Where metrics are served.
 fn metrics_at(place: &OsStr) -> Result<MetricsListener, Box<Failure>> {
     let address = place.to_str().and_then(|text| text.parse().ok());
     let listening = match address {
         Some(address) => MetricsListener::on_loopback(address),
         None => bind_socket(&absolute(Path::new(place)), false).map(MetricsListener::Unix),
     };
-    listening.map_err(|error| cannot(Exit::Usage, ErrorKind::Invalid, "tell counts there", &error))
+    listening.map_err(|error| cannot(Exit::Usage, ErrorKind::Invalid, "serve metrics there", &error))
 }
 
 fn absolute(path: &Path) -> PathBuf {

@@ -61,7 +61,7 @@ impl Overlay {
             (Standing::Link | Standing::Dir, Some(_)) => {
                 return Err(Error::refused(
                     ErrorKind::Stale,
-                    "something else than a file stands under the name",
+                    "the name is not a file",
                 ));
             }
             _ => {}
