@@ -34,7 +34,7 @@ Exit codes:
   3  cannot tell: an attack could not beat its naive control, because it is too weak here or because
      others had the processors (starved)";
 
-/// Attack every layer on this machine, and say what came of it
+/// Attack every layer on this machine with races, and report what got out
 ///
 /// Attackers change a tree, as threads, as processes and from inside the same session or lease, while
 /// every verb works in it; after every call the outside and what is protected are checked. Each attack also meets naive code, which must come to harm, or the

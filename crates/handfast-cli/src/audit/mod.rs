@@ -30,7 +30,7 @@ Exit codes:
   2  wrong usage
   3  nothing could be read";
 
-/// Audit code that turns external text into paths, item by item
+/// Find path traversal, symlink races and zip slip in source code
 ///
 /// Every item of the checklist is answered with an anchor, a reason why it does not apply, or a
 /// finding. Files are parsed and never run. `-` reads one text from standard input.

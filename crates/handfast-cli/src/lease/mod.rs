@@ -30,8 +30,8 @@ const HELP: &str = crate::exit::help!(
 
 /// Ask a broker for leases, and use them
 ///
-/// A lease says which paths may be used how, for how long and what for. It is decided anew at
-/// every use, and ends by itself.
+/// A lease says which paths may be used how, for how long and what for. The broker
+/// checks it at every use. It ends by itself.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct LeaseArgs {

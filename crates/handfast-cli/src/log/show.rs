@@ -14,6 +14,10 @@ use crate::output::Output;
 
 /// Show all events, or one
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log show log
+  handfast log show log 17"
+))]
 pub(super) struct ShowArgs {
     /// The log
     dir: OsString,

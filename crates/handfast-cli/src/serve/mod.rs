@@ -58,7 +58,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS|PATH")]
     metrics: Option<OsString>,
 
-    /// Take JWT-SVIDs that are signed with a key of this SPIFFE bundle as proof of who somebody is
+    /// Take JWT-SVIDs that are signed with a key of this SPIFFE bundle as proof of a client's identity
     #[arg(long, value_name = "FILE", requires = "spiffe_domain")]
     spiffe_bundle: Option<OsString>,
 
@@ -70,7 +70,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "NAME", default_value = "handfast")]
     spiffe_audience: String,
 
-    /// Serve nobody where the kernel does not tell who sends a message
+    /// Refuse to start where the kernel does not say which process sends a message
     ///
     /// Only messages are taken that the process that connected sent itself. Without this, that
     /// is so where the kernel tells it (Linux 6.5).
@@ -282,7 +282,14 @@ fn metrics_at(place: &OsStr) -> Result<MetricsListener, Box<Failure>> {
         Some(address) => MetricsListener::on_loopback(address),
         None => bind_socket(&absolute(Path::new(place)), false).map(MetricsListener::Unix),
     };
-    listening.map_err(|error| cannot(Exit::Usage, ErrorKind::Invalid, "serve metrics there", &error))
+    listening.map_err(|error| {
+        cannot(
+            Exit::Usage,
+            ErrorKind::Invalid,
+            "serve metrics there",
+            &error,
+        )
+    })
 }
 
 fn absolute(path: &Path) -> PathBuf {

@@ -23,6 +23,10 @@ use crate::progress::Progress;
 /// Every path is compared with what the session saw first. If others changed one of them, nothing
 /// is committed and the exit code is 1.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session commit review
+  handfast session commit --yes review /src/main.rs"
+))]
 pub(super) struct CommitArgs {
     /// Do not ask
     #[arg(long, short)]

@@ -17,7 +17,7 @@ use snapshot::Snapshot;
 /// Watch a broker: leases, who holds them, rates, refusals
 ///
 /// What belongs to other users is shown to the broker's own user and to root. On a terminal the
-/// picture is drawn anew until it is interrupted; elsewhere it is printed once.
+/// picture is redrawn until `q` or Ctrl-C; elsewhere it is printed once.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::help!("  handfast top\n  handfast top --once --json"))]
 pub(crate) struct TopArgs {
@@ -25,7 +25,7 @@ pub(crate) struct TopArgs {
     #[arg(long, value_name = "PATH")]
     socket: Option<OsString>,
 
-    /// Draw every so many seconds
+    /// Redraw after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3600))]
     interval: u64,
 

@@ -60,8 +60,8 @@ fn defined(line: &str) -> Option<&str> {
     }
     let (keyword, rest) = rest.split_once(' ')?;
     let is_nested = line.starts_with(' ');
-    let is_type = ["struct", "enum", "trait", "union"].contains(&keyword)
-        || keyword == "type" && !is_nested;
+    let is_type =
+        ["struct", "enum", "trait", "union"].contains(&keyword) || keyword == "type" && !is_nested;
     let end = rest
         .find(|it: char| !it.is_alphanumeric() && it != '_')
         .unwrap_or(rest.len());

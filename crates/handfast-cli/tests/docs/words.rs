@@ -47,7 +47,10 @@ fn phrases_are_found_over_line_ends_and_as_whole_words() {
         .map(|(line, phrase, _)| (line, phrase))
         .collect();
     assert_eq!(lines, [(2, "who is killed"), (4, "anew")]);
-    assert_eq!(without_words("a\n## Words\nb\n## More\nc\n"), "a\n## More\nc\n");
+    assert_eq!(
+        without_words("a\n## Words\nb\n## More\nc\n"),
+        "a\n## More\nc\n"
+    );
 }
 
 /// The phrases in lower case, each with what to write.

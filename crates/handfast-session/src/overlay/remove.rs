@@ -59,10 +59,7 @@ impl Overlay {
                 return Err(Error::refused(ErrorKind::Stale, "the content was changed"));
             }
             (Standing::Link | Standing::Dir, Some(_)) => {
-                return Err(Error::refused(
-                    ErrorKind::Stale,
-                    "the name is not a file",
-                ));
+                return Err(Error::refused(ErrorKind::Stale, "the name is not a file"));
             }
             _ => {}
         }

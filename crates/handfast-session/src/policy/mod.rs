@@ -76,7 +76,11 @@ impl Policy {
         let mut keys = Keys::new("", table);
         match keys.integer("version")? {
             Some(1) => {}
-            Some(other) => return Err(invalid(format!("version {other} is not known; write `version = 1`"))),
+            Some(other) => {
+                return Err(invalid(format!(
+                    "version {other} is not known; write `version = 1`"
+                )));
+            }
             None => return Err(invalid("`version = 1` is missing")),
         }
         let mut policy = Self {

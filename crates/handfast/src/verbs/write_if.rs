@@ -238,10 +238,7 @@ impl Pinned {
         let pin = sys::open_at(&place.dir, name, sys::PIN, Mode::empty()).map_err(not_found)?;
         let status = sys::status(&pin)?;
         if !status.is_file() {
-            return Err(Fault::rule(
-                ErrorKind::Stale,
-                "the name is not a file",
-            ));
+            return Err(Fault::rule(ErrorKind::Stale, "the name is not a file"));
         }
         let content = match version.digest {
             None => None,
