@@ -37,8 +37,10 @@ Exit codes:
 /// Attack every layer on this machine with races, and report what got out
 ///
 /// Attackers change a tree, as threads, as processes and from inside the same session or lease, while
-/// every verb works in it; after every call the outside and what is protected are checked. Each attack also meets naive code, which must come to harm, or the
-/// attack shows nothing. Everything happens in a private directory that is removed at the end.
+/// every verb works in it. After every call the outside and what is protected are checked. Each
+/// attack also meets naive code, which must come to harm, or the attack shows nothing. Everything
+/// happens in a private directory that is removed at the end. The default takes some minutes on two
+/// cores, `--rounds 200` about one.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct SiegeArgs {
@@ -98,6 +100,9 @@ impl SiegeArgs {
         }
         if self.faults {
             return self.break_the_machine(out);
+        }
+        if self.only.is_empty() && self.rounds >= 1000 {
+            out.note("this takes some minutes; `--rounds 200` takes about one");
         }
         let mut siege = Siege::new(self.base())
             .rounds(self.rounds)
@@ -251,7 +256,7 @@ fn failure(error: &SiegeError) -> Failure {
     Failure {
         kind,
         verb: "siege",
-        sentence: "cannot lay siege".to_owned(),
+        sentence: "cannot run the siege".to_owned(),
         path: String::new(),
         destination: None,
         detail: error.to_string(),

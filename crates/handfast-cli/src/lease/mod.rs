@@ -116,9 +116,10 @@ pub(crate) fn connect(verb: &'static str, socket: Option<&OsStr>) -> Result<Clie
     Client::connect(&path).map_err(|error| {
         let shown = handfast::escape(path.as_os_str().as_encoded_bytes());
         let mut failure = told::broken("reach the broker", &error.to_string());
+        failure.sentence = format!("cannot reach a broker at `{shown}`");
         failure.path = shown;
         failure.hints.push(
-            "`handfast serve DIR` starts one; `--socket` and HANDFAST_SOCKET say where it is"
+            "`handfast serve DIR` starts one; `--socket PATH` or HANDFAST_SOCKET names its socket"
                 .to_owned(),
         );
         failure

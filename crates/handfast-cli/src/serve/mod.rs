@@ -313,6 +313,10 @@ fn refused(error: &StartError) -> Box<Failure> {
         _ => (Exit::CannotTell, ErrorKind::Io),
     };
     let mut failure = cannot(exit, kind, "serve", error);
+    if matches!(error, StartError::Config(why) if why.contains("nothing is there")) {
+        let hint = "make the directory first, or name one that exists";
+        failure.hints.push(hint.to_owned());
+    }
     if let StartError::Store(error) = error {
         failure.hints.push(match error {
             handfast_broker::StoreError::Locked => "end the other broker, or give another `--state`".to_owned(),

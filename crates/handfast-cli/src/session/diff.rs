@@ -102,10 +102,8 @@ impl DiffArgs {
         })?;
         if self.stat && !out.is_json() {
             let (added, removed) = diff.lines;
-            out.line(&format!(
-                "{} changes, +{added} -{removed} lines",
-                diff.count
-            ));
+            let changes = crate::width::counted(diff.count as u64, "change");
+            out.line(&format!("{changes}, +{added} -{removed} lines"));
         }
         diff.name_empty_directories();
         Ok(())

@@ -1,5 +1,6 @@
 //! `handfast top`: a broker, live.
 
+mod keys;
 mod screen;
 mod snapshot;
 
@@ -56,6 +57,8 @@ impl TopArgs {
         let terminal = Output::is_terminal();
         // Programs that read lines of JSON say themselves when they have seen enough.
         let once = self.once || !(terminal || out.is_json());
+        // Without a terminal to draw on, nothing is typed either.
+        let keys = (!once && terminal).then(keys::Keys::listen);
         let mut before = None;
         loop {
             let now = Snapshot::take(&mut client)
@@ -81,7 +84,12 @@ impl TopArgs {
                 return Ok(());
             }
             before = Some(now);
-            std::thread::sleep(Duration::from_secs(self.interval));
+            let interval = Duration::from_secs(self.interval);
+            match &keys {
+                Some(keys) if keys.quit_within(interval) => return Ok(()),
+                Some(_) => {}
+                None => std::thread::sleep(interval),
+            }
         }
     }
 }
