@@ -154,7 +154,7 @@ def tamper(log, size, chance):
 
 
 def rolled_back(log, size):
-    """An older checkpoint and its tiles: consistent alone, refused by whoever remembers."""
+    """An older checkpoint and its tiles: consistent alone, refused by a client that remembers."""
     old = log.with_suffix(".old")
     before = int(old.read_text().split("\n")[1])
     if before == size or before == 0:

@@ -55,7 +55,7 @@ pub struct Options {
     pub no_archive_names: bool,
     /// Items that are not applicable by a documented control, with the reason.
     pub controls: Vec<(String, String)>,
-    /// Files of knowledge that a configuration names: a language and a path. Whoever reads files
+    /// Files of knowledge that a configuration names: a language and a path. The caller, which reads files
     /// reads them and gives the text to [`Knowledge::new`].
     pub knowledge: Vec<(String, String)>,
 }

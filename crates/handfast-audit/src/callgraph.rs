@@ -84,7 +84,7 @@ impl CallGraph {
                 reaches = reaches
                     || known.has(program, id.0, &call)
                     || known.is_given(program, id.0, &call);
-                // A function that is handed over may be called by whoever gets it.
+                // A function that is handed over may be called by any code that gets it.
                 for arg in call.given {
                     if let ExprKind::Name(name) = &arg.value.kind {
                         for target in program.plain_targets(id.0, name) {

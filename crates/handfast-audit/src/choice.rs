@@ -1,4 +1,4 @@
-//! Which files are looked at, decided by name and first line; whoever reads files asks here.
+//! Which files are looked at, decided by name and first line; callers that read files ask here.
 
 use crate::lang::Lang;
 

@@ -5,7 +5,7 @@ use crate::ir::Span;
 use crate::term::{SourceKind, Term, Vid};
 
 impl Interp<'_> {
-    /// Variables of the environment behind the root: whoever starts the program chooses them.
+    /// Variables of the environment behind the root: the user who starts the program chooses them.
     pub(crate) fn environment(&self, path: Vid, root: Vid) -> Vec<Leaf> {
         let parts = match self.terms.get(path) {
             Term::Join { parts, .. } | Term::Concat(parts) => parts.clone(),

@@ -251,7 +251,7 @@ fn run(
         }
         interp.run_entry(id);
     }
-    // Every public function is a boundary, whoever else calls it.
+    // Every public function is a boundary, also if code here calls it.
     for id in later {
         let function = program.function(id);
         let skipped = function.is_ctor && !is_named;

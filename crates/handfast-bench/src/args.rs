@@ -99,7 +99,7 @@ impl Args {
             ..effort
         };
         match self.rounds.and_then(|rounds| usize::try_from(rounds).ok()) {
-            // Whoever says how many wants them all.
+            // A caller who says how many wants them all.
             Some(rounds) => Effort {
                 rounds,
                 least: rounds,

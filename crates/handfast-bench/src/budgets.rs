@@ -37,7 +37,7 @@ impl Budget {
     /// Every budget.
     ///
     /// # Errors
-    /// The line that makes no sense.
+    /// The line that is wrong.
     pub fn all() -> Result<Vec<Self>, Failure> {
         parse(TABLE)
     }

@@ -111,7 +111,7 @@ impl Column {
             }
             Self::JailJoin => {
                 "checks a path and gives it back; the standard library then uses it. Its \
-                 documentation leaves whoever changes the tree in between out of scope, and hard \
+                 documentation leaves processes that change the tree in between out of scope, and hard \
                  links and mounts."
             }
             Self::StrictPath => {

@@ -1,4 +1,4 @@
-//! One line on the terminal, for whoever waits.
+//! One line on the terminal, for a person who waits.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -71,7 +71,7 @@ impl Progress {
 
     fn put(&self, text: &str) {
         let mut stderr = std::io::stderr().lock();
-        // Whoever closed stderr does not want to know.
+        // A caller that closed stderr does not want to know.
         drop(stderr.write_all(text.as_bytes()));
         drop(stderr.flush());
     }

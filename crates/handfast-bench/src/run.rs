@@ -174,7 +174,7 @@ fn measure_work(
         for index in shuffled(work.cases.len(), round) {
             let (stage, case) = (work.stage.as_ref(), &mut work.cases[index]);
             if batch > 1 {
-                // Whoever had its turn before left the caches full of its own.
+                // The contender before left the caches full of its own.
                 time(stage, case, (batch / 8).max(1))?;
             }
             let sample = time(stage, case, batch)?;

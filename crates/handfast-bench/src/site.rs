@@ -83,7 +83,7 @@ impl Site {
         Arc::clone(&self.dir)
     }
 
-    /// Whoever can be asked to work here.
+    /// The contenders that can work here.
     ///
     /// # Errors
     /// What stops one of them from opening the directory.

@@ -92,7 +92,7 @@ impl Caller {
             let over = broker.table.how_ended(&handle);
             return Err(over.map_or_else(Broker::no_such_lease, crate::lease::over));
         };
-        // Whoever has a token may use it, as far as its caveats and the policy go.
+        // A process that has a token may use it, as far as its caveats and the policy go.
         if token.is_none() && !lease.admits(&self.peer) {
             return Err(Broker::no_such_lease());
         }

@@ -2,7 +2,7 @@
 //!
 //! A client writes into a memory file that cannot grow beyond what was reserved, and whose seals
 //! it cannot change. It is private until its content is copied into a fresh file that the client
-//! never held. Whoever keeps the descriptor afterwards writes into memory that nobody reads.
+//! never held. A client that keeps the descriptor afterwards writes into memory that nobody reads.
 
 use std::collections::HashMap;
 use std::io;

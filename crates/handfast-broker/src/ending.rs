@@ -161,7 +161,7 @@ fn kill_holders(lease: &Lease, by: Option<&Peer>) {
     let asking = by.and_then(Peer::process_ref);
     let out = lease.outstanding.lock();
     let out = out.unwrap_or_else(std::sync::PoisonError::into_inner);
-    // Found again by number and inode: whoever has the number of one that ended is somebody else.
+    // Found again by number and inode: the number of a process that ended may be another's now.
     let given = out
         .holders()
         .filter_map(|process| Process::find(process).ok());

@@ -81,7 +81,7 @@ pub use store::{LeaseStore, MemoryStore, Revision, SqliteStore, StoreError};
 pub use token::narrow_token;
 pub use wire::{MAX_DESCRIPTORS, MAX_MESSAGE};
 
-/// Tells whoever runs the broker what clients must not hear.
+/// Tells the operator of the broker what clients must not hear.
 #[expect(clippy::print_stderr, reason = "a daemon's words go to standard error")]
 pub(crate) fn complain(what: &str) {
     eprintln!("handfast-broker: {what}");

@@ -78,7 +78,7 @@ impl Inner {
 pub(crate) struct Due {
     /// Their holder has ended.
     pub(crate) orphaned: Vec<LeaseHandle>,
-    /// Their time may be over; whoever renewed them is asked again.
+    /// Their time may be over; the process that renewed them is asked again.
     pub(crate) expired: Vec<LeaseHandle>,
     /// Nothing follows.
     pub(crate) stop: bool,

@@ -45,7 +45,11 @@ impl Site {
         let mut first = None;
         for root in &rulebook.roots {
             let opened = Root::open_ambient(root.spec.host_dir()).map_err(|error| {
-                StartError::Config(format!("the directory for root `{}`: {error}", root.name))
+                let shown = handfast::escape(root.spec.host_dir().as_os_str().as_encoded_bytes());
+                let (name, why) = (&root.name, error.detail());
+                StartError::Config(format!(
+                    "the directory `{shown}` of the root `{name}`: {why}"
+                ))
             })?;
             let status = opened
                 .metadata(&RelPath::root())

@@ -126,7 +126,7 @@ impl ServeOptions {
         self
     }
 
-    /// Tells counts to who asks here.
+    /// Serves metrics here.
     #[must_use]
     pub fn metrics(mut self, listener: MetricsListener) -> Self {
         self.metrics = Some(listener);

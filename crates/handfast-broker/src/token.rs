@@ -1,8 +1,8 @@
 //! Leases as biscuit tokens: their holder narrows them without asking, and hands them on.
 //!
-//! A token names one lease, which was made for it, and is signed by this broker. Whoever presents
+//! A token names one lease, which was made for it, and is signed by this broker. A process that presents
 //! it gets what the lease gives, if every caveat that was added on the way holds, and the policy
-//! lets the presenter have it. It is a bearer's: it is worth what the lease is worth, to whoever
+//! lets the presenter have it. It is a bearer's: it is worth what the lease is worth, to any process that
 //! has it, and it is void when the lease ends.
 
 use std::fmt;
@@ -28,7 +28,7 @@ pub(crate) const PREFIX: &str = "biscuit:";
 const MAX_TOKEN: usize = 8 * 1024;
 const MAX_BLOCKS: usize = 16;
 
-/// What judging one use may cost: caveats are written by whoever narrowed the token.
+/// What judging one use may cost: caveats are written by the process that narrowed the token.
 fn limits() -> AuthorizerLimits {
     AuthorizerLimits {
         max_facts: 1000,

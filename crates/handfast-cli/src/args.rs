@@ -43,9 +43,9 @@ use crate::top::TopArgs;
 use crate::tour::TourArgs;
 
 const HELP: &str = exit::help!(
-    "  handfast tour                             one minute, narrated
+    "  handfast tour                             a race, in one minute
   handfast fs --root uploads ls             files beneath one directory
-  handfast run -- cargo test                a program whose changes wait for review
+  handfast run -- cargo test                run a program, review later
   handfast session new try --base project   an overlay to review
   handfast mcp --overlay project            the same for an MCP client
   handfast serve project                    files under leases
@@ -55,7 +55,7 @@ const HELP: &str = exit::help!(
 /// Give untrusted paths access to files beneath one directory, and to nothing else
 #[derive(Debug, Parser)]
 #[command(name = "handfast", version, arg_required_else_help = true)]
-#[command(propagate_version = false, after_help = HELP)]
+#[command(propagate_version = false, after_help = HELP, max_term_width = 80)]
 pub(crate) struct Cli {
     /// Print one JSON object on standard output, in success and in failure
     #[arg(long, global = true, display_order = 900)]
@@ -188,5 +188,34 @@ mod tests {
             command.get_subcommands().for_each(check);
         }
         check(&Cli::command());
+    }
+
+    #[test]
+    fn every_help_has_an_example_and_fits_80_columns() {
+        fn check(command: &mut clap::Command, wrong: &mut Vec<String>) {
+            let name = command.get_name().to_owned();
+            let help = command.render_long_help().to_string();
+            // clap's own command, which repeats the names of all others.
+            if name == "help" {
+                return;
+            }
+            if !help.contains("Examples:\n  ") {
+                wrong.push(format!("{name}: no example"));
+            }
+            // clap never folds a usage.
+            let folded = help.lines().filter(|line| !line.starts_with("Usage:"));
+            let wide = folded.filter(|line| line.chars().count() > 80);
+            wrong.extend(wide.map(|line| format!("{name}: {line}")));
+            for below in command.get_subcommands_mut() {
+                if !below.is_hide_set() {
+                    check(below, wrong);
+                }
+            }
+        }
+        let mut wrong = Vec::new();
+        let mut command = Cli::command();
+        command.build();
+        check(&mut command, &mut wrong);
+        assert!(wrong.is_empty(), "{wrong:#?}");
     }
 }

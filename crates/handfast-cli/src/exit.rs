@@ -53,9 +53,9 @@ macro_rules! help {
             $example,
             "\n\n",
             "Exit codes:\n",
-            "  0  yes: it was done, or every guarantee is given\n",
-            "  1  no: refused or failed, or something escapes\n",
-            "  2  wrong usage, or a root that cannot be opened\n",
+            "  0  done, or everything is as it should be\n",
+            "  1  refused, failed, or something was found\n",
+            "  2  wrong usage, or a directory that cannot be opened\n",
             "  3  this system cannot do or enforce what was asked"
         )
     };

@@ -1,6 +1,6 @@
 //! JSON in the order it was put together, and one form for what is not UTF-8.
 //!
-//! A name, a path or content that is UTF-8 stands under its key. What is not stands under the key
+//! A name, a path or content that is UTF-8 is the value of its key. What is not is the value of the key
 //! with `_b64` appended, in standard base64 with padding; never both.
 
 use std::borrow::Cow;

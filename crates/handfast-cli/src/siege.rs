@@ -34,11 +34,13 @@ Exit codes:
   3  cannot tell: an attack could not beat its naive control, because it is too weak here or because
      others had the processors (starved)";
 
-/// Attack every layer on this machine, and say what came of it
+/// Attack every layer on this machine with races, and report what got out
 ///
 /// Attackers change a tree, as threads, as processes and from inside the same session or lease, while
-/// every verb works in it; after every call the outside and what is protected are checked. Each attack also meets naive code, which must come to harm, or the
-/// attack shows nothing. Everything happens in a private directory that is removed at the end.
+/// every verb works in it. After every call the outside and what is protected are checked. Each
+/// attack also meets naive code, which must come to harm, or the attack shows nothing. Everything
+/// happens in a private directory that is removed at the end. The default takes some minutes on two
+/// cores, `--rounds 200` about one.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct SiegeArgs {
@@ -98,6 +100,9 @@ impl SiegeArgs {
         }
         if self.faults {
             return self.break_the_machine(out);
+        }
+        if self.only.is_empty() && self.rounds >= 1000 {
+            out.note("this takes some minutes; `--rounds 200` takes about one");
         }
         let mut siege = Siege::new(self.base())
             .rounds(self.rounds)
@@ -197,7 +202,7 @@ const fn exit_of(verdict: Verdict) -> Exit {
     }
 }
 
-/// Works once; the exit code is the answer, for whoever broke the machine.
+/// Works once; the exit code is the answer, for the program that broke the machine.
 #[allow(
     clippy::exit,
     clippy::disallowed_methods,
@@ -251,7 +256,7 @@ fn failure(error: &SiegeError) -> Failure {
     Failure {
         kind,
         verb: "siege",
-        sentence: "cannot lay siege".to_owned(),
+        sentence: "cannot run the siege".to_owned(),
         path: String::new(),
         destination: None,
         detail: error.to_string(),
@@ -261,7 +266,7 @@ fn failure(error: &SiegeError) -> Failure {
     }
 }
 
-/// One line on the terminal, for whoever waits.
+/// One line on the terminal, for a person who waits.
 struct Teller {
     begun: Option<Instant>,
     told: Option<Instant>,
@@ -295,7 +300,7 @@ impl Teller {
 
 fn put(text: &str) {
     let mut stderr = std::io::stderr().lock();
-    // Whoever closed stderr does not want to know.
+    // A caller that closed stderr does not want to know.
     drop(stderr.write_all(text.as_bytes()));
     drop(stderr.flush());
 }

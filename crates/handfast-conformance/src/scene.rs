@@ -19,7 +19,7 @@ impl Scene {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let base = match std::env::var_os("HANDFAST_TEST_DIR") {
             Some(dir) => PathBuf::from(dir),
-            // Thousands of small trees: in memory where that is to be had.
+            // Thousands of small trees: in memory where the system has it.
             None if Path::new("/dev/shm").is_dir() => PathBuf::from("/dev/shm"),
             None => std::env::temp_dir(),
         };

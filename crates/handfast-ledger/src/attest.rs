@@ -1,4 +1,4 @@
-//! One open, attested by itself: for whoever has no log.
+//! One open, attested by itself: for people who have no log.
 //!
 //! A signed statement about one event that another process can decode and verify with the public
 //! key alone. It has a version, its own domain (a checkpoint's signature never passes for one), a

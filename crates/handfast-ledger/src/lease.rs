@@ -1,6 +1,6 @@
 //! Lease ids, and the handles that stand for them wherever others read.
 //!
-//! An id is a path, `u1000/build/6f0c…`: the user, the task, and 128 random bits. Whoever presents
+//! An id is a path, `u1000/build/6f0c…`: the user, the task, and 128 random bits. A process that presents
 //! it proves that it was told. It is told once, to who acquired it; the broker keeps its digest.
 //! The handle, `u1000/build/~93ab…`, has half of that digest instead of the random part: it stands
 //! in the log, in lists and in the store, names the lease, and opens nothing. Both are here and not in
@@ -52,7 +52,7 @@ impl LeaseId {
         good.then(|| Self(text.to_owned()))
     }
 
-    /// The text. Whoever has it may use the lease, if it is bound to a user.
+    /// The text. Any process of the user that has it may use the lease, if it is bound to a user.
     #[must_use]
     pub fn secret(&self) -> &str {
         &self.0

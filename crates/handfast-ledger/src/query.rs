@@ -80,6 +80,14 @@ fn is_object(record: &Record<'_>, handle: &str) -> bool {
     })
 }
 
+/// `1 entry`, `2 entries`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}
+
 /// One event as one line for people: everything in it that others chose is escaped.
 #[must_use]
 pub fn describe(record: &Record<'_>) -> String {
@@ -92,7 +100,8 @@ pub fn describe(record: &Record<'_>) -> String {
         line.push_str(&format!(" to `{}`", escape(&path)));
     }
     if !record.entries.is_empty() {
-        line.push_str(&format!(" {} entries", record.entries.len()));
+        let entries = counted(record.entries.len() as u64, "entry", "entries");
+        line.push_str(&format!(" {entries}"));
     }
     let refused = [
         record
@@ -127,10 +136,9 @@ pub fn describe(record: &Record<'_>) -> String {
         line.push_str(&format!(" {}", safe(&stop.reason)));
     }
     if let Some(recovery) = &record.recovery {
-        line.push_str(&format!(
-            " {} bytes dropped, {} events were not signed",
-            recovery.dropped_bytes.0, recovery.unsigned_events.0
-        ));
+        let bytes = counted(recovery.dropped_bytes.0, "byte", "bytes");
+        let events = counted(recovery.unsigned_events.0, "event was", "events were");
+        line.push_str(&format!(" {bytes} dropped, {events} not signed"));
     }
     if let Some(gap) = &record.gap {
         line.push_str(&format!(" {}", safe(&gap.reason)));

@@ -146,7 +146,7 @@ impl LogReader {
         published::keys(&self.store)
     }
 
-    /// The key that signs for this log, if whoever asks may read it.
+    /// The key that signs for this log, if the caller may read it.
     ///
     /// # Errors
     /// `Key` if it is not there.

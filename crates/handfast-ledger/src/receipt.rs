@@ -46,7 +46,7 @@ impl Proof {
     /// Reads a receipt. An event that travels beside it may be given; otherwise it is in `extra`.
     ///
     /// # Errors
-    /// `Invalid` if it is none, or no event is to be had.
+    /// `Invalid` if it is none, or there is no event.
     pub fn parse(text: &str, beside: Option<&[u8]>) -> Result<Self, Error> {
         let bad = |why: &str| Error::invalid(format!("not a receipt: {why}"));
         let (head, checkpoint) = text

@@ -44,7 +44,7 @@ impl Store {
         self.read_at_most(name, READ_LIMIT)
     }
 
-    /// As [`Store::read`], of a file that cannot be longer: whoever gave us a copy of a log may
+    /// As [`Store::read`], of a file that cannot be longer: the person who gave us a copy of a log may
     /// have made it as long as they please.
     pub(crate) fn read_at_most(&self, name: &str, most: usize) -> Result<Option<Vec<u8>>, Error> {
         match self.root.read_to_limit(&RelPath::parse(name)?, most as u64) {

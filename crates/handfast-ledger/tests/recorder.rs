@@ -302,7 +302,7 @@ fn identical_refusals_are_counted_beyond_a_hundred_a_second() {
     for _ in 0..5000 {
         assert!(root.read(&rel("none")).is_err());
     }
-    // What is allowed is never folded, whoever asks.
+    // What is allowed is never folded, for any caller.
     for _ in 0..300 {
         root.read(&rel("f")).unwrap();
     }

@@ -78,7 +78,7 @@ impl Log {
 
 fn open_first_free(dir: &Path) -> Result<Opened, String> {
     let told = |error: Error| error.to_string();
-    // Servers that start together come one after the other; whoever dies lets go.
+    // Servers that start together come one after the other; a server that dies lets go.
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let _turn = rustix::fs::open(dir, flags, Mode::empty())
         .and_then(|fd| flock(&fd, FlockOperation::LockExclusive).map(|()| fd))

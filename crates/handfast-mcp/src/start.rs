@@ -24,7 +24,7 @@ use crate::standing::Standing;
 /// Why a server did not start.
 #[derive(Debug)]
 pub struct StartError {
-    /// What the operator asked for makes no sense, as opposed to what could not be done.
+    /// What the operator asked for is wrong, as opposed to what could not be done.
     pub is_usage: bool,
     /// In words.
     pub text: String,

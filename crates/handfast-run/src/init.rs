@@ -65,7 +65,7 @@ fn prepare(plan: &Plan, channel: &Channel) -> Result<(), String> {
 fn expect(channel: &Channel, is_it: impl Fn(&Word) -> bool) -> Result<(), String> {
     match channel.hear() {
         Ok(Some(word)) if is_it(&word) => Ok(()),
-        // Whoever was to say it ended, and has said why to its own caller.
+        // The process that was to say it ended, and has said why to its own caller.
         _ => sys::exit_now(0),
     }
 }

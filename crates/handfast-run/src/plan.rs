@@ -120,7 +120,7 @@ const MASKED: [&str; 7] = [
 /// Directories that are private and empty.
 pub(crate) const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 
-/// Directories that are made anew, and show nothing of the host's.
+/// Directories that are new, and show nothing of the host's.
 const NEW: [&str; 2] = ["/dev", "/proc"];
 
 impl Plan {

@@ -5,7 +5,7 @@ use std::fmt;
 /// Whose fault it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RefusalKind {
-    /// What was asked for makes no sense, or names something that is not there.
+    /// What was asked for is wrong, or names something that is not there.
     Request,
     /// This system cannot enforce what was asked for.
     System,

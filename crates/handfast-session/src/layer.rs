@@ -110,7 +110,7 @@ impl Layer {
         }
     }
 
-    /// What stands under one name of a directory that is held; a link is itself.
+    /// What one name in a held directory refers to; a link is itself.
     pub(crate) fn lookup(&self, dir: &LayerDir, name: NameRef<'_>) -> Result<FoundObject, Error> {
         match self {
             Self::Direct(direct) => direct.lookup(dir, name),

@@ -1,4 +1,4 @@
-//! A log of records that survives whoever writes it, shared by all processes of a session.
+//! A log of records that survives its writers, shared by all processes of a session.
 //!
 //! A record is one `write` of its length, a tag and its content. The tag is the digest of the tag
 //! before it and the content, so a record cannot be taken out, changed or put in unnoticed by
@@ -171,7 +171,7 @@ impl Log {
                 Ok(())
             }
             Err(error) => {
-                // A part of it may be there: whoever comes next would cut it off as well.
+                // A part of it may be there: the next writer would cut it off as well.
                 drop(self.file.set_len(self.end));
                 Err(error.into())
             }

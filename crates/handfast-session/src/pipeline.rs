@@ -235,7 +235,7 @@ impl Session {
                 return Ok(());
             }
             links += 1;
-            // The link stands under a name of its own, and may be protected by it.
+            // The link has a name of its own, and may be protected by it.
             let place = Place::at(mount, node.path_in(mount));
             let guard = Guard {
                 is_step: true,

@@ -237,7 +237,7 @@ impl Session {
         })
     }
 
-    /// Cleans up after whoever was killed in this session, and finishes a commit that was under
+    /// Cleans up after a process that was killed in this session, and finishes a commit that was under
     /// way. Done by itself before the next change; here for those who only look.
     ///
     /// # Errors

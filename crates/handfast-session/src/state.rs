@@ -221,7 +221,7 @@ impl Catalogue {
     /// recorder is told as what it is, everything is discarded.
     ///
     /// # Errors
-    /// As [`Catalogue::open`]: what is told must be known.
+    /// As [`Catalogue::open`]: a report needs facts.
     pub fn remove(&self, name: &str, caller: Caller) -> Result<(), Error> {
         let session = self.open(name, caller)?;
         session.whole(Verb::Discard, None, |deed| {

@@ -1,4 +1,4 @@
-//! Whoever changes the tree while a victim works: threads, or a process of its own.
+//! The attackers, who change the tree while a victim works: threads, or a process of its own.
 
 use std::fmt;
 use std::fs::File;
@@ -311,7 +311,7 @@ impl Attacker {
         }
     }
 
-    /// Waits until something was changed just now, but not for ever. Whoever began in the middle of
+    /// Waits until something was changed just now, but not for ever. A turn that began in the middle of
     /// a long pause would meet the worse half more often: what is refused is over sooner.
     pub(crate) fn wait_for_swap(&self) {
         let seen = self.swaps();

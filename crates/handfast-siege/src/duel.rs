@@ -156,7 +156,7 @@ impl Duel {
         Ok(())
     }
 
-    /// Every policy and way; whoever refused too much is tried again at calmer paces.
+    /// Every policy and way; a victim that refused too much is tried again at calmer paces.
     fn run_against(
         &self,
         attack: &'static Attack,

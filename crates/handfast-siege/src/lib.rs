@@ -8,7 +8,7 @@
 //! attack proves nothing and the verdict is "too weak to tell".
 //!
 //! # Does
-//! Run everything in a private directory that is removed at the end, with the rights of whoever runs
+//! Run everything in a private directory that is removed at the end, with the rights of the user who runs
 //! it. What could not be tried is in the report, with the reason.
 //!
 //! # Does not

@@ -9,7 +9,7 @@ pub(crate) struct Pace {
     most: u32,
 }
 
-/// Longer than this, nobody spins: whoever sleeps gets a core at once when it wakes.
+/// Longer than this, no thread spins: a thread that sleeps gets a core at once when it wakes.
 const LONG: Duration = Duration::from_micros(300);
 
 impl Pace {
@@ -52,7 +52,7 @@ impl Pace {
         Duration::from_micros(self.most.into())
     }
 
-    /// In one number, for whoever has to be told while it works.
+    /// In one number, for an attacker that is at work already.
     pub(crate) fn packed(self) -> u64 {
         u64::from(self.least) << 32 | u64::from(self.most)
     }

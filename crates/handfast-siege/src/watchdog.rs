@@ -37,7 +37,7 @@ impl Watchdog {
                         continue;
                     }
                     // Readers wait for a writer and writers for a reader: this is both. Kept until
-                    // the call is over; whoever reads then sees the end.
+                    // the call is over; a reader then sees the end.
                     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
                     let other = rustix::fs::openat(CWD, &fifo, flags, Mode::empty());
                     std::thread::sleep(Duration::from_millis(50));

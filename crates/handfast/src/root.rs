@@ -379,7 +379,7 @@ fn root_error(fault: Fault) -> Error {
     Error::new(Verb::OpenRoot, "<root>", name_loop(fault))
 }
 
-/// Whoever opens a root by its path knows that path: this one error names it.
+/// The operator who opens a root by its path knows that path: this one error names it.
 fn ambient_error(path: &[u8], fault: Fault) -> Error {
     Error::new(Verb::OpenRoot, crate::escape(path), name_loop(fault))
 }

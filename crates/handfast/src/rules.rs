@@ -104,8 +104,8 @@ const LOOKS: u32 = 64;
 /// resolved once more, and must lead to the same object, still with one name, and with the change
 /// time it had: taking a name away or giving one changes that.
 ///
-/// The kernel counts names down before the name is seen to go; whoever looks in between finds one
-/// name, and ours. So before the second look whoever is at it is waited for.
+/// The kernel counts names down before the name is seen to go; a look in between finds one
+/// name, and ours. So before the second look we wait for the process that is at it.
 ///
 /// # Platform
 /// Change times are as fine as the kernel's clock tick before Linux 6.13; within one tick a name

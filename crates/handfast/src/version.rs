@@ -66,7 +66,7 @@ impl Difference {
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
-            Self::Object => "another file stands under the name",
+            Self::Object => "the file was replaced since you read it",
             Self::Content => "the content was changed",
             Self::Metadata => "the file's metadata was changed",
         }
@@ -127,7 +127,7 @@ impl Version {
         }
     }
 
-    /// In what a later version of what stands under the name differs from this one; `None` if both
+    /// In what a later version of what the name refers to differs from this one; `None` if both
     /// are the same state of the same object. Digests are compared where both have one.
     #[must_use]
     pub fn differs_from(&self, now: &Self) -> Option<Difference> {

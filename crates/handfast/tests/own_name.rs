@@ -1,6 +1,6 @@
 //! A file whose only name inside is a planted one, which is just being taken away.
 //!
-//! The kernel counts a file's names down before the name is seen to go. Whoever looks in between
+//! The kernel counts a file's names down before the name is seen to go. A look in between
 //! finds a file with one name, under ours.
 #![allow(
     clippy::disallowed_methods,

@@ -57,7 +57,7 @@ impl Interp<'_> {
         self.terms.make(Term::Outcome(call))
     }
 
-    /// A value that says "nothing": whoever gets it has to look first.
+    /// A value that says "nothing": the code that gets it has to look first.
     pub(super) fn is_nothing(&self, vid: Vid) -> bool {
         match self.terms.get(vid) {
             Term::Null | Term::Bool(_) => true,

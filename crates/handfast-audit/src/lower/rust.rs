@@ -67,7 +67,7 @@ fn item(cx: &mut Cx<'_>, node: Node<'_>, is_test: bool, out: &mut Vec<Stmt>) {
             if let Some(inner) = field(node, "body") {
                 out.extend(items(cx, inner));
             }
-            // What a trait asks for is called by whoever has the trait.
+            // What a trait asks for is called by the users of the trait.
             if field(node, "trait").is_some() {
                 let top = cx.open.last().copied();
                 for function in &mut cx.module.functions[first..] {

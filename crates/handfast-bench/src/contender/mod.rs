@@ -1,4 +1,4 @@
-//! Whoever does the work: one file for each, with everything it is asked to do.
+//! The contenders, who do the work: one file for each, with everything it is asked to do.
 //!
 //! A contender does what its own documentation recommends. What it does not offer it says, with
 //! the reason, and its cell stays empty. The floor is no contender: it stands beside the work it

@@ -23,7 +23,7 @@ pub fn status(fd: impl AsFd) -> Result<Statx, Errno> {
     rustix::fs::statx(fd, c"", AtFlags::EMPTY_PATH, mask())
 }
 
-/// Looks at what stands under a name; a link is itself.
+/// Looks at what a name refers to; a link is itself.
 ///
 /// # Errors
 /// The system's number.

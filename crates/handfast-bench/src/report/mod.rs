@@ -36,7 +36,7 @@ impl Place {
     /// Compares with every budget that is about a row of this run.
     ///
     /// # Errors
-    /// If the table of budgets makes no sense.
+    /// If the table of budgets is wrong.
     pub fn judge(&mut self) -> Result<(), Failure> {
         self.verdicts = Budget::all()?
             .iter()

@@ -89,7 +89,7 @@ fn floor<L: Lookup>(lookup: L, site: &Site, from: &str) -> Result<Case, Failure>
         renameat_with(&place, &name, &place, to.name(), RenameFlags::NOREPLACE)?;
         rustix::fs::flock(&staging, FlockOperation::Unlock)?;
         if status_at(&place, to.name())?.stx_ino != made.stx_ino {
-            return Err("another directory stands under the name".into());
+            return Err("another directory has this name now".into());
         }
         Ok(1)
     }))
@@ -184,7 +184,7 @@ impl Stage for Copied {
         Ok(std::fs::remove_dir_all(&self.copy)?)
     }
 
-    /// Takes away what stands under a secret name as well.
+    /// Removes what a secret name refers to as well.
     fn reset(&self) {
         // There need not be any of it.
         drop(self.clean(1));

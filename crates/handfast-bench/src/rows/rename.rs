@@ -41,7 +41,7 @@ fn floor<L: Lookup>(lookup: L, site: &Site, texts: &[String; 2]) -> Result<Case,
     }))
 }
 
-/// The file stands under its first name whenever a batch begins.
+/// The file has its first name whenever a batch begins.
 struct Moved([PathBuf; 2]);
 
 impl Stage for Moved {

@@ -72,7 +72,7 @@ fn floor<L: Lookup>(lookup: L, site: &Site, text: &str, sync: Sync) -> Result<Ca
         let same = rustix::fs::openat(&parent, path.name(), flags, Mode::empty())?;
         let list = rustix::fs::fgetxattr(&same, LIST, &mut [0; 512][..]);
         if status(&same)?.stx_ino != old.stx_ino || list.is_ok() {
-            return Err("another file stands under the name".into());
+            return Err("another file has this name now".into());
         }
         drop(same);
         // There need not be one.
@@ -97,7 +97,7 @@ fn floor<L: Lookup>(lookup: L, site: &Site, text: &str, sync: Sync) -> Result<Ca
         rustix::fs::renameat(&parent, staging, &parent, path.name())?;
         let there = status_at(&parent, path.name())?;
         if there.stx_ino != new.stx_ino {
-            return Err("another file stands under the name".into());
+            return Err("another file has this name now".into());
         }
         rustix::fs::flock(&draft, FlockOperation::Unlock)?;
         if let Some(above) = above {
@@ -132,7 +132,7 @@ fn staging_name<'a>(buffer: &'a mut [u8; STAGING], new: &Statx, random: [u8; 8])
     CStr::from_bytes_until_nul(buffer).unwrap_or(c"staging")
 }
 
-/// Another file stands under the name after each operation.
+/// Another file has the name after each operation.
 struct Replaced {
     path: PathBuf,
     inode: Cell<u64>,

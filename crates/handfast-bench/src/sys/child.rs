@@ -19,7 +19,7 @@ impl Drop for End {
 /// # Errors
 /// If there can be no such process.
 pub(crate) fn succeeds(work: impl FnOnce() -> bool) -> Result<bool, Failure> {
-    // SAFETY: the child runs only `work`, on the one thread it has, and then ends. Whoever calls
+    // SAFETY: the child runs only `work`, on the one thread it has, and then ends. The code that calls
     // sees to it that no other thread is at work here, which could hold the allocator's lock.
     match unsafe { libc::fork() } {
         -1 => Err(std::io::Error::last_os_error().into()),

@@ -80,7 +80,7 @@ impl Acquire {
         self
     }
 
-    /// Ends with this process too, whoever may use it.
+    /// Ends with this process too, also if others may use it.
     pub fn tethered(mut self) -> Self {
         self.tether = true;
         self
@@ -91,7 +91,7 @@ impl Acquire {
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
 pub struct Acquired {
-    /// The id. It is told once, and whoever has it may use a lease that is bound to the user.
+    /// The id. It is given once. Any process of the user that has it may use a lease that is bound to the user.
     pub lease_id: String,
     /// Seconds.
     pub lease_duration: u64,
@@ -105,7 +105,7 @@ pub struct Acquired {
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
 pub struct Exported {
-    /// Whoever has it may use the lease.
+    /// Any process that has it may use the lease.
     pub token: String,
     /// The lease; its handle ends it.
     pub lease: LeaseInfo,

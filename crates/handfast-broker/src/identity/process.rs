@@ -61,7 +61,7 @@ impl Process {
     /// decides.
     ///
     /// # Errors
-    /// `NotFound` if it has ended, whoever has its number now.
+    /// `NotFound` if it has ended, even if another process has its number now.
     pub(crate) fn find(id: ProcessRef) -> io::Result<Self> {
         let gone = || io::Error::from(io::ErrorKind::NotFound);
         let pid = i32::try_from(id.pid)

@@ -32,7 +32,7 @@ pub(crate) struct Lease {
     /// Held while a count is written, so that counts reach the store in their order.
     opens: Mutex<u64>,
     ended: OnceLock<Ended>,
-    /// Read by whoever acts under the lease, from the check to the effect; written by who ended
+    /// Read by the thread that acts under the lease, from the check to the effect; written by the one that ended
     /// it, to wait for them. So nothing happens under a lease after its end was answered.
     gate: RwLock<()>,
     pub(crate) outstanding: Mutex<Outstanding>,

@@ -44,7 +44,7 @@ pub struct LeaseRecord {
     pub uid: u32,
     /// Who may use it.
     pub bound: Bound,
-    /// It ends with this process too, whoever may use it.
+    /// It ends with this process too, also if others may use it.
     pub tether: Option<ProcessRef>,
     /// Patterns of paths.
     pub paths: Vec<String>,

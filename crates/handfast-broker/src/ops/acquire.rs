@@ -39,7 +39,7 @@ pub(crate) struct Acquire {
     parent: Option<String>,
     /// The index of a pidfd beside the message: the process that shall hold the lease.
     holder: Option<usize>,
-    /// End with the process that asks (or `holder`), whoever may use it.
+    /// End with the process that asks (or `holder`), also if others may use it.
     tether: Option<bool>,
 }
 

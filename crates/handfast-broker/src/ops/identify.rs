@@ -32,7 +32,7 @@ impl Broker {
             Ok(svid) => svid,
             Err(why) => return Err(caller.note(self, "", Fault::denied(why))),
         };
-        // From here on by the boot clock: whoever sets the wall clock makes no proof last longer.
+        // From here on by the boot clock: setting the wall clock makes no proof last longer.
         let left = u64::try_from(svid.left.as_nanos()).unwrap_or(u64::MAX);
         let answer = Answer::of(&Identified {
             spiffe_id: &svid.id,

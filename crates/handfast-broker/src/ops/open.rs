@@ -103,7 +103,7 @@ impl Broker {
             opened => opened?,
         };
         if handle_of(&file.metadata().identity) != asked.handle {
-            let fault = Fault::new(Code::Stale, "another object stands under the name");
+            let fault = Fault::new(Code::Stale, "another object has this name now");
             return Err(stale(
                 fault
                     .differing("object")

@@ -1,7 +1,7 @@
 //! Counts for Prometheus, in its text format, over HTTP on a socket of their own.
 //!
 //! They name nobody: no lease, no path, no process. One request is answered after the other, each
-//! within a moment or not at all, so whoever asks costs little.
+//! within a moment or not at all, so a client costs little.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -39,7 +39,7 @@ impl MetricsListener {
     /// `InvalidInput` for other addresses; what the system says.
     pub fn on_loopback(address: SocketAddr) -> io::Result<Self> {
         if !address.ip().is_loopback() {
-            let why = "counts are told on loopback addresses and Unix sockets only";
+            let why = "metrics are served on loopback addresses and Unix sockets only";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         TcpListener::bind(address).map(Self::Tcp)
@@ -63,7 +63,7 @@ impl MetricsListener {
             match poll(&mut wanted, None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => {
-                    crate::complain(&format!("counts are told no more: {errno}"));
+                    crate::complain(&format!("metrics are not served any more: {errno}"));
                     return;
                 }
             }
@@ -83,7 +83,7 @@ impl MetricsListener {
                     answer(broker, &stream, |left| stream.set_read_timeout(Some(left)))
                 }),
             };
-            // Whoever asks badly hears nothing; who cannot be accepted now can later.
+            // A bad request gets no answer; a client that cannot be accepted now can be later.
             if served.is_err_and(|error| is_shortage(&error)) {
                 std::thread::sleep(Duration::from_millis(50));
             }

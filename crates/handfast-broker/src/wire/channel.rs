@@ -1,7 +1,7 @@
 //! Frames over a socket, in both directions.
 //!
 //! A message is one JSON object and one NUL byte. Descriptors are sent with the first byte of
-//! their message and belong to it. A message is at most [`MAX_MESSAGE`] bytes long, so whoever
+//! their message and belong to it. A message is at most [`MAX_MESSAGE`] bytes long, so a peer that
 //! sends without end costs that much memory and no more.
 
 use std::collections::VecDeque;
@@ -196,7 +196,7 @@ impl Channel {
             self.fds.extend(got.fds.into_iter().map(|fd| (begins, fd)));
         }
         if let Some(sender) = got.sender {
-            // What was begun is not another's to go on with: whoever shares the connection would
+            // What was begun is not another's to go on with: a process that shares the connection would
             // put descriptors, or half a call, before what the right process says next.
             let begun = self.end > self.begin;
             let is_last = |last: &OwnedFd| sys::is_same_process(last.as_fd(), sender.as_fd());

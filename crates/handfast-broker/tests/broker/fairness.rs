@@ -157,7 +157,7 @@ fn b2_made_up_ids_neither_fill_the_log_nor_get_lost() {
     let count = COUNT.to_string();
     let flood = play(&stage, "flood", 65_534, &[("HF_COUNT", &count)], "flooded");
     drop(flood);
-    // Whoever is honest goes on.
+    // Honest clients go on.
     client.open(&id, "/ws/src/a.txt").unwrap();
     let mut last = (0, 0);
     let begun = Instant::now();

@@ -270,7 +270,7 @@ fn a_revocation_kills_where_the_policy_says_so() {
     client.revoke(&handle).unwrap();
     use std::os::unix::process::ExitStatusExt;
     assert_eq!(child.wait().unwrap().signal(), Some(9));
-    // Whoever revoked lives on.
+    // The process that revoked lives on.
     client.info().unwrap();
 }
 

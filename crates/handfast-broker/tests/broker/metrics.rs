@@ -86,7 +86,7 @@ fn counts_are_told_in_the_text_format_and_name_nobody() {
     assert_eq!(value(&text, "committed_total"), 1);
     assert_eq!((value(&text, "leases"), value(&text, "drafts")), (0, 0));
 
-    // Whoever asks for something else, for nothing, or for too much.
+    // Clients that ask for something else, for nothing, or for too much.
     let of = |request: &str| ask(UnixStream::connect(&place).unwrap(), request);
     assert!(of("GET /etc/passwd HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
     assert!(of("POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405"));

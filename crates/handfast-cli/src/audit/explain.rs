@@ -8,6 +8,10 @@ use crate::output::Output;
 
 /// Explain an item of the checklist, or print all of it as a design contract
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast audit explain D2 --lang go
+  handfast audit explain --contract"
+))]
 pub(crate) struct ExplainArgs {
     /// The item: A1 to F3
     #[arg(required_unless_present = "contract")]

@@ -30,7 +30,7 @@ Exit codes:
   2  wrong usage
   3  nothing could be read";
 
-/// Audit code that turns external text into paths, item by item
+/// Find path traversal, symlink races and zip slip in source code
 ///
 /// Every item of the checklist is answered with an anchor, a reason why it does not apply, or a
 /// finding. Files are parsed and never run. `-` reads one text from standard input.
@@ -178,7 +178,7 @@ impl AuditArgs {
             None => self.inputs()?,
         };
         if inputs.len() > MANY {
-            out.note(&format!("looking at {} files", inputs.len()));
+            out.note(&format!("reading {} files", inputs.len()));
         }
         let knowledge = self.knowledge(&options)?;
         let mut outcome = match &changes {
@@ -379,9 +379,13 @@ impl AuditArgs {
                 first.file,
                 first.reason
             ),
-            None => "there is no source text of a language that is read".to_owned(),
+            None => "no file there is in a supported language".to_owned(),
         };
-        Box::new(failure(&what.join(" "), &detail, Exit::CannotTell))
+        let mut failure = failure(&what.join(" "), &detail, Exit::CannotTell);
+        failure.hints.push(
+            "supported: Python, JavaScript, TypeScript, Go, Rust, C, C++ and Java".to_owned(),
+        );
+        Box::new(failure)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::fs::open_failure;
 use crate::output::Output;
 
-/// Say what this kernel and filesystem enforce, and what is missing
+/// Check what this kernel and filesystem enforce, and what is missing
 ///
 /// What has to be tried is tried in a private directory that is removed at the end: in the system's
 /// temporary directory if that lies on the root's filesystem, otherwise in the root where that is

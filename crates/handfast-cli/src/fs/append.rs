@@ -16,6 +16,9 @@ use crate::output::Output;
 /// Standard input is read to its end first and held in memory, so that a full disk is found out
 /// before the file is changed.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  echo done | handfast fs --root uploads append progress.txt"
+))]
 pub(crate) struct AppendArgs {
     /// The file
     pub(crate) path: OsString,

@@ -113,7 +113,7 @@ impl<'a> Asked<'a> {
         Box::new(failure.with_hints(hints::hints(self, kind, None)))
     }
 
-    /// What was typed makes no sense, whatever the tree holds.
+    /// What was typed is wrong, whatever the tree holds.
     pub(crate) fn misused(&self, detail: String) -> Box<Failure> {
         let mut failure = self.refused(ErrorKind::Invalid, &detail);
         failure.exit = Exit::Usage;

@@ -12,6 +12,9 @@ use super::target::Target;
 
 /// Change the permission bits of a file or directory
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root uploads chmod 640 notes.txt"
+))]
 pub(crate) struct ChmodArgs {
     /// The bits, in octal: for example 644
     #[arg(value_parser = mode::parse)]

@@ -16,6 +16,10 @@ use crate::failure::Failure;
 /// DST is the new name; nothing is ever copied into a directory that is there. A file there is
 /// replaced all at once. A directory appears whole or not at all.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root uploads cp notes.txt copy.txt
+  handfast fs --root uploads cp -r photos backup"
+))]
 pub(crate) struct CpArgs {
     /// Copy a directory with everything in it
     #[arg(long, short)]

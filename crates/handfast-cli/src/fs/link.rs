@@ -10,6 +10,9 @@ use super::target::Target;
 
 /// Give a file another name (a hard link)
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root uploads link notes.txt also-notes.txt"
+))]
 pub(crate) struct LinkArgs {
     /// The file
     #[arg(value_name = "SRC")]

@@ -15,9 +15,12 @@ use crate::output::{self, Output};
 
 /// List a directory, in byte order
 ///
-/// Names are escaped, one on a line; a directory's ends in `/`, and other kinds stand behind the
-/// name.
+/// Names are escaped, one on a line. A directory's name ends in `/`; other kinds are named behind it.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root uploads ls
+  handfast fs --root uploads ls -0 photos | xargs -0 -n 1 echo"
+))]
 pub(crate) struct LsArgs {
     /// Print names as they are, each ended by NUL
     #[arg(long, short = '0')]

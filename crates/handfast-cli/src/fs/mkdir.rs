@@ -10,6 +10,9 @@ use super::target::Target;
 
 /// Make a directory
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root uploads mkdir -p 2026/11"
+))]
 pub(crate) struct MkdirArgs {
     /// Make missing parents too, and accept a directory that is there already
     #[arg(long, short)]

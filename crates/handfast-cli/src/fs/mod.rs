@@ -49,7 +49,7 @@ const HELP: &str = crate::exit::help!(
   handfast fs read report.pdf --root uploads"
 );
 
-/// Do one thing to files beneath a root, in a session or under a lease
+/// Read, write and list files beneath a root, in a session or under a lease
 ///
 /// Paths are relative to the root, without `..`; in a session and under a lease they are absolute. A path that ends
 /// in `/` must name a directory. Options may be given before or after the verb.

@@ -14,6 +14,10 @@ use super::target::Target;
 /// The entry itself is renamed: a link moves, and what it leads to stays. DST is the new name; a
 /// directory is never moved into. A file there is replaced, and an empty directory by a directory.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root uploads mv draft.txt final.txt
+  handfast fs --root site mv --exchange current next"
+))]
 pub(crate) struct MvArgs {
     /// Refuse if anything is there already
     #[arg(long, short, conflicts_with = "exchange")]

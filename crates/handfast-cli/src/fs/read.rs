@@ -18,6 +18,10 @@ use crate::output::Output;
 /// The bytes go to standard output as they are, as a stream. With `--json` they are `content`, or
 /// `content_b64` where they are not UTF-8; files beyond 64 MiB are refused then.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root uploads read notes.txt
+  handfast fs --session review read /src/main.rs"
+))]
 pub(crate) struct ReadArgs {
     /// The file
     pub(crate) path: OsString,

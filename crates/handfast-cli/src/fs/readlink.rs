@@ -15,8 +15,11 @@ use crate::output::Output;
 /// Print what a symbolic link says, as it is stored
 ///
 /// On a terminal the text is escaped. With `--json` it is `target`, or `target_b64` where it is
-/// not UTF-8. Whoever made the link chose the text.
+/// not UTF-8. The maker of the link chose the text.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root site readlink current"
+))]
 pub(crate) struct ReadlinkArgs {
     /// The link
     pub(crate) path: OsString,

@@ -17,6 +17,9 @@ use crate::output::{self, Output};
 /// Only what is provably left by a dead writer is removed or put back; everything else is kept
 /// and listed with the reason. Paths count from the root.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root uploads recover"
+))]
 pub(crate) struct RecoverArgs {
     /// The directory; `.` is the root itself
     #[arg(default_value = ".")]

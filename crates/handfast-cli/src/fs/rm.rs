@@ -15,6 +15,10 @@ use super::version;
 ///
 /// The entry itself is removed: of a link the link, and never what it leads to.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root uploads rm notes.txt
+  handfast fs --root uploads rm -r 2025"
+))]
 pub(crate) struct RmArgs {
     /// Remove a directory with everything in it
     #[arg(long, short, conflicts_with = "if_version")]

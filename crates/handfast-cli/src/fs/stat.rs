@@ -23,10 +23,14 @@ const DIGEST_LIMIT: u64 = 64 << 20;
 /// A little more than the age up to which the library digests.
 const YOUNG: Duration = Duration::from_secs(4);
 
-/// Look at a file, a directory or whatever stands there
+/// Show kind, size, mode, times and version of a file, a directory or a link
 ///
 /// Nothing is opened but regular files, for their version.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root uploads stat notes.txt
+  handfast fs --root uploads --json stat --no-follow current"
+))]
 pub(crate) struct StatArgs {
     /// Look at the entry itself: a link is a link
     #[arg(long)]

@@ -12,8 +12,11 @@ use super::target::Target;
 
 /// Make a symbolic link; its target must be relative and stay beneath the root
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root site symlink releases/7 current"
+))]
 pub(crate) struct SymlinkArgs {
-    /// What the link says, relative to the directory it stands in
+    /// What the link says, relative to the directory that holds it
     pub(crate) target: OsString,
 
     /// The link

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::json::Object;
 use crate::output::{self, Output};
 
-/// Deeper trees are an attack on whoever lists them: the list grows with the square of the depth.
+/// Deeper trees are an attack on the process that lists them: the list grows with the square of the depth.
 const MAX_DEPTH: usize = 1_000;
 /// The list is sorted, so it is held in memory.
 const MAX_BYTES: usize = 1 << 30;
@@ -22,9 +22,13 @@ const MAX_BYTES: usize = 1 << 30;
 /// List everything below a directory; links are listed and not followed
 ///
 /// Paths count from the root, and in a session from `/`. With `--json` and `-0` the list is flat and in byte order. A
-/// directory that cannot be read is told, and the rest is listed. At most 1000 levels and 1 GiB of
+/// directory that cannot be read is reported, and the rest is listed. At most 1000 levels and 1 GiB of
 /// paths.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root uploads tree
+  handfast fs --session review tree /src"
+))]
 pub(crate) struct TreeArgs {
     /// Print paths as they are, each ended by NUL
     #[arg(long, short = '0')]

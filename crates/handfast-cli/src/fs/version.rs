@@ -14,6 +14,10 @@ use crate::output::Output;
 
 /// Print the version of a file, for a later `write --if-version` or `rm --if-version`
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  SEEN=$(handfast fs --root uploads version notes.txt)
+  handfast fs --root uploads write --if-version \"$SEEN\" notes.txt < new"
+))]
 pub(crate) struct VersionArgs {
     /// The file
     pub(crate) path: OsString,

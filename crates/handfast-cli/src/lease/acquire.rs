@@ -13,7 +13,7 @@ use crate::width::duration;
 
 /// Ask for a lease and print its id
 ///
-/// Whoever presents the id of a lease that is bound to the user may use it. It is printed once.
+/// Any process of the user that has the id may use a lease that is bound to the user. It is printed once.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast lease acquire --paths 'src/**' --verbs read --ttl 10m
@@ -46,19 +46,19 @@ pub(super) struct WantedArgs {
     #[arg(long, value_name = "VERB", value_delimiter = ',', required = true, value_parser = verb)]
     verbs: Vec<String>,
 
-    /// Last so long: 30s, 10m, 1h [default: what the policy says]
+    /// How long the lease lasts: 30s, 10m, 1h [default: what the policy says]
     #[arg(long, value_name = "TIME", value_parser = told::seconds)]
     ttl: Option<u64>,
 
-    /// Say what for; stands in the log
+    /// What the lease is for; the log records it
     #[arg(long, value_name = "TEXT")]
     purpose: Option<String>,
 
-    /// Name the task; stands in the lease's id
+    /// Name the task; it becomes a part of the lease's id
     #[arg(long, value_name = "NAME")]
     task: Option<String>,
 
-    /// Allow so many opens in all
+    /// Allow this many opens in all
     #[arg(long, value_name = "N")]
     max_opens: Option<u64>,
 }

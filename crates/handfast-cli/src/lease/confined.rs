@@ -2,7 +2,7 @@
 //!
 //! Landlock can grant and cannot take back, so a directory is granted only if no root lies in it
 //! and it lies in no root. The program gets the system's directories for reading, the devices, and
-//! a temporary directory of its own. Roots are out of its reach, whoever owns them; what it gets
+//! a temporary directory of its own. Roots are out of its reach, also its user's own; what it gets
 //! from them, it gets from the broker. It sends no signal to processes outside, and reaches none of
 //! their abstract sockets; Landlock does not keep it from sockets that have a path.
 

@@ -30,8 +30,8 @@ const HELP: &str = crate::exit::help!(
 
 /// Ask a broker for leases, and use them
 ///
-/// A lease says which paths may be used how, for how long and what for. It is decided anew at
-/// every use, and ends by itself.
+/// A lease says which paths may be used how, for how long and what for. The broker
+/// checks it at every use. It ends by itself.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct LeaseArgs {
@@ -116,9 +116,10 @@ pub(crate) fn connect(verb: &'static str, socket: Option<&OsStr>) -> Result<Clie
     Client::connect(&path).map_err(|error| {
         let shown = handfast::escape(path.as_os_str().as_encoded_bytes());
         let mut failure = told::broken("reach the broker", &error.to_string());
+        failure.sentence = format!("cannot reach a broker at `{shown}`");
         failure.path = shown;
         failure.hints.push(
-            "`handfast serve DIR` starts one; `--socket` and HANDFAST_SOCKET say where it is"
+            "`handfast serve DIR` starts one; `--socket PATH` or HANDFAST_SOCKET names its socket"
                 .to_owned(),
         );
         failure

@@ -14,6 +14,9 @@ use crate::output::Output;
 
 /// Open a file under a lease and print it
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast lease open $ID src/main.rs"
+))]
 pub(super) struct OpenArgs {
     /// The lease's id
     lease: String,

@@ -13,6 +13,9 @@ use crate::output::Output;
 /// When this returns, nothing is opened or committed under it any more. Descriptors that were
 /// handed out cannot be taken back; they are listed.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast lease revoke $ID"
+))]
 pub(super) struct RevokeArgs {
     /// Its id or handle; with `--prefix`, the prefix of handles
     lease: String,

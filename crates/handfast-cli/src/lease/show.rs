@@ -11,17 +11,23 @@ use crate::width::{aligned, duration};
 
 /// Make a lease longer, counted from now
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast lease renew $ID --increment 10m"
+))]
 pub(super) struct RenewArgs {
     /// Its id
     lease: String,
 
-    /// Last so long from now; capped by what the policy allows
+    /// How long the lease lasts from now; at most what the policy allows
     #[arg(long, value_name = "TIME", value_parser = told::seconds, visible_alias = "ttl")]
     increment: Option<u64>,
 }
 
 /// Show a lease
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast lease lookup $ID"
+))]
 pub(super) struct LookupArgs {
     /// Its id or handle
     lease: String,
@@ -29,6 +35,9 @@ pub(super) struct LookupArgs {
 
 /// List leases, by handle
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast lease list"
+))]
 pub(super) struct ListArgs {
     /// List what lies below this prefix only: `u1000` or `u1000/build`
     #[arg(default_value = "")]

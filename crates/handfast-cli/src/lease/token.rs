@@ -12,14 +12,17 @@ use crate::output::Output;
 /// Make a token of a lease, for another program to present
 ///
 /// It stands for a new lease below this one, with the same paths and verbs, which ends with it or
-/// when its own handle is revoked. Whoever has the token may use it wherever a lease's id is asked
+/// when its own handle is revoked. Any process that has the token may use it wherever a lease's id is asked
 /// for. Builds with the feature `biscuit` have this.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  TOKEN=$(handfast lease export $ID --ttl 10m)"
+))]
 pub(super) struct ExportArgs {
     /// The lease's id
     lease: String,
 
-    /// Last so long, as far as the lease does
+    /// How long the token lasts, at most as long as the lease
     #[arg(long, value_name = "TIME", value_parser = told::seconds)]
     ttl: Option<u64>,
 }
@@ -28,6 +31,9 @@ pub(super) struct ExportArgs {
 ///
 /// All that was said before holds as well: nobody can widen it again.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast lease narrow $TOKEN --path src --read-only"
+))]
 pub(super) struct NarrowArgs {
     /// The token
     token: String,
@@ -40,7 +46,7 @@ pub(super) struct NarrowArgs {
     #[arg(long)]
     read_only: bool,
 
-    /// Only for so long from now, by the wall clock
+    /// Only for this long from now, by the wall clock
     #[arg(long, value_name = "TIME", value_parser = told::seconds)]
     ttl: Option<u64>,
 

@@ -32,7 +32,7 @@ pub(crate) fn failed(deed: &str, path: &[u8], error: &ClientError) -> Box<Failur
             Some("`handfast lease acquire` gives another")
         }
         Code::Stale => Some("look at the file again, and begin anew"),
-        // Chooses words only; whoever holds a token cannot look.
+        // Chooses words only; the holder of a token cannot look.
         Code::Denied if fault.why().starts_with("the lease does not") => {
             Some("`handfast lease lookup` shows what it covers")
         }

@@ -18,6 +18,9 @@ use crate::output::Output;
 ///
 /// Nothing is visible before all of it is.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast lease write $ID notes.txt < notes.txt"
+))]
 pub(super) struct WriteArgs {
     /// The lease's id
     lease: String,

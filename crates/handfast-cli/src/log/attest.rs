@@ -1,4 +1,4 @@
-//! `log attest DIR INDEX`: a signed statement about one event, for whoever has no log.
+//! `log attest DIR INDEX`: a signed statement about one event, for people who have no log.
 
 use std::ffi::OsString;
 
@@ -16,6 +16,9 @@ use crate::output::Output;
 /// It shows that this was decided and by whom it is signed, not what else happened: for that there
 /// are receipts and the log. The sequence number is the event's index.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log attest log 17 --audience auditor > statement"
+))]
 pub(super) struct AttestArgs {
     /// The log
     dir: OsString,

@@ -15,6 +15,9 @@ use crate::output::Output;
 
 /// Say whether a statement about one event holds, offline
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log check-attestation statement --key log.key --audience auditor"
+))]
 pub(super) struct CheckAttestationArgs {
     /// The statement
     file: OsString,

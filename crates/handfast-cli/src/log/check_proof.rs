@@ -15,6 +15,9 @@ use crate::output::Output;
 
 /// Say whether a receipt holds, offline
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log check-proof receipt --key log.key"
+))]
 pub(super) struct CheckProofArgs {
     /// The log, if its keys are to be taken from there, and the receipt
     #[arg(value_names = ["DIR", "FILE"], num_args = 1..=2, required = true)]

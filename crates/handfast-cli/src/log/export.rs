@@ -14,6 +14,10 @@ use crate::output::Output;
 
 /// Write the log to standard output in another form
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log export log --format jsonl | jq .type
+  handfast log export log --format html > log.html"
+))]
 pub(super) struct ExportArgs {
     /// The log
     dir: OsString,

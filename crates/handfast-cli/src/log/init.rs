@@ -16,6 +16,10 @@ use crate::output::Output;
 /// Keep the key elsewhere: `verify --key` with it is what makes the log worth something. The
 /// private key goes to a directory of its own beside the log.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log init log > log.key
+  handfast log init log --keep-bytes 200M --keep-for 30d > log.key"
+))]
 pub(super) struct InitArgs {
     /// The directory; made if its parent is there
     dir: OsString,

@@ -42,7 +42,7 @@ Exit codes:
   2  wrong usage, or there is no log
   3  cannot tell: more was asked than can be known here";
 
-/// Make, read, verify and export logs of decisions
+/// Make, read, verify and export audit logs
 ///
 /// The directory always comes first. Servers keep logs of their own one directory below; `show`,
 /// `tail`, `grep`, `stat` and `verify` take the upper directory and read them all.

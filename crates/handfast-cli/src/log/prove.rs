@@ -15,6 +15,9 @@ use crate::output::Output;
 ///
 /// The event travels in it. Anybody with the log's public key can check it, without the log.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log prove log 17 > receipt"
+))]
 pub(super) struct ProveArgs {
     /// The log
     dir: OsString,

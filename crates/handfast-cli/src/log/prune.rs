@@ -17,6 +17,9 @@ use crate::output::Output;
 /// and later checkpoints still hold. The rule is logged and published before anything goes. What is
 /// dropped cannot be got back: export it first.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log prune log --before 5120 --policy 'older than 90 days'"
+))]
 pub(super) struct PruneArgs {
     /// The log
     dir: OsString,
@@ -25,7 +28,7 @@ pub(super) struct PruneArgs {
     #[arg(long, value_name = "INDEX")]
     before: u64,
 
-    /// The rule by which this is done, in words; it stands in the log
+    /// The rule by which this is done, in words; the log records it
     #[arg(long, value_name = "WORDS")]
     policy: String,
 }

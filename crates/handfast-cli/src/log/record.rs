@@ -23,7 +23,7 @@ pub(crate) struct LogChoice {
     #[arg(long, global = true, value_name = "DIR", help_heading = "Log")]
     log: Option<OsString>,
 
-    /// Name the party on whose behalf it is done; it stands in every event
+    /// Name the agent on whose behalf it is done; every event records it
     #[arg(long, global = true, value_name = "NAME", help_heading = "Log")]
     agent: Option<String>,
 }

@@ -14,9 +14,12 @@ use crate::output::Output;
 /// Let another key sign from now on, and erase the one that signed so far
 ///
 /// The next key is written into the log under the current one, so the key that `init` printed still
-/// verifies everything. Who steals the new key cannot sign for what is there already. Prints the
+/// verifies everything. A thief of the new key cannot sign for what is there already. Prints the
 /// new public key.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log rotate-key log > log.key.new"
+))]
 pub(super) struct RotateKeyArgs {
     /// The log
     dir: OsString,

@@ -14,6 +14,10 @@ use crate::output::Output;
 
 /// Show all events, or one
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log show log
+  handfast log show log 17"
+))]
 pub(super) struct ShowArgs {
     /// The log
     dir: OsString,
@@ -31,8 +35,12 @@ impl ShowArgs {
         if let Some(index) = self.index {
             found.retain(|event| event.index == index);
             if found.is_empty() && damage.is_empty() {
-                let detail = format!("there is no event {index} here, or it was pruned");
-                return Err(usage("log show", "cannot show it", detail));
+                let detail = "the log does not have it, or it was pruned".to_owned();
+                let sentence = format!("cannot show event {index}");
+                let mut failure = usage("log show", &sentence, detail);
+                let hint = "`handfast log stat DIR` says how many events there are";
+                failure.hints.push(hint.to_owned());
+                return Err(failure);
             }
         }
         print(out, &logs, &found, &damage);

@@ -20,6 +20,9 @@ use crate::width::{self, counted};
 
 /// Count events by type, decision and agent
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log stat log"
+))]
 pub(super) struct StatArgs {
     /// The log
     dir: OsString,

@@ -19,6 +19,10 @@ const PAUSE: Duration = Duration::from_millis(200);
 ///
 /// With `--follow` and `--json` every event is an object on a line of its own.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast log tail log -n 20
+  handfast log tail log --follow --denied"
+))]
 pub(super) struct TailArgs {
     /// The log
     dir: OsString,

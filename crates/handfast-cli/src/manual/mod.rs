@@ -2,7 +2,7 @@
 
 mod markdown;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory};
 use handfast::{Effect, ErrorKind, RelPath, Root};
@@ -49,7 +49,7 @@ impl ManualArgs {
                 Exit::Yes
             }
             Err(error) => {
-                out.failure(&failure(&error));
+                out.failure(&error);
                 Exit::No
             }
         }
@@ -57,8 +57,8 @@ impl ManualArgs {
 }
 
 /// Writes a page for each command; how many there are.
-fn write(dir: &PathBuf) -> Result<u64, handfast::Error> {
-    let root = Root::open_ambient(dir)?;
+fn write(dir: &PathBuf) -> Result<u64, Failure> {
+    let root = Root::open_ambient(dir).map_err(|error| unopened(dir, &error))?;
     let mut command = Cli::command();
     command.build();
     let mut pages = 0;
@@ -66,7 +66,8 @@ fn write(dir: &PathBuf) -> Result<u64, handfast::Error> {
         pages += 1;
         root.write(&RelPath::parse(format!("{name}.1"))?, page)?;
         Ok(())
-    })?;
+    })
+    .map_err(|error| failure(&error))?;
     Ok(pages)
 }
 
@@ -103,9 +104,22 @@ fn failure(error: &handfast::Error) -> Failure {
         detail: error.to_string(),
         effect: Effect::Unknown,
         exit: Exit::No,
+        hints: Vec::new(),
+    }
+}
+
+/// The directory for the pages cannot be used.
+fn unopened(dir: &Path, error: &handfast::Error) -> Failure {
+    let shown = handfast::escape(dir.as_os_str().as_encoded_bytes());
+    Failure {
+        sentence: format!("cannot open the directory `{shown}`"),
+        path: shown,
+        detail: error.detail(),
+        effect: Effect::None,
         hints: match error.kind() {
             ErrorKind::NotFound => vec!["make the directory first".to_owned()],
             _ => Vec::new(),
         },
+        ..failure(error)
     }
 }

@@ -52,7 +52,7 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dirs", "links"])]
     policy: Option<PathBuf>,
 
-    /// Let files grow by so much in all, such as 100MiB
+    /// Let files grow by this much in all, such as 100MiB
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     quota: Option<u64>,
 

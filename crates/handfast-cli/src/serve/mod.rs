@@ -54,11 +54,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "DIR")]
     log: Option<OsString>,
 
-    /// Tell counts for Prometheus here: a loopback address, `127.0.0.1:9464`, or a path of a socket
+    /// Serve Prometheus metrics here: a loopback address, `127.0.0.1:9464`, or a path of a socket
     #[arg(long, value_name = "ADDRESS|PATH")]
     metrics: Option<OsString>,
 
-    /// Take JWT-SVIDs that are signed with a key of this SPIFFE bundle as proof of who somebody is
+    /// Take JWT-SVIDs that are signed with a key of this SPIFFE bundle as proof of a client's identity
     #[arg(long, value_name = "FILE", requires = "spiffe_domain")]
     spiffe_bundle: Option<OsString>,
 
@@ -70,7 +70,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "NAME", default_value = "handfast")]
     spiffe_audience: String,
 
-    /// Serve nobody where the kernel does not tell who sends a message
+    /// Refuse to start where the kernel does not say which process sends a message
     ///
     /// Only messages are taken that the process that connected sent itself. Without this, that
     /// is so where the kernel tells it (Linux 6.5).
@@ -275,14 +275,21 @@ impl ServeArgs {
     }
 }
 
-/// Where counts are told.
+/// Where metrics are served.
 fn metrics_at(place: &OsStr) -> Result<MetricsListener, Box<Failure>> {
     let address = place.to_str().and_then(|text| text.parse().ok());
     let listening = match address {
         Some(address) => MetricsListener::on_loopback(address),
         None => bind_socket(&absolute(Path::new(place)), false).map(MetricsListener::Unix),
     };
-    listening.map_err(|error| cannot(Exit::Usage, ErrorKind::Invalid, "tell counts there", &error))
+    listening.map_err(|error| {
+        cannot(
+            Exit::Usage,
+            ErrorKind::Invalid,
+            "serve metrics there",
+            &error,
+        )
+    })
 }
 
 fn absolute(path: &Path) -> PathBuf {
@@ -306,6 +313,10 @@ fn refused(error: &StartError) -> Box<Failure> {
         _ => (Exit::CannotTell, ErrorKind::Io),
     };
     let mut failure = cannot(exit, kind, "serve", error);
+    if matches!(error, StartError::Config(why) if why.contains("nothing is there")) {
+        let hint = "make the directory first, or name one that exists";
+        failure.hints.push(hint.to_owned());
+    }
     if let StartError::Store(error) = error {
         failure.hints.push(match error {
             handfast_broker::StoreError::Locked => "end the other broker, or give another `--state`".to_owned(),

@@ -18,11 +18,15 @@ use crate::log::Opening;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 
-/// Make the changes the base's: all, or those at and below some paths
+/// Apply the session's changes to the base directory: all, or those at and below some paths
 ///
 /// Every path is compared with what the session saw first. If others changed one of them, nothing
 /// is committed and the exit code is 1.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session commit review
+  handfast session commit --yes review /src/main.rs"
+))]
 pub(super) struct CommitArgs {
     /// Do not ask
     #[arg(long, short)]
@@ -36,7 +40,7 @@ pub(super) struct CommitArgs {
     #[arg(long)]
     overwrite: bool,
 
-    /// Commit these hunks and nothing else; `diff --json` tells their IDs
+    /// Commit these hunks and nothing else; `diff --json` prints their IDs
     #[arg(long, value_name = "ID", conflicts_with_all = ["paths", "skip_conflicts", "overwrite"])]
     hunks: Vec<String>,
 

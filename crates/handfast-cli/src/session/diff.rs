@@ -15,10 +15,14 @@ use crate::output::{self, Output};
 
 /// Show what was changed: everything that a commit would write
 ///
-/// Kinds, modes, sizes and targets stand behind the path, text below it as a unified diff. Control
+/// Kind, mode, size and target follow the path; text is below it as a unified diff. Control
 /// and bidirectional characters are spelled out. In colour on a terminal, unless NO_COLOR is set.
 /// With `--json` every change is listed with all that is known of it.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session diff review
+  handfast session diff --names review /src"
+))]
 pub(super) struct DiffArgs {
     /// One line for each change
     #[arg(long, group = "form")]
@@ -98,10 +102,8 @@ impl DiffArgs {
         })?;
         if self.stat && !out.is_json() {
             let (added, removed) = diff.lines;
-            out.line(&format!(
-                "{} changes, +{added} -{removed} lines",
-                diff.count
-            ));
+            let changes = crate::width::counted(diff.count as u64, "change");
+            out.line(&format!("{changes}, +{added} -{removed} lines"));
         }
         diff.name_empty_directories();
         Ok(())

@@ -17,6 +17,10 @@ use crate::output::{self, Output};
 ///
 /// The base is not touched. What is dropped cannot be got back, unless a snapshot has it.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session discard review /debug.log
+  handfast session discard --remove review"
+))]
 pub(super) struct DiscardArgs {
     /// Do not ask
     #[arg(long, short)]

@@ -10,6 +10,10 @@ use crate::log::Opening;
 
 /// Make a new session with the state of another, or of one of its snapshots
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session fork review second-try
+  handfast session fork review@before-cleanup second-try"
+))]
 pub(super) struct ForkArgs {
     /// The session, and the snapshot
     #[arg(value_name = "NAME[@LABEL]")]

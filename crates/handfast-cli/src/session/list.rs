@@ -20,6 +20,9 @@ use handfast_ledger::time::rfc3339;
 ///
 /// A session that cannot be opened has `?` for its changes; `session show` says why.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session list"
+))]
 pub(super) struct ListArgs {}
 
 impl ListArgs {

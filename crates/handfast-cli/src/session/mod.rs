@@ -39,7 +39,7 @@ const HELP: &str = crate::exit::help!(
   handfast session discard review"
 );
 
-/// Keep an agent's changes apart until somebody has looked at them
+/// Keep an agent's changes in an overlay until a person reviews and commits them
 ///
 /// A session shows directories under virtual paths. Changes go to an overlay, which lasts until it
 /// is committed or discarded. `handfast fs --session NAME` works inside of one.

@@ -12,6 +12,9 @@ use crate::output::Output;
 
 /// Go back to a snapshot; what was changed since is gone
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session rollback review before-cleanup"
+))]
 pub(super) struct RollbackArgs {
     /// Do not ask
     #[arg(long, short)]

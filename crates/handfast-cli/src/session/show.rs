@@ -14,6 +14,9 @@ use crate::output::{self, Output};
 
 /// Show what is mounted, how much is changed, and which snapshots there are
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session show review"
+))]
 pub(super) struct ShowArgs {
     /// The session
     name: String,

@@ -10,6 +10,9 @@ use crate::log::Opening;
 
 /// Keep the session's state under a label
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session snapshot review before-cleanup"
+))]
 pub(super) struct SnapshotArgs {
     /// The session
     name: String,

@@ -28,7 +28,7 @@ pub(crate) fn failed(verb: &'static str, deed: &str, what: &str, error: &Error) 
     Box::new(failure.with_hints(hint(verb, what, error)))
 }
 
-/// What was typed makes no sense.
+/// What was typed is wrong.
 pub(crate) fn misused(verb: &'static str, deed: &str, why: &str) -> Box<Failure> {
     Box::new(Failure {
         kind: ErrorKind::Invalid,

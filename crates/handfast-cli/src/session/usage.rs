@@ -13,6 +13,9 @@ use crate::width::{aligned, size};
 
 /// Show what the session uses and may use
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session usage review"
+))]
 pub(super) struct UsageArgs {
     /// The session
     name: String,

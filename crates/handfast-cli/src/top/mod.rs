@@ -1,5 +1,6 @@
 //! `handfast top`: a broker, live.
 
+mod keys;
 mod screen;
 mod snapshot;
 
@@ -17,7 +18,7 @@ use snapshot::Snapshot;
 /// Watch a broker: leases, who holds them, rates, refusals
 ///
 /// What belongs to other users is shown to the broker's own user and to root. On a terminal the
-/// picture is drawn anew until it is interrupted; elsewhere it is printed once.
+/// picture is redrawn until `q` or Ctrl-C; elsewhere it is printed once.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::help!("  handfast top\n  handfast top --once --json"))]
 pub(crate) struct TopArgs {
@@ -25,7 +26,7 @@ pub(crate) struct TopArgs {
     #[arg(long, value_name = "PATH")]
     socket: Option<OsString>,
 
-    /// Draw every so many seconds
+    /// Redraw after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3600))]
     interval: u64,
 
@@ -56,6 +57,8 @@ impl TopArgs {
         let terminal = Output::is_terminal();
         // Programs that read lines of JSON say themselves when they have seen enough.
         let once = self.once || !(terminal || out.is_json());
+        // Without a terminal to draw on, nothing is typed either.
+        let keys = (!once && terminal).then(keys::Keys::listen);
         let mut before = None;
         loop {
             let now = Snapshot::take(&mut client)
@@ -81,7 +84,12 @@ impl TopArgs {
                 return Ok(());
             }
             before = Some(now);
-            std::thread::sleep(Duration::from_secs(self.interval));
+            let interval = Duration::from_secs(self.interval);
+            match &keys {
+                Some(keys) if keys.quit_within(interval) => return Ok(()),
+                Some(_) => {}
+                None => std::thread::sleep(interval),
+            }
         }
     }
 }

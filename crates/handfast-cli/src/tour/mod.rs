@@ -21,12 +21,16 @@ use stage::Stage;
 use teller::Teller;
 
 const HELP: &str = "\
+Examples:
+  handfast tour
+  handfast tour --fast
+
 Exit codes:
   0  everything came true
   1  something did not: please report it, with the output
   3  it cannot be shown here: no temporary directory, or nobody lost the race";
 
-/// See in one minute what goes wrong with checked paths, and what Handfast does about it
+/// Watch a symlink race win against checked paths and lose against Handfast, in one minute
 ///
 /// In a temporary directory that is removed at the end: a careful-looking writer loses a race and
 /// writes outside, Handfast does not; a stale agent is stopped; an overlay is reviewed and

@@ -20,11 +20,11 @@ use super::teller::Teller;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn show(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surprise> {
-    teller.heading("A check and a use are two moments");
+    teller.heading("A symlink race (TOCTOU): the check and the use are two moments");
     teller.say(
         "A service may write below `inside/` and nowhere else. Its writer looks careful: it \
          resolves the directory, makes sure that it is beneath `inside/`, and writes the file. \
-         Meanwhile somebody swaps `inside/reports` with a link to `outside/`, again and again.",
+         At the same time an attacker swaps `inside/reports` with a link to `outside/`, again and again.",
     );
     set_scene(stage)?;
     let (tries, escaped) = under_attack(stage.path(), || naive(stage.path()))?;
@@ -45,7 +45,7 @@ pub(super) fn show(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surpris
     let outside = count(&stage.path().join("outside"))?;
     teller.figure(
         "Root::write",
-        &format!("{done} writes landed inside, {refused} were refused, {outside} landed outside"),
+        &format!("{done} writes landed inside, {refused} refused, {outside} landed outside"),
     );
     if outside != 0 {
         return Err(Surprise::Wrong(format!("{outside} files landed outside")));
@@ -55,7 +55,7 @@ pub(super) fn show(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surpris
     }
     teller.gap();
     teller.say(
-        "Handfast opens the directory once, asks its questions of what it opened, and writes \
+        "Handfast opens the directory once, checks what it opened, and writes \
          through the same descriptor. There is no second moment. `handfast siege` does this to \
          every verb, and in other ways.",
     );

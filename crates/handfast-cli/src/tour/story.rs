@@ -12,7 +12,7 @@ const PERSON: &str = "timeout = 60\n";
 const AGENT: &str = "timeout = 5\n";
 
 pub(super) fn stale(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surprise> {
-    teller.heading("An agent that looked away");
+    teller.heading("A stale agent");
     teller.say(
         "An agent read `settings.toml` and thinks about it. Meanwhile a person changes the file. \
          The agent wrote down which version it saw, and everything is logged.",
@@ -39,7 +39,7 @@ pub(super) fn stale(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surpri
     teller.show(&refused);
     expect(stage, "project/settings.toml", PERSON)?;
     teller.gap();
-    teller.say("The person's change stands. Nothing was overwritten.");
+    teller.say("The person's change is kept. Nothing was overwritten.");
     Ok(())
 }
 
@@ -70,8 +70,8 @@ pub(super) fn overlay(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surp
 }
 
 pub(super) fn log(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surprise> {
-    teller.heading("A log that cannot be rewritten in silence");
-    teller.say("Who did what, what was refused, and whether the log still says what it said:");
+    teller.heading("An audit log that shows every change to it");
+    teller.say("What was done, what was refused, and whether somebody has changed the log:");
     teller
         .run(stage, "log grep log --agent robot", None, Exit::Yes)?
         .must_say("DENIED")?;
@@ -79,7 +79,7 @@ pub(super) fn log(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surprise
         .run(stage, "log verify log", None, Exit::Yes)?
         .must_say("verdict: consistent, not authenticated")?;
     teller.gap();
-    teller.say("In a copy of the log, somebody writes `human` where it says `robot`:");
+    teller.say("In a copy of the log, an attacker replaces `robot` by `human`:");
     forge(stage)?;
     teller
         .run(stage, "log verify copy", None, Exit::No)?

@@ -47,3 +47,4 @@ mod turns;
 mod usage;
 mod versions;
 mod words;
+mod wrong_usage;

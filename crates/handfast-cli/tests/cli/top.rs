@@ -117,3 +117,38 @@ fn serve_tells_counts_where_it_is_asked_to_and_nowhere_else() {
     assert_eq!(open.code, 2, "{open:?}");
     assert!(open.stderr.contains("loopback"), "{open:?}");
 }
+
+#[test]
+fn on_a_terminal_q_ends_the_picture() {
+    let served = Served::with(&[]);
+    let socket = served.scratch.path.join("s/b.sock");
+    let binary = crate::support::binary();
+    let line = format!(
+        "{} top --interval 3600 --socket {}",
+        binary.to_str().unwrap(),
+        socket.display()
+    );
+    // `script` gives the command a terminal.
+    let spawned = std::process::Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .env("TERM", "xterm")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn();
+    let Ok(mut child) = spawned else {
+        crate::support::skip("`q` in top", "the program script is missing");
+        return;
+    };
+    let mut stdin = child.stdin.take().unwrap();
+    let mut shown = child.stdout.take().unwrap();
+    let mut first = [0; 512];
+    let read = shown.read(&mut first).unwrap();
+    assert!(read > 0);
+    // Another key is no reason to end.
+    stdin.write_all(b"x").unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().unwrap().is_none(), "x ended it");
+    stdin.write_all(b"q").unwrap();
+    let run = Run::wait(child, PATIENCE);
+    assert_eq!(run.code, 0, "{run:?}");
+}

@@ -12,10 +12,12 @@
 
 mod arrows;
 mod commands;
+mod glossary;
 mod licences;
 mod links;
 mod named;
 mod scripts;
+mod words;
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! OCSF, class 1001 (File System Activity), at a released version.
 //!
-//! What OCSF has no field for stands under `unmapped`, the whole event among it. No claim is made
+//! What OCSF has no field for is in `unmapped`, the whole event among it. No claim is made
 //! about OCSF's own signature semantics.
 
 use handfast::{Verb, escape};

@@ -56,7 +56,7 @@ impl Ed25519Signer {
         Ok(Self { key, public })
     }
 
-    /// A fresh key, and its secret for whoever stores it.
+    /// A fresh key, and its secret for the caller to store.
     ///
     /// # Errors
     /// `Key` if the system has no random bytes; `Invalid` as [`Ed25519Signer::from_seed`].

@@ -1,4 +1,4 @@
-//! What a recorder knows about whoever asks, beside what the event says.
+//! What a recorder knows about the caller, beside what the event says.
 
 use crate::event::{Lease, Workload};
 

@@ -145,7 +145,7 @@ impl Recorder for LedgerRecorder {
 
 impl Drop for LedgerRecorder {
     fn drop(&mut self) {
-        // Whoever wants to know calls `flush`.
+        // A caller that wants to know calls `flush`.
         drop(self.flush());
     }
 }

@@ -150,7 +150,7 @@ impl SegmentFile {
         Ok(())
     }
 
-    /// Gives back the space that was taken ahead. Whoever continues takes it anew.
+    /// Gives back the space that was taken ahead. The next writer takes it again.
     pub(crate) fn trim(&mut self) -> Result<(), Error> {
         self.file
             .set_len(self.offset)

@@ -25,7 +25,7 @@ const MOST: usize = 128 * 1024;
 pub(crate) struct Checked(u32);
 
 impl Checked {
-    /// Of an event: made by whoever brings it, before any lock.
+    /// Of an event: made by the thread that brings it, before any lock.
     pub(crate) fn event(leaf: &[u8]) -> Self {
         Self::of(FrameKind::Event, leaf)
     }

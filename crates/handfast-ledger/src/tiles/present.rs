@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::store::Store;
 
 /// The indices of all bundles, full or partial, by their names. How many there could be is said by
-/// a checkpoint that nobody has verified: whoever looks for the next one looks here, and does not
+/// a checkpoint that nobody has verified: a reader that looks for the next one looks here, and does not
 /// count up to it.
 pub(crate) fn bundles(store: &Store) -> Result<BTreeSet<u64>, Error> {
     let mut found = BTreeSet::new();

@@ -22,7 +22,7 @@ pub(crate) fn wider_than(store: &Store, full: &str, width: u64) -> Result<Vec<u6
     Ok(widths)
 }
 
-/// Reads hashes of complete subtrees; whether they are true is for whoever knows the root.
+/// Reads hashes of complete subtrees; whether they are true is for the caller, who knows the root.
 pub(crate) struct TileReader<'a> {
     store: &'a Store,
     size: u64,

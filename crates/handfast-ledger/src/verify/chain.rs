@@ -69,11 +69,12 @@ impl Verifier<'_> {
                 let number = self.keys.iter().position(|key| key == signer);
                 Ok((checkpoint, number))
             });
+        let events = crate::query::counted(size, "event", "events");
         let (checkpoint, number) = match parsed {
             Ok((checkpoint, Some(number))) => (checkpoint, number),
             Ok((_, None)) => return None,
             Err(error) => {
-                let what = format!("the checkpoint of {size} events: {error}");
+                let what = format!("the checkpoint of {events}: {error}");
                 self.report.problem(at, what);
                 return None;
             }
@@ -82,11 +83,11 @@ impl Verifier<'_> {
             && checkpoint.size == size
             && (size > self.tree.size() || root(&self.tree, size).ok() == Some(checkpoint.root));
         if !fits {
-            let what = format!("the checkpoint of {size} events is of another tree");
+            let what = format!("the checkpoint of {events} is of another tree");
             self.report.problem(at, what);
         }
         if self.report.pruned == 0 && !self.in_force(number, size) {
-            let what = format!("the checkpoint of {size} events: its key was not in force");
+            let what = format!("the checkpoint of {events}: its key was not in force");
             self.report.problem(at, what);
         }
         Some(number)

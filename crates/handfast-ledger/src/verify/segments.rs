@@ -80,10 +80,8 @@ impl Verifier<'_> {
             let what = "events that nobody signed, in a log of level `strict`".to_owned();
             self.report.problem(Some(covered), what);
         } else if self.report.unsigned > 0 {
-            let text = format!(
-                "the last {} events: written, and not signed yet",
-                self.report.unsigned
-            );
+            let last = crate::query::counted(self.report.unsigned, "event", "events");
+            let text = format!("the last {last}: written, and not signed yet");
             self.report.not_checked(&text);
         }
         Ok(())

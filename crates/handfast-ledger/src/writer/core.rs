@@ -1,4 +1,4 @@
-//! What is behind the lock of whoever commits: the segment, the tree, the key.
+//! What is behind the lock of the thread that commits: the segment, the tree, the key.
 
 use std::borrow::Cow;
 use std::sync::Arc;

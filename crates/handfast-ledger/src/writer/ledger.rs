@@ -267,7 +267,7 @@ impl Ledger {
 impl Drop for Ledger {
     fn drop(&mut self) {
         if hold(&self.keeper).take().is_some() {
-            // Whoever wants to know calls `close`.
+            // A caller that wants to know calls `close`.
             drop(self.shared.publish_last());
         }
     }
@@ -334,7 +334,7 @@ impl Shared {
                 let leads = !std::mem::replace(&mut queue.led, true);
                 break (Arc::clone(&queue.batch), position, leads);
             }
-            // Back-pressure: nothing is dropped, whoever comes now waits for room.
+            // Back-pressure: nothing is dropped, a caller that comes now waits for room.
             let full = Arc::clone(&queue.batch);
             drop(queue);
             if matches!(full.wait(), Woken::Lead) {

@@ -1,6 +1,6 @@
 //! The one writer of a log.
 //!
-//! `ledger.rs` is the door. Callers put frames into the open batch (`queue.rs`); whoever comes
+//! `ledger.rs` is the door. Callers put frames into the open batch (`queue.rs`); the thread that comes
 //! first commits it for all (`core.rs`), and while the disk is busy the next batch fills. No timer
 //! is involved. `keeper.rs` runs beside: it signs and syncs what `ordered` has only written, and
 //! publishes (`publish.rs`). `recover.rs` decides what of a log counts when it is opened.

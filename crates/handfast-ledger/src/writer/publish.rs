@@ -156,7 +156,7 @@ impl Publisher {
 impl Shared {
     /// Signs and syncs what has been written, without holding up who writes.
     pub(crate) fn sync_behind(&self) -> Result<(), Error> {
-        // One at a time: whoever comes second learns that the first is done, or that it failed. An
+        // One at a time: the second thread learns that the first is done, or that it failed. An
         // error is told to one caller only, so that a second sync would seem to have succeeded.
         let _turn = hold(&self.syncing);
         self.check()?;

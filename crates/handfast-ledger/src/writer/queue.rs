@@ -171,7 +171,7 @@ impl Queue {
         }
     }
 
-    /// Whoever committed is done: the next in line takes over, if there is one. Memory goes round,
+    /// The committing thread is done: the next in line takes over, if there is one. Memory goes round,
     /// up to so many bytes.
     pub(crate) fn hand_over(&mut self, mut filled: Filled, most: usize) {
         filled.bytes.clear(most);

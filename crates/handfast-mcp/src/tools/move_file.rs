@@ -125,7 +125,7 @@ fn check_moved(
     let back = call
         .files()
         .rename(to.rel(), from.rel(), RenameMode::NoReplace);
-    let mut trouble = versions::stale("another file stands under the name", from, None);
+    let mut trouble = versions::stale("another file has this name now", from, None);
     if back.is_err() {
         trouble
             .text

@@ -6,7 +6,7 @@ use super::books::{Charge, Entry};
 use super::{Account, Key};
 use crate::error::Error;
 
-/// What becomes of what stands under a name while something is made there.
+/// What becomes of what a name refers to while something is made there.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Making {
     /// Another object takes its place.

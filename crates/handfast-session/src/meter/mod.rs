@@ -2,7 +2,7 @@
 //!
 //! Charges are kept per object: how long it was before the session grew it, and by how much. They
 //! are in a log that all processes of the session share, and everything that grows is done while
-//! its lock is held; so nothing is counted twice or not at all, and whoever dies between charge
+//! its lock is held; so nothing is counted twice or not at all, and a process that dies between charge
 //! and effect leaves a charge that is too high, never too low.
 
 mod books;

@@ -1,4 +1,4 @@
-//! What stands under a name in the merged view, and what the base has there.
+//! What a name refers to in the merged view, and what the base has there.
 
 use handfast::{ErrorKind, FileKind, Metadata, RelPath, Version};
 
@@ -6,7 +6,7 @@ use super::Overlay;
 use super::tree::{Content, Found, Now, Tree, Was, base_path};
 use crate::error::Error;
 
-/// What stands under a name.
+/// What a name refers to.
 pub(super) enum Standing {
     Missing,
     Dir,
@@ -24,7 +24,7 @@ pub(super) struct FileAt {
 }
 
 impl Overlay {
-    /// What stands under a path without links. The directory that holds the name is there.
+    /// What a path without links leads to. The directory that holds the name is there.
     pub(super) fn standing(&self, tree: &Tree, path: &RelPath) -> Result<Standing, Error> {
         let found = match tree.find(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return self.missing(tree, path),

@@ -33,7 +33,7 @@ pub(super) enum What {
 }
 
 impl What {
-    /// The kind of what stands under the name afterwards; nothing if the name goes.
+    /// The kind of what the name refers to afterwards; nothing if the name goes.
     pub(super) fn kind(&self) -> Option<FileKind> {
         match self {
             // A name that goes is as good as one of a directory: nothing comes under it.

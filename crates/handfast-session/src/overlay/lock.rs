@@ -66,7 +66,7 @@ impl PathLock {
 impl Drop for PathLock {
     fn drop(&mut self) {
         drop(self.guard.take());
-        // Whoever waits for the file that is removed finds it gone and takes a new one.
+        // A process that waits for the file that is removed finds it gone and takes a new one.
         let alone = self
             .home
             .lock(&self.at, LockKind::Exclusive, Duration::ZERO);

@@ -258,7 +258,7 @@ impl Overlay {
         Ok(status)
     }
 
-    /// What stands under one name of a directory, with a handle that follows it.
+    /// What one name in a directory refers to, with a handle that follows it.
     pub(crate) fn lookup(&self, dir: &LayerDir, name: NameRef<'_>) -> Result<FoundObject, Error> {
         let rest = RelPath::from(name);
         let spot = Spot {

@@ -2,7 +2,7 @@
 //!
 //! An overlay's home holds a journal of changes to names ([`tree`]) and a store of files with new
 //! content, named by number. Content is written to the store first; one record of the journal then
-//! makes the change, whole. Whoever is killed before that has changed nothing, and what is left in
+//! makes the change, whole. A process that is killed before that has changed nothing, and what is left in
 //! the store without being named is removed later.
 //!
 //! Reading needs no lock: the journal is looked at (one system call) and read on if it grew.
@@ -112,7 +112,7 @@ impl Overlay {
         Ok(overlay)
     }
 
-    /// Cleans up after whoever died here, finishes a commit that was under way, and counts anew.
+    /// Cleans up after a process that died here, finishes a commit that was under way, and counts anew.
     /// Nobody else may be at it: if somebody is, there is nothing to do.
     pub(crate) fn mend(&self) -> Result<(), Error> {
         let locked = self.begin()?;

@@ -59,10 +59,7 @@ impl Overlay {
                 return Err(Error::refused(ErrorKind::Stale, "the content was changed"));
             }
             (Standing::Link | Standing::Dir, Some(_)) => {
-                return Err(Error::refused(
-                    ErrorKind::Stale,
-                    "something else than a file stands under the name",
-                ));
+                return Err(Error::refused(ErrorKind::Stale, "the name is not a file"));
             }
             _ => {}
         }

@@ -237,7 +237,7 @@ fn origin_in(entry: &Entry) -> Option<Vec<u8>> {
     }
 }
 
-/// What the base had under `path`, once what stands under `from` comes there: if that is the very
+/// What the base had under `path`, once what `from` refers to comes there: if that is the very
 /// object that was moved away, it is back in its place.
 fn settled(tree: &Tree, path: &RelPath, was: Was, from: &RelPath) -> Was {
     let Was::Moved(inner) = &was else {

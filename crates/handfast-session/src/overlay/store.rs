@@ -173,7 +173,7 @@ impl Overlay {
         Ok(())
     }
 
-    /// Removes what no tree names: left by whoever was killed between content and record.
+    /// Removes what no tree names: left by a process that was killed between content and record.
     pub(super) fn collect(&self, locked: &Locked<'_, State>) -> Result<(), Error> {
         let mut named: BTreeSet<u64> = locked.state().tree.objects().into_iter().collect();
         for (_, tree) in self.snapshot_trees()? {

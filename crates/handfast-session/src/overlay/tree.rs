@@ -30,7 +30,7 @@ pub(crate) enum Was {
     Kept,
 }
 
-/// What stands under a name now.
+/// What a name refers to now.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Now {
     Gone,
@@ -83,7 +83,7 @@ pub(crate) enum Change {
     Put { path: Vec<u8>, entry: Entry },
     /// The name is not covered any more: the base shows through.
     Drop { path: Vec<u8> },
-    /// What stands under one name stands under the other, with all below it.
+    /// What one name refers to, the other refers to now, with all below it.
     Move {
         from: Vec<u8>,
         to: Vec<u8>,

@@ -74,9 +74,14 @@ impl Policy {
             }
         })?;
         let mut keys = Keys::new("", table);
-        let version = keys.integer("version")?;
-        if version != Some(1) {
-            return Err(invalid("`version = 1` must stand at the top"));
+        match keys.integer("version")? {
+            Some(1) => {}
+            Some(other) => {
+                return Err(invalid(format!(
+                    "version {other} is not known; write `version = 1`"
+                )));
+            }
+            None => return Err(invalid("`version = 1` is missing")),
         }
         let mut policy = Self {
             roots: Vec::new(),

@@ -154,7 +154,7 @@ impl Keys {
         }
     }
 
-    /// Leaves a key to whoever else reads the file.
+    /// Leaves a key to other readers of the file.
     pub(super) fn skip(&mut self, key: &str) {
         self.table.remove(key);
     }

@@ -80,8 +80,8 @@ fn the_whole_format_is_read() {
 fn what_is_wrong_is_named_with_what_was_meant() {
     let root = "version = 1\n[[root]]\nname = \"a\"\npath = \".\"\n";
     for (text, expected) in [
-        ("", "`version = 1` must stand at the top"),
-        ("version = 2", "`version = 1` must stand at the top"),
+        ("", "`version = 1` is missing"),
+        ("version = 2", "version 2 is not known; write `version = 1`"),
         ("version = 1", "there is no `[[root]]`"),
         (
             "version = 1\nroots = []",

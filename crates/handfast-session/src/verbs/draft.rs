@@ -38,7 +38,7 @@ impl Session {
     /// As [`Session::write`]; everything is decided again when it is committed.
     ///
     /// # Security
-    /// The file that is committed is a fresh one: whoever got hold of the descriptor of the staged
+    /// The file that is committed is a fresh one: a process that got the descriptor of the staged
     /// one cannot change it afterwards.
     pub fn stage(&self, path: impl AsVirtualPath) -> Result<Staged<'_>, Error> {
         self.stage_as(&path, None)

@@ -212,7 +212,7 @@ fn made_by(verb: Verb) -> Option<FileKind> {
     }
 }
 
-/// Whether a verb is about a link itself, where one stands under the last name.
+/// Whether a verb is about a link itself, where the last name is one.
 fn last_of(verb: Verb) -> LastLink {
     match verb {
         Verb::Rename

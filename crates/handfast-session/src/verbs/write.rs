@@ -32,7 +32,7 @@ impl Session {
     /// Creates a file with its whole content; the name must be free.
     ///
     /// # Errors
-    /// `Exists` if anything stands under the name; otherwise as [`Session::write`].
+    /// `Exists` if the name is taken; otherwise as [`Session::write`].
     pub fn write_new(
         &self,
         path: impl AsVirtualPath,
@@ -163,7 +163,7 @@ impl Session {
         self.copy_with(from, to, Put::Replace)
     }
 
-    /// As [`Session::copy`]; `put` says what may stand under the new name.
+    /// As [`Session::copy`]; `put` says what the new name may refer to.
     ///
     /// # Errors
     /// As [`Session::copy`]; `Exists`, `Stale`.

@@ -76,7 +76,7 @@ fn scene(arena: &Arena) -> io::Result<Canary> {
     std::fs::create_dir_all(arena.path("root/a/c"))?;
     arena.room("root/h")?;
     std::os::unix::fs::symlink(target(), arena.path("root/via"))?;
-    // Whoever believes the kernel's `..` finds the same names beside the root.
+    // Code that believes the kernel's `..` finds the same names beside the root.
     std::fs::create_dir_all(arena.path("a/c"))?;
     std::fs::create_dir(arena.path("h"))?;
     Canary::plant(&arena.path("h"))

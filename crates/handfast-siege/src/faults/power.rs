@@ -33,7 +33,7 @@ pub(super) fn missing(base: &Path) -> Option<String> {
         .map(|error| format!("an ext4 image cannot be mounted: {error}"))
 }
 
-/// Runs in a thread with mounts of its own: whoever else copied ours would keep a filesystem alive
+/// Runs in a thread with mounts of its own: a process that copied ours would keep a filesystem alive
 /// that was shut down, and the next mount would meet it again.
 fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     std::thread::scope(|scope| {

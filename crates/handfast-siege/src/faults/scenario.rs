@@ -190,7 +190,7 @@ fn more() -> Vec<u8> {
     b"more".repeat(3000)
 }
 
-/// Empties the file, looks up what it should say, and adds that piece by piece, as whoever writes in
+/// Empties the file, looks up what it should say, and adds that piece by piece, as a program does that writes in
 /// place does.
 fn naive(dir: &Path) -> io::Result<()> {
     let place = dir.join("d/f");

@@ -53,21 +53,21 @@ pub fn table(report: &Report, every: bool) -> String {
 
 fn control_line(cell: &Cell) -> String {
     let way = cell.attackers.join("+");
+    let attempts = match cell.attempts {
+        1 => "1 attempt".to_owned(),
+        many => format!("{many} attempts"),
+    };
     match cell.finding() {
         Finding::Busy => format!(
-            "  control {} ({way}): not beaten in {} attempts: starved, {}",
+            "  control {} ({way}): not beaten in {attempts}: starved, {}",
             cell.verb,
-            cell.attempts,
             cell.busy.as_deref().unwrap_or_default()
         ),
         Finding::Weak => format!(
-            "  control {} ({way}): NOT beaten in {} attempts: too weak to tell",
-            cell.verb, cell.attempts
+            "  control {} ({way}): NOT beaten in {attempts}: too weak to tell",
+            cell.verb
         ),
-        _ => format!(
-            "  control {} ({way}): beaten after {} attempts",
-            cell.verb, cell.attempts
-        ),
+        _ => format!("  control {} ({way}): beaten after {attempts}", cell.verb),
     }
 }
 

@@ -18,7 +18,7 @@ pub enum ErrorKind {
     Kind,
     /// The path crosses into another mount, or the two sides lie on different ones.
     Mount,
-    /// The request itself makes no sense (NUL, absolute, `..`, a directory moved into itself).
+    /// The request itself is wrong (NUL, absolute, `..`, a directory moved into itself).
     Invalid,
     /// A name or a path is longer or deeper than allowed.
     TooLong,

@@ -1,4 +1,4 @@
-//! An open file, whoever serves it.
+//! An open file, for every implementation of `Files`.
 
 use crate::error::Error;
 use crate::file::File;

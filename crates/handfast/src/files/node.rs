@@ -1,4 +1,4 @@
-//! Handles on objects, whoever serves them.
+//! Handles on objects, for every implementation of `Files`.
 
 use std::any::Any;
 use std::fmt;

@@ -218,7 +218,7 @@ fn follow<F: Files + ?Sized>(
     Ok(())
 }
 
-/// An error of a step; whoever asked for the path puts it in.
+/// An error of a step; the caller, who knows the path, puts it in.
 pub(super) fn bare(fault: Fault) -> Error {
     Error::new(Verb::Resolve, "", fault)
 }

@@ -37,7 +37,7 @@ pub struct RelPath {
     // Kept as the kernel wants it, so that resolving needs no copy; shared, so that a handle can
     // remember its path for nothing.
     text: Arc<CStr>,
-    /// A wish of whoever wrote the path, not a part of it: left out of equality, order and hash.
+    /// A wish of the path's author, not a part of it: left out of equality, order and hash.
     must_be_dir: bool,
 }
 

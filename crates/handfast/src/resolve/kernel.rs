@@ -143,7 +143,7 @@ fn follow(
             Err(Errno::NOSYS) => return Answer::Absent,
             Err(Errno::PERM) if probe::is_absent(&root.pinned.fd) => return Answer::Absent,
             Err(errno @ Errno::XDEV) => match name_exdev(root, bytes, flags, last, errno) {
-                // By now nothing there leads outside: whoever swaps it may be ahead again next
+                // By now nothing there leads outside: the attacker who swaps it may be ahead again next
                 // time, but hardly every time.
                 raced if raced.kind == ErrorKind::Raced && unconfirmed < UNCONFIRMED => {
                     unconfirmed += 1;

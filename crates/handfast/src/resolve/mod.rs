@@ -3,7 +3,7 @@
 //! Two backends give the same answers: [`kernel`] asks for the whole path in one `openat2` call,
 //! [`walk`] goes one component at a time. This file is the one place that decides between them.
 //! A backend is left for one reason only, that `openat2` is not there (any more); never because it
-//! said "try again", or whoever can rename could choose the resolver.
+//! said "try again", or an attacker who can rename could choose the resolver.
 
 pub(crate) mod itinerary;
 mod kernel;

@@ -1,4 +1,4 @@
-//! What stands under a name of a pinned parent.
+//! What a name in a pinned parent refers to.
 
 use super::{ParentFd, Place};
 use crate::error::Fault;
@@ -8,7 +8,7 @@ use crate::root::Root;
 use crate::sys;
 
 impl Place {
-    /// What stands under the name now; a link is itself.
+    /// What the name refers to now; a link is itself.
     pub(crate) fn status(&self) -> Result<Metadata, Fault> {
         sys::status_at(&self.dir, self.name.as_c_str())
     }
@@ -21,7 +21,7 @@ impl Place {
         }
     }
 
-    /// What stands under the name, where somebody listens.
+    /// What the name refers to, where a recorder listens.
     pub(crate) fn recorded_object(&self, root: &Root) -> Option<Metadata> {
         root.options.recorder.as_ref()?;
         self.status().ok()

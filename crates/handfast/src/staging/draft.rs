@@ -100,7 +100,7 @@ impl<D: AsFd> Draft<D> {
     }
 
     /// A name that tells what the draft is. Where it is about to displace something, the draft
-    /// itself is marked too: whoever reads inode and birth time of a foreign file could make such
+    /// itself is marked too: a user who reads inode and birth time of a foreign file could make such
     /// a name for it, and `recover` would take that file for ours and away.
     fn proof(&mut self, expected: Option<Expected>) -> Result<Name, Fault> {
         let identity = self.identity()?;
@@ -170,7 +170,7 @@ impl<D: AsFd> Draft<D> {
         }
     }
 
-    /// Copies into a draft with a name: another file, so whoever asked for the identity before
+    /// Copies into a draft with a name: another file, so a caller that asked for the identity before
     /// asks again. Only where linking by descriptor was taken away after the draft was made.
     fn become_named(&mut self, expected: Option<Expected>) -> Result<(), Fault> {
         if self.given_out {

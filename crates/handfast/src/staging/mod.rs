@@ -2,7 +2,7 @@
 //!
 //! A draft has no name while it is written, where the filesystem can do that: a writer that dies
 //! then leaves nothing. When a name is needed, it tells which inode it was made for and when that
-//! was born, and the writer holds a lock on the object as long as it lives. So whoever finds such a
+//! was born, and the writer holds a lock on the object as long as it lives. So a process that finds such a
 //! name later can prove whether the object is the one it was made for, and whether its writer is
 //! dead.
 

@@ -144,7 +144,7 @@ impl StagingName {
         sys::retry(|| rustix::fs::fsetxattr(&object, MARK, &value, XattrFlags::empty())).is_ok()
     }
 
-    /// Takes the mark away, before the object becomes somebody's: with it, whoever can read it
+    /// Takes the mark away, before the object becomes somebody's: with it, a user who can read it
     /// could pass the object off as ours.
     pub(crate) fn unmark(object: impl AsFd) -> Result<(), Fault> {
         match sys::retry(|| rustix::fs::fremovexattr(&object, MARK)) {

@@ -57,7 +57,7 @@ pub(crate) fn rename_at(
         .map_err(|errno| Fault::sys("renameat", errno))
 }
 
-/// Another name for what stands under a name; a link is itself.
+/// Another name for what a name refers to; a link is itself.
 pub(crate) fn link_at(
     from: impl AsFd,
     old: impl Arg + Copy,

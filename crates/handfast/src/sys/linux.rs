@@ -45,7 +45,7 @@ pub(crate) fn status(fd: impl AsFd) -> Result<Metadata, Fault> {
         .map_err(|errno| Fault::sys("statx", errno))
 }
 
-/// What stands under a name of a held directory; a link is itself.
+/// What a name in a held directory refers to; a link is itself.
 #[inline(always)]
 pub(crate) fn status_at(dir: impl AsFd, name: impl Arg + Copy) -> Result<Metadata, Fault> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;

@@ -86,7 +86,7 @@ impl DirStack {
             .expect("the current level is always open")
     }
 
-    /// Goes down into `fd`, which stands under `name` in the current directory.
+    /// Goes down into `fd`, which is `name` in the current directory.
     pub(crate) fn push(&mut self, name: &[u8], fd: OwnedFd) -> Result<(), Fault> {
         let path_len = self.path.len();
         if path_len > 0 {

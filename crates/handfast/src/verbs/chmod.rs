@@ -59,7 +59,7 @@ fn pin_for_mode(
     mode: u32,
 ) -> Result<(OwnedFd, Metadata), Fault> {
     let (pin, status) = pin_judged(root, path)?;
-    // Whoever runs such a file runs it as its owner or group.
+    // A user who runs such a file runs it as its owner or group.
     if mode & SET_ID & !status.mode != 0 && root.options.set_id == SetId::Refuse {
         return Err(Fault::rule(
             ErrorKind::Denied,
@@ -97,7 +97,7 @@ fn judge(root: &Root, status: &Metadata) -> Result<(), Fault> {
     }
 }
 
-/// The root belongs to whoever opened it: it is not changed through itself, by whatever spelling or
+/// The root belongs to the caller who opened it: it is not changed through itself, by whatever spelling or
 /// link it was reached.
 pub(super) fn require_below(root: &Root, status: &Metadata) -> Result<(), Fault> {
     if status.identity.same_object(&root.pinned.identity) {

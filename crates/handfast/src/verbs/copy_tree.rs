@@ -102,7 +102,7 @@ fn require_free(place: &Place) -> Result<(), Fault> {
     }
 }
 
-/// Whoever may write the parent can remove the copy while it is empty.
+/// A user who may write the parent can remove the copy while it is empty.
 fn copy_is_gone(fault: Fault) -> Fault {
     match fault.kind {
         ErrorKind::NotFound => fault.with_kind(ErrorKind::Raced, "somebody removed the copy"),

@@ -19,8 +19,8 @@ impl Root {
     /// Creates a directory and returns its handle.
     ///
     /// # Errors
-    /// `Exists` if anything stands under the name, a link included; `NotFound` if the parent is
-    /// missing; `Raced` if another object stands under the name right after it was made; an error
+    /// `Exists` if the name is taken, by a link too; `NotFound` if the parent is
+    /// missing; `Raced` if another object has the name right after it was made; an error
     /// with effect `visible` if it was made and then cannot be opened.
     ///
     /// # Security

@@ -1,4 +1,4 @@
-//! A lock that ends with whoever holds it.
+//! A lock that ends with the process that holds it.
 
 use std::os::fd::OwnedFd;
 

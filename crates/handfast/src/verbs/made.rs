@@ -1,6 +1,6 @@
 //! Whether a directory that was opened by name is the one that was just made under it.
 //!
-//! Whoever may write the parent can rename a directory of his own over a new, empty one before it is
+//! A user who may write the parent can rename a directory of his own over a new, empty one before it is
 //! opened. A directory has no descriptor until then, so the opened one is asked: whose it is, since
 //! when it exists, what it lets others do, and where nobody else can know its name, whether there is
 //! anything in it.
@@ -45,7 +45,7 @@ impl Making {
         }
         if !status.is_dir() {
             return Err(not_ours(
-                "something else stands under the name right after it was made",
+                "something else has the name right after it was made",
             ));
         }
         let keeps_owners = keeps_owners(root, status);

@@ -15,7 +15,7 @@ impl Root {
     /// `Kind` if it is not a link; `Link`, `Escape`, `Mount`, `NotFound` for what is on the way.
     ///
     /// # Security
-    /// The text was chosen by whoever made the link. It is a type of its own that no verb takes as
+    /// The text was chosen by the maker of the link. It is a type of its own that no verb takes as
     /// a path.
     pub fn read_link(&self, path: &RelPath) -> Result<SymlinkTarget, Error> {
         self.act(Verb::ReadLink, path, |op| {

@@ -97,7 +97,7 @@ pub(super) fn check_target(target: &[u8], depth: usize) -> Result<(), Fault> {
     for segment in target.split(|byte| *byte == b'/') {
         match segment {
             b"" | b"." => {}
-            // What stands under the name may be a link by then, and `..` leads up from where that
+            // What the name refers to may be a link by then, and `..` leads up from where that
             // leads.
             b".." if after_name => {
                 return Err(Fault::rule(

@@ -270,7 +270,7 @@ impl<D: AsFd> StagingDir<D> {
     pub(super) fn reopen(&self) -> Result<OwnedFd, Fault> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | CAUTIOUS;
         sys::open_at(self.fd(), c".", flags, Mode::empty()).map_err(|fault| match fault.kind {
-            // Whoever may write the parent may remove what is empty.
+            // A user who may write the parent may remove what is empty.
             ErrorKind::NotFound => fault.with_kind(ErrorKind::Raced, "somebody removed it"),
             _ => fault,
         })

@@ -230,7 +230,7 @@ impl<'a> WalkEntry<'a> {
         self.listed.kind
     }
 
-    /// What stands under the name now, asked of the held directory; a link is itself.
+    /// What the name refers to now, read from the held directory; a link is itself.
     ///
     /// # Errors
     /// `NotFound` if it is gone; `Mount` if something is mounted there and the root refuses that.

@@ -46,7 +46,7 @@ impl Root {
     /// Otherwise as [`Root::write`].
     ///
     /// # Security
-    /// Writers take turns by a lock on the directory. Whoever may read the directory can hold it, so
+    /// Writers take turns by a lock on the directory. A user who may read the directory can hold it, so
     /// it is waited for two seconds and then done without: the exchange and the comparison after it
     /// see to it that no other version is lost, and a reader may see refused content for two system
     /// calls. A version without a digest does not notice stores into a mapped file: see
@@ -153,8 +153,8 @@ fn replace<D: AsFd>(
         undo(dir, &staging, name, &identity, &mut draft)?;
         return Err(fault);
     }
-    // Verified: what stands under the staging name is the old file. The mark goes first, so that
-    // whoever is killed in between leaves the name by which `recover` takes it away.
+    // Verified: what the staging name refers to is the old file. The mark goes first, so that
+    // a process that is killed in between leaves the name by which `recover` takes it away.
     let unmarked = draft.unmark();
     let removed = match sys::unlink_at(dir, staging.as_c_str()) {
         // A `recover` that found it was faster.
@@ -238,10 +238,7 @@ impl Pinned {
         let pin = sys::open_at(&place.dir, name, sys::PIN, Mode::empty()).map_err(not_found)?;
         let status = sys::status(&pin)?;
         if !status.is_file() {
-            return Err(Fault::rule(
-                ErrorKind::Stale,
-                "something else than a file stands under the name",
-            ));
+            return Err(Fault::rule(ErrorKind::Stale, "the name is not a file"));
         }
         let content = match version.digest {
             None => None,
@@ -278,7 +275,7 @@ impl Pinned {
         }
     }
 
-    /// What stands under `name` after we moved it there: the object we compared, and unchanged
+    /// What `name` refers to after we moved it there: the object we compared, and unchanged
     /// since.
     ///
     /// Both answers are fresh, so an overlay filesystem that copied the file up meanwhile does not

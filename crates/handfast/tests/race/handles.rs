@@ -131,7 +131,7 @@ fn name_swapped_between_lookup_and_use() {
             }
         }
     }
-    // Whoever looks first and opens the name afterwards gets the other file.
+    // Code that looks first and opens the name afterwards gets the other file.
     let scratch = Scratch::new();
     scratch.file("d/data", "mine").file("d/other", "theirs");
     let (one, two) = (scratch.path("root/d/data"), scratch.path("root/d/other"));

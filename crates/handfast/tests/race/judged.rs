@@ -244,7 +244,7 @@ fn a_refused_file_is_refused_under_a_name_that_is_swapped() {
             );
         }
     });
-    // Whoever judges the name and uses it afterwards reads the refused file.
+    // Code that judges the name and uses it afterwards reads the refused file.
     let scratch = scene();
     let (one, two) = (scratch.path("root/d/data"), scratch.path("root/e/secret"));
     let refused = facts(&two).0;

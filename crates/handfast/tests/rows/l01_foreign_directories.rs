@@ -1,4 +1,4 @@
-//! Whoever may write the parent renames a directory of his own over one that was just made.
+//! A user who may write the parent renames a directory of his own over one that was just made.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -131,7 +131,7 @@ fn l1_create_dir_is_ours() {
     });
 }
 
-/// A directory that was there before is fine, whoever made it; so Mallory exchanges his only with
+/// A directory that was there before is fine, also one of Mallory's; so Mallory exchanges his only with
 /// one that is there.
 fn exchange(dir: PathBuf) -> impl Fn(&mut u64) + Sync {
     move |moves| {

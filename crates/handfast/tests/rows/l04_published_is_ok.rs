@@ -12,7 +12,7 @@ fn quick() -> WriteOptions {
     WriteOptions::new().durability(Durability::None)
 }
 
-/// A spool: whoever finds the file takes it away. What was received was sent, and nothing twice.
+/// A spool: the consumer that finds the file takes it away. What was received was sent, and nothing twice.
 #[test]
 fn l4_a_file_that_is_taken_at_once_was_written() {
     each_backend(|backend| {

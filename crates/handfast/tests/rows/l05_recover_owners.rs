@@ -13,7 +13,7 @@ use crate::support::*;
 
 const RANDOM: u64 = 0x1234_5678_9abc_def0;
 
-/// A directory under the staging name made for it, with the mark of its maker: whoever may write
+/// A directory under the staging name made for it, with the mark of its maker: a user who may write
 /// the directory can set that.
 fn forge(dir: &Path) -> PathBuf {
     let status = rustix::fs::statx(

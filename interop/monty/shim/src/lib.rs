@@ -65,7 +65,7 @@ impl MountTable {
                 });
             }
         }
-        // A session has all its mounts from the beginning: it is made anew, which overlays in memory
+        // A session has all its mounts from the beginning: it is made again, which overlays in memory
         // do not survive.
         let lasting = |mount: &Mount| !matches!(mount.mode(), MountMode::OverlayMemory(_));
         assert!(self.files.is_none() || self.mounts.iter().all(lasting));

@@ -38,7 +38,7 @@ pub(super) struct JudgeArgs {
     #[arg(long)]
     leave_out_refused: bool,
 
-    /// Tell the SHA-256 of the archive
+    /// Print the SHA-256 of the archive
     #[arg(long)]
     digest: bool,
 

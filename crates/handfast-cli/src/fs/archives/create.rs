@@ -81,8 +81,8 @@ impl ArchiveArgs {
             .with("entries", created.entries)
             .with("bytes", created.bytes);
         let note = format!(
-            "archived {} members with {} as `{}`",
-            created.entries,
+            "archived {} with {} as `{}`",
+            crate::width::counted(created.entries, "member"),
             bytes(created.bytes),
             asked.shown_destination()
         );

@@ -94,7 +94,8 @@ impl ExtractArgs {
             .ok_or_else(|| {
                 let asked = Asked::new(target, "extract", "extract", &self.archive);
                 asked.misused(
-                    "say which directory is to be made: the archive's name does not".to_owned(),
+                    "the name has no archive ending, so the new directory has no name; give DIR"
+                        .to_owned(),
                 )
             })
     }

@@ -17,6 +17,9 @@ use crate::output::Output;
 ///
 /// Every byte is judged as `extract` does. The exit code is 1 if anything is refused.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast fs --root uploads list-archive project.tar.gz"
+))]
 pub(crate) struct ListArchiveArgs {
     #[command(flatten)]
     judge: JudgeArgs,

@@ -25,7 +25,7 @@ impl Overlay {
                     self.base.remove_if(&at, &version)
                 };
                 match removed {
-                    // Gone is what was wanted, whoever did it.
+                    // Gone is what was wanted, also if another process did it.
                     Err(error) if self.is_missing(&at)? => {
                         self.tidy(&at, &error);
                         Ok(())

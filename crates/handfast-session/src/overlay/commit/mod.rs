@@ -3,8 +3,8 @@
 //! *Prepare* verifies that the base still has what the overlay covered, name by name, and that
 //! there is space; any conflict ends it there with nothing changed. Then the journal says
 //! *committing*, and from there it only rolls forward: each file by compare-and-swap, each removal
-//! only of what was seen. What meets a late conflict stays in the overlay and is reported. Who is
-//! killed on the way is finished by the next that takes the lock, from the same plan.
+//! only of what was seen. What meets a late conflict stays in the overlay and is reported. If a
+//! commit is killed on the way, the next process that takes the lock completes it, from the same plan.
 
 mod after;
 mod choice;

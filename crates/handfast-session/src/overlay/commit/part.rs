@@ -1,7 +1,7 @@
 //! Some lines of a file become the base's; the rest stays in the overlay.
 //!
 //! The journal says which content is about to come, one compare-and-swap puts it there, and the
-//! journal then says what the overlay covers from now on. Who is killed in between has changed
+//! journal then says what the overlay covers from now on. A process that is killed in between has changed
 //! nothing or everything: the next that takes the lock looks which.
 
 use std::io::Read;

@@ -138,7 +138,7 @@ fn s7_explain_says_what_the_verb_answers() {
                             said.allowed, said.why
                         ));
                     }
-                    // What was changed is made anew.
+                    // What was changed is made again.
                     match mode {
                         Mode::Overlay => drop(current.discard(&[]).unwrap()),
                         Mode::ReadWrite if verb.changes() && done.is_ok() => {

@@ -37,7 +37,7 @@ const FOREIGN: &str = "it belongs to somebody else";
 
 impl Leftover<'_> {
     pub(super) fn settle(&self) -> Result<RecoveryOutcome, Fault> {
-        // Whoever may write the directory can give anything a name like ours.
+        // A user who may write the directory can give anything a name like ours.
         if self.status.uid != self.user {
             return Ok(RecoveryOutcome::Kept(FOREIGN));
         }
@@ -163,7 +163,7 @@ impl Leftover<'_> {
             return self.finish();
         }
         match published {
-            // Inode and birth time are public: whoever may add names here could have made this one
+            // Inode and birth time are public: a user who may add names here could have made this one
             // for a file that is none of ours.
             Some(_) if ours.is_none() => Ok(RecoveryOutcome::Kept(
                 "the file its name was made for does not have the mark of who made it",

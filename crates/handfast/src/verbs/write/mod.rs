@@ -100,7 +100,7 @@ impl Root {
     /// `Link`, `Escape`, `Mount` if the path leads where it may not, and `Link` for a link that
     /// leads to nothing; `Kind`, `IsADirectory` for what cannot be replaced; `Denied` for a file
     /// the caller may not write; `Quota`; `Raced` with effect `unknown` if an object of somebody else
-    /// stands under the name right after ours was put there; `Io` with effect `visible` if only the
+    /// has the name right after ours was put there; `Io` with effect `visible` if only the
     /// directory's sync failed. A file that others take or replace as soon as it is there was written.
     ///
     /// # Security
@@ -136,7 +136,7 @@ impl Root {
     /// Creates a file with its whole content; the name must be free.
     ///
     /// # Errors
-    /// `Exists` if anything stands under the name, a dangling link included; otherwise as
+    /// `Exists` if the name is taken, by a dangling link too; otherwise as
     /// [`Root::write`].
     pub fn write_new(&self, path: &RelPath, data: impl AsRef<[u8]>) -> Result<Written, Error> {
         self.write_new_with(path, data, WriteOptions::new())

@@ -49,7 +49,7 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Replaces the file, or creates it. What stands under the name is judged now: a mode that was
+    /// Replaces the file, or creates it. What the name refers to is judged now: a mode that was
     /// narrowed since the file was staged stays narrow.
     ///
     /// # Errors

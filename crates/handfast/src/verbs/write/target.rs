@@ -18,7 +18,7 @@ use crate::rules;
 use crate::staging::{AccessList, Draft, drop_inherited};
 use crate::sys;
 
-/// How often what stands under the name may turn into something else while we look.
+/// How often what the name refers to may turn into something else while we look.
 const TRIES: u32 = 16;
 
 /// Where a file goes, and what stands there now.
@@ -87,7 +87,7 @@ impl Target {
         }
     }
 
-    /// Pins what stands under the name and applies the rules for being replaced.
+    /// Pins what the name refers to and applies the rules for being replaced.
     fn look(root: &Root, place: &Place) -> Result<Seen, Fault> {
         let pin = match sys::open_at(&place.dir, place.name.as_c_str(), sys::PIN, Mode::empty()) {
             Ok(pin) => pin,
@@ -212,7 +212,7 @@ fn require_writable(place: &Place, pin: &OwnedFd) -> Result<(), Fault> {
 fn not_ours() -> Fault {
     Fault::rule(
         ErrorKind::Raced,
-        "an object of somebody else stands under the name right after ours was put there",
+        "somebody else's object has the name right after ours was put there",
     )
     .with_effect(Effect::Unknown)
 }
