@@ -5,6 +5,7 @@ use std::io::{Cursor, Read};
 
 use handfast::{Error, RelPath};
 
+use crate::existing::Existing;
 use crate::input::{Input, beginning};
 use crate::judge::{Judge, Judged};
 use crate::limits::Meter;
@@ -28,12 +29,12 @@ const ROOM_FOR_HEADERS: u64 = 64 << 20;
 /// and leaves nothing.
 ///
 /// # Errors
-/// `Exists` if the target is there already; `Io` if the archive cannot be read; what stops the target from
+/// `Exists` if a new directory's name is taken; `Raced` if somebody changed what is merged into; `Io` if the archive cannot be read; what stops the target from
 /// being written. Nothing is left then, unless the error's effect says otherwise.
 ///
 /// # Security
 /// Nothing is written outside the staging tree, whatever the archive says and whatever other processes do
-/// to it meanwhile; the tree gets its name only after the last byte of the archive was judged.
+/// to it meanwhile; the tree gets its name, or is merged, only after the last byte of the archive was judged.
 pub fn extract(
     input: Input<'_>,
     target: &Target<'_>,
@@ -63,9 +64,13 @@ fn run(
 ) -> Result<Report, Error> {
     let top = target.map_or_else(RelPath::root, |target| target.path.clone());
     let policy = target.and_then(|target| target.judge);
+    let existing = match target {
+        Some(target) => Existing::of(target)?,
+        None => None,
+    };
     let mut run = Run {
         meter: Meter::new(options.limits),
-        judge: Judge::new(options.names, policy, top, false),
+        judge: Judge::new(options.names, policy, top, existing),
         options,
         stage,
         report: Report::new(),

@@ -161,6 +161,8 @@ rules! {
     Collision = "collision",
     /// The name lies below a file or a link of the archive.
     BelowFile = "below-file",
+    /// A segment of the name begins like the names of unfinished work.
+    Reserved = "reserved",
     /// The name is not portable.
     Portable = "portable",
     /// Links are refused.
