@@ -19,6 +19,7 @@ use crate::stage::Stage;
 use crate::stop::Stop;
 use crate::tar::Tar;
 use crate::target::Target;
+use crate::told::Story;
 use crate::unpack::{self, MAGIC, format_of};
 use crate::zip::{Spool, Zip};
 
@@ -68,17 +69,31 @@ fn run(
         Some(target) => Existing::of(target)?,
         None => None,
     };
+    let story = match (target, options.telling) {
+        (Some(target), Some(telling)) if stage.is_some() => Some(Story::new(telling, target)?),
+        _ => None,
+    };
     let mut run = Run {
         meter: Meter::new(options.limits),
         judge: Judge::new(options.names, policy, top, existing),
         options,
         stage,
+        story,
         report: Report::new(),
     };
     match run.read(input).and_then(|()| Ok(run.end()?)) {
         Ok(()) => {}
         Err(Stop::Refused(refusal)) => run.report.refusal = Some(refusal),
-        Err(Stop::Failed(error)) => return Err(*error),
+        Err(Stop::Failed(error)) => {
+            if let Some(story) = run.story.take() {
+                // What went wrong first is what the caller should know.
+                drop(story.refuse(&run.report, error.kind(), error.detail().into()));
+            }
+            return Err(*error);
+        }
+    }
+    if let (Some(story), Some((kind, why))) = (run.story.take(), run.report.trouble()) {
+        story.refuse(&run.report, kind, why)?;
     }
     run.report.bytes = run.meter.bytes;
     Ok(run.report)
@@ -90,6 +105,8 @@ struct Run<'a, 'o> {
     options: Options<'o>,
     /// Gone as soon as nothing will be extracted.
     stage: Option<Stage<'a>>,
+    /// Gone as soon as its end was told.
+    story: Option<Story<'a>>,
     report: Report,
 }
 
@@ -108,7 +125,8 @@ impl Run<'_, '_> {
         };
         self.report.format = Some(format);
         let mut whole: Box<dyn Read + '_> = Box::new(Cursor::new(start).chain(stream));
-        let (limits, digest) = (self.options.limits, self.options.digest);
+        let limits = self.options.limits;
+        let digest = self.options.digest || self.story.is_some();
         if format == Format::Zip {
             let most = limits.bytes.saturating_add(ROOM_FOR_HEADERS);
             let spool = Spool::fill(&mut *whole, scratch, digest, most)?;
@@ -231,7 +249,14 @@ impl Run<'_, '_> {
             return Ok(());
         }
         if let Some(stage) = self.stage.take() {
-            stage.publish(|link| !refused_links.contains(link))?;
+            if let Some(story) = &mut self.story {
+                story.intend(&self.report)?;
+            }
+            let published = stage.publish(|link| !refused_links.contains(link));
+            match self.story.take() {
+                Some(story) => story.end(published)?,
+                None => published?,
+            }
         }
         self.report.extracted = true;
         Ok(())

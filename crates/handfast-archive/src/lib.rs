@@ -40,6 +40,7 @@ mod stage;
 mod stop;
 mod tar;
 mod target;
+mod told;
 mod tree;
 mod unpack;
 mod zip;
@@ -54,3 +55,4 @@ pub use options::{LinkPolicy, Modes, Names, OnRefusal, Options, Overwrite, Progr
 pub use refusal::{Refusal, Rule};
 pub use report::{Format, Outcome, Report, Verdict};
 pub use target::{PathJudge, Target};
+pub use told::Telling;

@@ -58,6 +58,12 @@ impl<'a> Target<'a> {
         self
     }
 
+    /// Whether the archive goes into a directory that is there.
+    #[must_use]
+    pub fn is_merged(&self) -> bool {
+        self.merges
+    }
+
     pub(crate) fn files(&self) -> &'a dyn Files {
         match self.place {
             Place::Root(root) => root,

@@ -17,5 +17,6 @@ mod race;
 mod support;
 mod tar_attacks;
 mod tar_bytes;
+mod told;
 mod zip_attacks;
 mod zip_bytes;

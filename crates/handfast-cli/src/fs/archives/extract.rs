@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::fs::answer::Answered;
 use crate::fs::asked::Asked;
 use crate::fs::target::Target;
+use crate::log::Recording;
 use crate::output::Output;
 use crate::progress::Progress;
 
@@ -59,7 +60,12 @@ pub(crate) struct ExtractArgs {
 }
 
 impl ExtractArgs {
-    pub(in crate::fs) fn run(&self, target: &Target, out: &mut Output) -> Answered {
+    pub(in crate::fs) fn run(
+        &self,
+        target: &Target,
+        recording: Option<&Recording>,
+        out: &mut Output,
+    ) -> Answered {
         let dir = self.dir(target)?;
         let asked = Asked::new(target, "extract", "extract", &self.archive).and("to", dir);
         let to = match self.merge {
@@ -76,6 +82,7 @@ impl ExtractArgs {
             progress.tell(|| format!("{} members, {} bytes", so_far.entries, so_far.bytes));
         };
         options.progress = Some(&mut tell);
+        options.telling = recording.map(Recording::telling);
         let archive = Input::new(stream, &scratch);
         let judge = |path: &handfast::RelPath, kind: FileKind| match target {
             Target::Session(session) => input::judge(session, path, kind),
