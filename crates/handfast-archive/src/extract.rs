@@ -5,6 +5,7 @@ use std::io::{Cursor, Read};
 
 use handfast::{Error, RelPath};
 
+use crate::existing::Existing;
 use crate::input::{Input, beginning};
 use crate::judge::{Judge, Judged};
 use crate::limits::Meter;
@@ -18,6 +19,7 @@ use crate::stage::Stage;
 use crate::stop::Stop;
 use crate::tar::Tar;
 use crate::target::Target;
+use crate::told::Story;
 use crate::unpack::{self, MAGIC, format_of};
 use crate::zip::{Spool, Zip};
 
@@ -28,12 +30,12 @@ const ROOM_FOR_HEADERS: u64 = 64 << 20;
 /// and leaves nothing.
 ///
 /// # Errors
-/// `Exists` if the target is there already; `Io` if the archive cannot be read; what stops the target from
+/// `Exists` if a new directory's name is taken; `Raced` if somebody changed what is merged into; `Io` if the archive cannot be read; what stops the target from
 /// being written. Nothing is left then, unless the error's effect says otherwise.
 ///
 /// # Security
 /// Nothing is written outside the staging tree, whatever the archive says and whatever other processes do
-/// to it meanwhile; the tree gets its name only after the last byte of the archive was judged.
+/// to it meanwhile; the tree gets its name, or is merged, only after the last byte of the archive was judged.
 pub fn extract(
     input: Input<'_>,
     target: &Target<'_>,
@@ -63,17 +65,35 @@ fn run(
 ) -> Result<Report, Error> {
     let top = target.map_or_else(RelPath::root, |target| target.path.clone());
     let policy = target.and_then(|target| target.judge);
+    let existing = match target {
+        Some(target) => Existing::of(target)?,
+        None => None,
+    };
+    let story = match (target, options.telling) {
+        (Some(target), Some(telling)) if stage.is_some() => Some(Story::new(telling, target)?),
+        _ => None,
+    };
     let mut run = Run {
         meter: Meter::new(options.limits),
-        judge: Judge::new(options.names, policy, top, false),
+        judge: Judge::new(options.names, policy, top, existing),
         options,
         stage,
+        story,
         report: Report::new(),
     };
     match run.read(input).and_then(|()| Ok(run.end()?)) {
         Ok(()) => {}
         Err(Stop::Refused(refusal)) => run.report.refusal = Some(refusal),
-        Err(Stop::Failed(error)) => return Err(*error),
+        Err(Stop::Failed(error)) => {
+            if let Some(story) = run.story.take() {
+                // What went wrong first is what the caller should know.
+                drop(story.refuse(&run.report, error.kind(), error.detail().into()));
+            }
+            return Err(*error);
+        }
+    }
+    if let (Some(story), Some((kind, why))) = (run.story.take(), run.report.trouble()) {
+        story.refuse(&run.report, kind, why)?;
     }
     run.report.bytes = run.meter.bytes;
     Ok(run.report)
@@ -85,6 +105,8 @@ struct Run<'a, 'o> {
     options: Options<'o>,
     /// Gone as soon as nothing will be extracted.
     stage: Option<Stage<'a>>,
+    /// Gone as soon as its end was told.
+    story: Option<Story<'a>>,
     report: Report,
 }
 
@@ -103,7 +125,8 @@ impl Run<'_, '_> {
         };
         self.report.format = Some(format);
         let mut whole: Box<dyn Read + '_> = Box::new(Cursor::new(start).chain(stream));
-        let (limits, digest) = (self.options.limits, self.options.digest);
+        let limits = self.options.limits;
+        let digest = self.options.digest || self.story.is_some();
         if format == Format::Zip {
             let most = limits.bytes.saturating_add(ROOM_FOR_HEADERS);
             let spool = Spool::fill(&mut *whole, scratch, digest, most)?;
@@ -226,7 +249,14 @@ impl Run<'_, '_> {
             return Ok(());
         }
         if let Some(stage) = self.stage.take() {
-            stage.publish(|link| !refused_links.contains(link))?;
+            if let Some(story) = &mut self.story {
+                story.intend(&self.report)?;
+            }
+            let published = stage.publish(|link| !refused_links.contains(link));
+            match self.story.take() {
+                Some(story) => story.end(published)?,
+                None => published?,
+            }
         }
         self.report.extracted = true;
         Ok(())

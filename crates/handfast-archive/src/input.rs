@@ -9,7 +9,8 @@ use handfast::Root;
 /// than it is stored.
 pub struct Input<'a> {
     pub(crate) stream: Box<dyn Read + 'a>,
-    pub(crate) scratch: &'a Root,
+    /// In memory, if there is none.
+    pub(crate) scratch: Option<&'a Root>,
 }
 
 impl<'a> Input<'a> {
@@ -19,7 +20,17 @@ impl<'a> Input<'a> {
     pub fn new(stream: impl Read + 'a, scratch: &'a Root) -> Self {
         Self {
             stream: Box::new(stream),
-            scratch,
+            scratch: Some(scratch),
+        }
+    }
+
+    /// As [`Input::new`], with the copy of a zip in memory, for programs that have no directory to
+    /// themselves. Then [`Limits::bytes`](crate::Limits::bytes) is a limit on memory, too.
+    #[must_use]
+    pub fn in_memory(stream: impl Read + 'a) -> Self {
+        Self {
+            stream: Box::new(stream),
+            scratch: None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Whether one member is accepted, and where it goes.
 
-use handfast::{FileKind, RelPath, check_symlink_target};
+use handfast::{RelPath, check_symlink_target};
 
+use crate::existing::Existing;
 use crate::member::{Member, MemberKind};
 use crate::names::{check_portable, path_of};
 use crate::options::{LinkPolicy, Names, Options};
@@ -17,11 +18,11 @@ pub(crate) struct Judge<'a> {
     policy: Option<PathJudge<'a>>,
     /// Where the tree will lie below the target's top.
     top: RelPath,
+    /// The directory that the tree is merged into. Then a link has to lead to a member: anything else may
+    /// be a link of that directory.
+    existing: Option<Existing<'a>>,
     /// Symbolic links, by the number of their verdicts; judged once more when the tree is whole.
     links: Vec<(usize, RelPath)>,
-    /// Whether a link has to lead to a member: where the tree is merged into another, anything else may
-    /// be a link of that one.
-    needs_members: bool,
 }
 
 /// What was decided about a member.
@@ -37,14 +38,14 @@ impl<'a> Judge<'a> {
         names: Names,
         policy: Option<PathJudge<'a>>,
         top: RelPath,
-        needs_members: bool,
+        existing: Option<Existing<'a>>,
     ) -> Self {
         Self {
             tree: Tree::new(names),
             policy,
             top,
+            existing,
             links: Vec::new(),
-            needs_members,
         }
     }
 
@@ -91,6 +92,9 @@ impl<'a> Judge<'a> {
         let planted = self.planted(member, &path, options, judged)?;
         self.tree.check(&path, &planted, options.overwrite)?;
         self.ask_policy(&path, &planted)?;
+        if let Some(existing) = &self.existing {
+            existing.check(&path, planted.kind(), options.overwrite)?;
+        }
         if let Planted::Symlink(_) = planted {
             self.links.push((number, path.clone()));
         }
@@ -146,12 +150,7 @@ impl<'a> Judge<'a> {
         let Some(policy) = self.policy else {
             return Ok(());
         };
-        let kind = match planted {
-            Planted::Dir => FileKind::Dir,
-            Planted::File => FileKind::File,
-            Planted::Symlink(_) => FileKind::Symlink,
-        };
-        policy(&self.top.join(path), kind)
+        policy(&self.top.join(path), planted.kind())
             .map_err(|error| Refusal::new(Rule::Policy, error.detail()))
     }
 
@@ -164,7 +163,7 @@ impl<'a> Judge<'a> {
                 continue;
             };
             match self.tree.follow(path, target, &mut work) {
-                Ok(is_member) if is_member || !self.needs_members => {}
+                Ok(is_member) if is_member || self.existing.is_none() => {}
                 Ok(_) => refused.push((
                     *number,
                     Refusal::new(

@@ -5,7 +5,9 @@
 //! ```
 //!
 //! * [`extract`] writes an archive into a tree that nobody sees, judges it to its last byte, and then
-//!   gives the tree its name with one rename. [`list`] judges and writes nothing.
+//!   gives the tree its name with one rename, or merges it into a directory by a journal. [`list`] judges
+//!   and writes nothing.
+//! * [`recover`] finishes or undoes a merge whose process died.
 //! * One strict grammar for each format: where two readers could disagree about what an archive holds,
 //!   the archive is refused.
 //! * The answer is a [`Report`]: one [`Verdict`] for each member, as data. By default one refusal refuses
@@ -21,11 +23,13 @@
 #![cfg(supported)]
 
 mod create;
+mod existing;
 mod extract;
 mod input;
 mod judge;
 mod limits;
 mod member;
+mod merge;
 mod names;
 mod options;
 mod reader;
@@ -36,6 +40,7 @@ mod stage;
 mod stop;
 mod tar;
 mod target;
+mod told;
 mod tree;
 mod unpack;
 mod zip;
@@ -45,7 +50,9 @@ pub use extract::{extract, list};
 pub use input::Input;
 pub use limits::Limits;
 pub use member::MemberKind;
+pub use merge::recover;
 pub use options::{LinkPolicy, Modes, Names, OnRefusal, Options, Overwrite, Progress};
 pub use refusal::{Refusal, Rule};
 pub use report::{Format, Outcome, Report, Verdict};
 pub use target::{PathJudge, Target};
+pub use told::Telling;

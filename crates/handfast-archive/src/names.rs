@@ -34,6 +34,13 @@ pub(crate) fn path_of(name: &[u8], kind: MemberKind, limits: &Limits) -> Result<
         if segment.len() > limits.segment {
             return refused(Rule::TooLong, "a segment of the name is too long");
         }
+        // `recover` believes what it finds under such names; an archive could forge it.
+        if segment.starts_with(b".handfast-") {
+            return refused(
+                Rule::Reserved,
+                "names that begin with `.handfast-` are kept for unfinished work",
+            );
+        }
     }
     if depth > limits.depth {
         return refused(Rule::TooDeep, "the name is too deep");

@@ -1,8 +1,9 @@
 //! How an archive is extracted.
 
-use handfast::RelPath;
+use handfast::{Error, RelPath};
 
 use crate::limits::Limits;
+use crate::told::Telling;
 
 /// What happens with symbolic and hard links of the archive.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -96,6 +97,8 @@ pub struct Options<'a> {
     pub digest: bool,
     /// Whether files and directories are on the disk before the result is published.
     pub durable: bool,
+    /// Hears what becomes of the archive: the digest, which is then always computed, and the paths.
+    pub telling: Option<Telling<'a>>,
     /// Told every so often how far it is.
     pub progress: Option<&'a mut dyn FnMut(Progress)>,
 }
@@ -105,6 +108,15 @@ impl Options<'_> {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Adds to what alone is extracted: a member, by its name in the archive, and what lies below it.
+    ///
+    /// # Errors
+    /// `Invalid` or `Escape` for a name that no accepted member has.
+    pub fn extract_only(&mut self, name: impl AsRef<[u8]>) -> Result<(), Error> {
+        self.only.push(RelPath::clean(name)?);
+        Ok(())
     }
 }
 
@@ -122,6 +134,7 @@ impl std::fmt::Debug for Options<'_> {
             .field("on_refusal", &self.on_refusal)
             .field("digest", &self.digest)
             .field("durable", &self.durable)
+            .field("telling", &self.telling)
             .finish_non_exhaustive()
     }
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use handfast::ErrorKind;
+
 /// A rule that refused something, and what it saw.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Refusal {
@@ -16,6 +18,32 @@ impl Refusal {
     pub(crate) fn new(rule: Rule, detail: impl Into<Cow<'static, str>>) -> Self {
         let detail = detail.into();
         Self { rule, detail }
+    }
+}
+
+impl Rule {
+    /// The kind of error that a refusal by this rule is to a program that knows no rules.
+    #[must_use]
+    pub const fn kind(self) -> ErrorKind {
+        match self {
+            Self::Entries
+            | Self::Bytes
+            | Self::FileSize
+            | Self::Ratio
+            | Self::NameBytes
+            | Self::ExtensionBytes
+            | Self::Time
+            | Self::Window => ErrorKind::Limit,
+            Self::Climbs | Self::Absolute | Self::LinkTarget | Self::HardLinkTarget => {
+                ErrorKind::Escape
+            }
+            Self::TooLong | Self::TooDeep => ErrorKind::TooLong,
+            Self::Link => ErrorKind::Link,
+            Self::Special => ErrorKind::Kind,
+            Self::Policy => ErrorKind::Denied,
+            Self::Exists | Self::Duplicate | Self::Collision => ErrorKind::Exists,
+            _ => ErrorKind::Invalid,
+        }
     }
 }
 
@@ -161,6 +189,8 @@ rules! {
     Collision = "collision",
     /// The name lies below a file or a link of the archive.
     BelowFile = "below-file",
+    /// A segment of the name begins like the names of unfinished work.
+    Reserved = "reserved",
     /// The name is not portable.
     Portable = "portable",
     /// Links are refused.

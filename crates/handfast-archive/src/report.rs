@@ -1,6 +1,8 @@
 //! What was decided about an archive, as data.
 
-use handfast::RelPath;
+use std::borrow::Cow;
+
+use handfast::{ErrorKind, RelPath};
 
 use crate::member::MemberKind;
 use crate::refusal::Refusal;
@@ -107,6 +109,25 @@ impl Report {
             };
             Some((verdict, refusal))
         })
+    }
+
+    /// Why not everything was or would be extracted, in a sentence, with its kind; `None` if nothing was
+    /// refused.
+    #[must_use]
+    pub fn trouble(&self) -> Option<(ErrorKind, Cow<'static, str>)> {
+        if let Some(refusal) = &self.refusal {
+            return Some((refusal.rule.kind(), refusal.to_string().into()));
+        }
+        let (_, first) = self.refused().next()?;
+        let detail = match (self.refused().count(), self.extracted) {
+            (1, false) => "1 member is refused, and with it the whole archive".into(),
+            (count, false) => {
+                format!("{count} members are refused, and with them the whole archive").into()
+            }
+            (1, true) => "1 member is refused and left out".into(),
+            (count, true) => format!("{count} members are refused and left out").into(),
+        };
+        Some((first.rule.kind(), detail))
     }
 
     /// Whether nothing at all was refused.

@@ -14,6 +14,8 @@ pub struct Target<'a> {
     pub(crate) place: Place<'a>,
     pub(crate) path: &'a RelPath,
     pub(crate) judge: Option<PathJudge<'a>>,
+    /// Whether the directory is there, and the archive goes into it.
+    pub(crate) merges: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -30,6 +32,7 @@ impl<'a> Target<'a> {
             place: Place::Root(root),
             path,
             judge: None,
+            merges: false,
         }
     }
 
@@ -41,6 +44,30 @@ impl<'a> Target<'a> {
             place: Place::Files(files),
             path,
             judge: None,
+            merges: false,
+        }
+    }
+
+    /// The directory is there already, and the archive goes into it: directories are merged, names that
+    /// are taken are refused or replaced as [`Overwrite`](crate::Overwrite) says, and everything else in it
+    /// stays. Either all of the archive goes into it or nothing; [`recover`](crate::recover) settles a
+    /// merge whose process died.
+    #[must_use]
+    pub fn merged(mut self) -> Self {
+        self.merges = true;
+        self
+    }
+
+    /// Whether the archive goes into a directory that is there.
+    #[must_use]
+    pub fn is_merged(&self) -> bool {
+        self.merges
+    }
+
+    pub(crate) fn files(&self) -> &'a dyn Files {
+        match self.place {
+            Place::Root(root) => root,
+            Place::Files(files) => files,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use handfast::RelPath;
+use handfast::{FileKind, RelPath};
 
 use crate::names::key_of;
 use crate::options::{Names, Overwrite};
@@ -17,6 +17,16 @@ pub(crate) enum Planted {
     File,
     /// A symbolic link, with its target.
     Symlink(Vec<u8>),
+}
+
+impl Planted {
+    pub(crate) fn kind(&self) -> FileKind {
+        match self {
+            Self::Dir => FileKind::Dir,
+            Self::File => FileKind::File,
+            Self::Symlink(_) => FileKind::Symlink,
+        }
+    }
 }
 
 struct Place {

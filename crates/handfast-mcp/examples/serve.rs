@@ -95,10 +95,12 @@ mod serve {
             match arg.as_str() {
                 "--state" => options.state = Some(value()?.into()),
                 "--no-log" => options.log = LogChoice::Off,
+                "--sync" => options.sync = true,
                 "--read-only" => options.read_only = true,
                 "--deny" => options.deny.push(value()?),
                 "--protect" => options.protect = Some(value()?),
                 "--quota" => options.quota = Some(number(value()?)?),
+                "--archive-limit" => options.archive_limit = number(value()?)?,
                 "--read-limit" => options.read_limit = number(value()?)?,
                 "--allow-delete" => options.delete = true,
                 "--without-tool" => options.without_tools.push(value()?),

@@ -20,6 +20,36 @@ pub(crate) struct Answer {
     truncated: bool,
     /// The `cursor` that goes on.
     next: Option<String>,
+    /// What became of an archive.
+    archive: Option<Box<Archive>>,
+    /// What was asked for was not done.
+    failed: bool,
+}
+
+/// What became of an archive, and which members were refused.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Archive {
+    pub(crate) extracted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) format: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sha256: Option<String>,
+    pub(crate) members: usize,
+    pub(crate) bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) refusal: Option<Refused>,
+    pub(crate) refused: Vec<Refused>,
+    pub(crate) refused_in_all: usize,
+}
+
+/// A member that was refused, or the archive itself.
+#[derive(Debug, Serialize)]
+pub(crate) struct Refused {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    pub(crate) rule: &'static str,
+    pub(crate) detail: String,
 }
 
 /// Something was left out of an answer.
@@ -82,7 +112,15 @@ impl Answer {
             notes: Vec::new(),
             truncated: false,
             next: None,
+            archive: None,
+            failed: false,
         }
+    }
+
+    /// What became of an archive; `failed` if nothing came of it.
+    pub(crate) fn with_archive(mut self, archive: Archive, failed: bool) -> Self {
+        (self.archive, self.failed) = (Some(Box::new(archive)), failed);
+        self
     }
 
     pub(crate) fn with_version(mut self, version: Option<Version>) -> Self {
@@ -134,6 +172,8 @@ struct Structured<'a> {
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    archive: Option<&'a Archive>,
 }
 
 #[derive(Serialize)]
@@ -188,8 +228,9 @@ pub(crate) fn write(
                     version: answer.version.map(|version| version.to_string()),
                     truncated: answer.truncated,
                     next: answer.next.as_deref(),
+                    archive: answer.archive.as_deref(),
                 }),
-                is_error: None,
+                is_error: answer.failed.then_some(true),
                 meta,
             }
         }

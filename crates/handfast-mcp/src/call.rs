@@ -6,7 +6,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use handfast::files::Files;
-use handfast::{ErrorKind, Verb, Version};
+use handfast::{ErrorKind, RelPath, Verb, Version};
+use handfast_archive::Telling;
 use handfast_session::{Changed, Error, VirtualPath, Wanted};
 use serde_json::Value;
 
@@ -63,6 +64,8 @@ pub(crate) struct Call<'a> {
     looking: &'a dyn Files,
     /// Says what waits in the overlay.
     changes: &'a dyn Fn() -> Result<Vec<Changed>, Error>,
+    /// Says whether the session's rules allow a verb on a path.
+    allowed: &'a dyn Fn(&RelPath, Verb) -> Result<(), Error>,
     /// Says where a path leads after links; see [`Call::resolved`].
     resolve: &'a dyn Fn(&VirtualPath) -> Result<VirtualPath, Error>,
 }
@@ -135,6 +138,13 @@ fn run(
         files: &session,
         looking: &server.session().for_caller(caller.quiet()),
         changes: &|| session.diff(),
+        allowed: &|path, verb| {
+            let said = session.explain(VirtualPath::from(path.clone()), Wanted(verb))?;
+            match said.allowed {
+                true => Ok(()),
+                false => Err(Error::refused(ErrorKind::Denied, said.why)),
+            }
+        },
         resolve: &|path| {
             let said = session.explain(path, Wanted(Verb::Metadata))?;
             Ok(said.decided_on.unwrap_or_else(|| path.clone()))
@@ -171,6 +181,16 @@ impl Call<'_> {
     /// The files, on behalf of this call. What is asked of them is in the log.
     pub(crate) fn files(&self) -> &dyn Files {
         self.files
+    }
+
+    /// Who hears of what is no verb of the session, and in whose name.
+    pub(crate) fn telling(&self) -> Option<Telling<'_>> {
+        self.log.telling()
+    }
+
+    /// Whether the session's rules allow a verb on a path.
+    pub(crate) fn is_allowed(&self, path: &RelPath, verb: Verb) -> Result<(), Error> {
+        (self.allowed)(path, verb)
     }
 
     /// The files for something that only looks: at entries of a listing that is in the log, or

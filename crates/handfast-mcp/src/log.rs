@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use handfast::{Backend, Decision, ErrorKind, Event, Phase, RecordError, Recorder, RelPath, Verb};
+use handfast_archive::Telling;
 use handfast_ledger::{
     Context, CreateOptions, Error, ErrorKind as LogError, Ledger, LedgerRecorder, OpenOptions,
 };
@@ -143,6 +144,14 @@ impl CallLog {
             Some(_) => caller.recorder(Arc::clone(self) as Arc<dyn Recorder>),
             None => caller,
         }
+    }
+
+    /// Who hears of what is no verb of the session; nobody where nothing is logged.
+    pub(crate) fn telling(&self) -> Option<Telling<'_>> {
+        self.log.as_ref().map(|_| Telling {
+            recorder: self,
+            actor: Some(&self.actor),
+        })
     }
 
     /// Runs something that is tried again if a link is in the way.

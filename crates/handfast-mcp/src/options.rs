@@ -54,6 +54,8 @@ pub struct Options {
     pub read_limit: u64,
     /// The most text that one answer holds, in bytes; never more than `read_limit`.
     pub answer_limit: u64,
+    /// How many bytes an archive may extract to, and how large a zip may be.
+    pub archive_limit: u64,
     /// Offer to delete files also where they are not kept in an overlay.
     pub delete: bool,
     /// Tools that are not offered, by their names.
@@ -80,6 +82,7 @@ impl Options {
             sync: false,
             read_limit: 8 << 20,
             answer_limit: 48 << 10,
+            archive_limit: 256 << 20,
             delete: false,
             without_tools: Vec::new(),
             audit: false,

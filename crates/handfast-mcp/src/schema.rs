@@ -6,8 +6,10 @@
 
 mod check;
 mod json;
+mod more;
 
 pub(crate) use json::list;
+pub(crate) use more::{AUDIT, MORE};
 
 /// What an argument may be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -50,8 +52,17 @@ pub(crate) struct Tool {
     pub(crate) about: &'static str,
     pub(crate) arguments: &'static [Argument],
     pub(crate) hints: Hints,
-    /// The answer is media, not text.
-    pub(crate) media: bool,
+    pub(crate) output: Output,
+}
+
+/// What a tool answers.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Output {
+    Text,
+    /// Media blocks instead of text.
+    Media,
+    /// A text, and what became of an archive.
+    Archive,
 }
 
 const fn required(name: &'static str, kind: Kind) -> Argument {
@@ -149,7 +160,7 @@ const fn tool(
         about,
         arguments,
         hints,
-        media: false,
+        output: Output::Text,
     }
 }
 
@@ -172,7 +183,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         READS,
     ),
     Tool {
-        media: true,
+        output: Output::Media,
         ..tool(
             "read_media_file",
             "Read Media File",
@@ -361,55 +372,6 @@ pub(crate) const TOOLS: &[Tool] = &[
         READS,
     ),
 ];
-
-/// What users of the reference ask for, and it does not have.
-pub(crate) const MORE: &[Tool] = &[
-    tool(
-        "append_file",
-        "Append to File",
-        "Add text to the end of a file, which is made if it is missing. \
-         Works inside the allowed directories only.",
-        &[PATH, required("content", Kind::Text)],
-        writes(false, false),
-    ),
-    tool(
-        "copy_file",
-        "Copy File",
-        "Copy a file with its permissions. Nothing is replaced: a destination that exists is an \
-         error. Works inside the allowed directories only.",
-        &[
-            required("source", Kind::Text),
-            required("destination", Kind::Text),
-        ],
-        writes(false, false),
-    ),
-    tool(
-        "delete_file",
-        "Delete File",
-        "Delete a file, or a link itself. Directories are not deleted. \
-         Works inside the allowed directories only.",
-        &[PATH, EXPECTED],
-        writes(false, true),
-    ),
-    tool(
-        "list_changes",
-        "List Changes",
-        "List what was changed in the overlay and is not on disk yet, one change a line.",
-        &[CURSOR],
-        READS,
-    ),
-];
-
-/// Only where the operator asks for it.
-pub(crate) const AUDIT: Tool = tool(
-    "audit_paths",
-    "Audit Paths",
-    "Look at source files below a path, or at one file, for places where a path from outside \
-     reaches a file operation, and answer which guards are there and which are missing, each with \
-     its file and line. Nothing is executed. Works inside the allowed directories only.",
-    &[PATH, EXCLUDE],
-    READS,
-);
 
 /// Which tools a server offers.
 #[derive(Clone, Debug, Default)]

@@ -46,6 +46,8 @@ pub struct Server {
     read_only: bool,
     read_limit: u64,
     answer_limit: u64,
+    archive_limit: u64,
+    sync: bool,
     instructions: String,
     overlay: Option<String>,
     seen: Seen,
@@ -94,6 +96,8 @@ impl Server {
             read_only: options.read_only,
             read_limit: options.read_limit,
             answer_limit: options.answer_limit,
+            archive_limit: options.archive_limit,
+            sync: options.sync,
             instructions,
             overlay,
             seen: Seen::default(),
@@ -144,6 +148,16 @@ impl Server {
     /// The most text that one answer holds.
     pub(crate) fn answer_limit(&self) -> u64 {
         self.answer_limit.min(self.read_limit)
+    }
+
+    /// Whether an answer says that content is on the disk.
+    pub(crate) fn syncs(&self) -> bool {
+        self.sync
+    }
+
+    /// How many bytes an archive may extract to.
+    pub(crate) fn archive_limit(&self) -> u64 {
+        self.archive_limit
     }
 
     /// What the server says about itself to a model.

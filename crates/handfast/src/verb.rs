@@ -120,16 +120,19 @@ verbs! {
     Rollback => "roll-back", true;
     /// Make a session with the state of another.
     Fork => "fork", true;
+    /// Extract an archive.
+    Extract => "extract", true;
 }
 
 impl Verb {
-    /// What is done to a session as a whole. No root has these.
+    /// What layers above roots do: to a session as a whole, or with an archive. No root has these.
     pub const OF_SESSIONS: &'static [Self] = &[
         Self::Commit,
         Self::Discard,
         Self::Snapshot,
         Self::Rollback,
         Self::Fork,
+        Self::Extract,
     ];
 }
 

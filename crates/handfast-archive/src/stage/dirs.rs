@@ -97,17 +97,30 @@ impl Dirs {
         self.later.push((path, attributes));
     }
 
-    /// Gives the directories their attributes, the deepest first.
-    pub(super) fn finish(&mut self, files: &dyn Files) -> Result<(), Error> {
+    /// Gives the directories their attributes, the deepest first. Where they will be moved one by one, the
+    /// owner may write them until then; the answer is what they get afterwards.
+    pub(super) fn finish(
+        &mut self,
+        files: &dyn Files,
+        is_moved: bool,
+    ) -> Result<Vec<(RelPath, u32)>, Error> {
         let mut later = std::mem::take(&mut self.later);
         // What a directory was told last counts; the order of one depth does not matter.
         later.sort_by_key(|(path, _)| std::cmp::Reverse(path.depth()));
-        for (path, attributes) in later {
+        let mut modes = Vec::new();
+        for (path, mut attributes) in later {
+            if let Some(mode) = attributes.mode
+                && is_moved
+                && mode & 0o700 != 0o700
+            {
+                attributes.mode = Some(mode | 0o700);
+                modes.push((path.clone(), mode));
+            }
             let dir = self.enter(files, &path, IMPLIED)?;
             files.set_attributes_of(dir, &attributes)?;
             // What is held is what it was before; the next one looks again.
             self.way.pop();
         }
-        Ok(())
+        Ok(modes)
     }
 }

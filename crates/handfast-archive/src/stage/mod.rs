@@ -14,7 +14,7 @@ use handfast::files::{At, Attributes};
 use handfast::{Error, ErrorKind, Identity, RelPath, Timestamp};
 
 use crate::member::Member;
-use crate::options::{LinkPolicy, Modes, Options};
+use crate::options::{LinkPolicy, Modes, Options, Overwrite};
 use crate::target::Target;
 use dirs::Dirs;
 pub(crate) use file::Content;
@@ -37,12 +37,13 @@ struct How {
     modes: Modes,
     times: bool,
     keeps_files: bool,
-    replaces: bool,
+    overwrite: Overwrite,
     durable: bool,
 }
 
 impl<'a> Stage<'a> {
-    /// Makes the staging tree beside the target, whose name must be free.
+    /// Makes the staging tree: beside the target, whose name must be free, or in the directory that is
+    /// merged into.
     pub(crate) fn begin(target: &Target<'a>, options: &Options<'_>) -> Result<Self, Error> {
         let scratch = Scratch::begin(target)?;
         if options.durable && scratch.root().is_none() {
@@ -59,7 +60,7 @@ impl<'a> Stage<'a> {
                 modes: options.modes,
                 times: options.times,
                 keeps_files: options.links == LinkPolicy::Inside,
-                replaces: options.overwrite == crate::options::Overwrite::Replace,
+                overwrite: options.overwrite,
                 durable: options.durable,
             },
             files: HashMap::new(),
@@ -111,7 +112,10 @@ impl<'a> Stage<'a> {
         let at = At::new(dir, &name);
         let begun = match Content::create(&self.scratch, at, mode) {
             // A later member takes the place of an earlier one: the judge saw both.
-            Err(error) if error.kind() == ErrorKind::Exists && self.how.replaces => {
+            Err(error)
+                if error.kind() == ErrorKind::Exists
+                    && self.how.overwrite == Overwrite::Replace =>
+            {
                 let files = self.scratch.files();
                 files.remove_at(at, handfast::files::WhatToRemove::File)?;
                 Content::create(&self.scratch, at, mode)?
@@ -168,8 +172,12 @@ impl<'a> Stage<'a> {
                 files.symlink_at(&target, At::new(dir, &name))?;
             }
         }
-        self.dirs.finish(files)?;
-        self.scratch.publish(self.dirs.top(), self.how.durable)
+        let modes = self.dirs.finish(files, self.scratch.merges())?;
+        let How {
+            overwrite, durable, ..
+        } = self.how;
+        self.scratch
+            .publish(self.dirs.top(), overwrite, &modes, durable)
     }
 
     fn modified(&self, member: &Member) -> Option<Timestamp> {

@@ -1,21 +1,33 @@
 //! Where a staging tree lies until it is published.
 
 use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
 
 use handfast::files::{At, LastLink};
 use handfast::{
-    Dir, Effect, Error, ErrorKind, Files, Name, Node, RelPath, RenameMode, Root, TempDir,
+    Dir, Effect, Error, ErrorKind, Files, LockKind, Name, Node, RelPath, RenameMode, Root, TempDir,
     TreeLimits,
 };
 
 use super::{object, require_same};
+use crate::merge::{Action, JOURNAL, Journal, MERGE, Merge, Object, TREE, find, own, plan};
+use crate::options::Overwrite;
 use crate::target::{Place, Target};
 
 /// A directory of ours beside the target, removed with all that is in it unless the tree was published.
 pub(super) struct Scratch<'a> {
     place: Held<'a>,
-    /// The target's last name.
-    name: Name,
+    goal: Goal,
+    /// Whether it has to stay, because a merge could be undone in part only.
+    is_kept: bool,
+}
+
+/// What becomes of the tree.
+enum Goal {
+    /// It gets this name beside the directory of ours.
+    Name(Name),
+    /// It is merged into the directory that holds the directory of ours.
+    Merge,
 }
 
 enum Held<'a> {
@@ -32,23 +44,40 @@ enum Held<'a> {
     },
 }
 
-/// The tree's name in the scratch directory.
-const TREE: &str = "tree";
-
 impl<'a> Scratch<'a> {
     pub(super) fn begin(target: &Target<'a>) -> Result<Self, Error> {
+        if target.merges {
+            return Self::begin_in(target, target.path.clone(), Goal::Merge);
+        }
         let Some((above, name)) = target.path.as_ref().split_last() else {
             return Err(Error::refused(
                 ErrorKind::Invalid,
                 "the top is not a new directory",
             ));
         };
-        let (above, name) = (above.to_path(), name.to_name());
+        Self::begin_in(target, above.to_path(), Goal::Name(name.to_name()))
+    }
+
+    fn begin_in(target: &Target<'a>, above: RelPath, goal: Goal) -> Result<Self, Error> {
+        let files = target.files();
+        let parent = files.node(&above, LastLink::Follow)?;
+        if let Goal::Name(name) = &goal
+            && find(files, &parent, &RelPath::from(name))?.is_some()
+        {
+            return Err(Error::refused(
+                ErrorKind::Exists,
+                "the target is there already",
+            ));
+        }
         let place = match target.place {
-            Place::Root(root) => in_root(root, &above, &name)?,
-            Place::Files(files) => in_files(files, above, &name)?,
+            Place::Root(root) => in_root(root.dir_of_node(&parent)?)?,
+            Place::Files(files) => in_files(files, parent, &above)?,
         };
-        Ok(Self { place, name })
+        Ok(Self {
+            place,
+            goal,
+            is_kept: false,
+        })
     }
 
     pub(super) fn files(&self) -> &dyn Files {
@@ -56,6 +85,10 @@ impl<'a> Scratch<'a> {
             Held::Root { temp, .. } => temp.root(),
             Held::Files { files, .. } => *files,
         }
+    }
+
+    pub(super) fn merges(&self) -> bool {
+        matches!(self.goal, Goal::Merge)
     }
 
     /// The root behind the files, where there is one.
@@ -76,35 +109,49 @@ impl<'a> Scratch<'a> {
     /// The tree lies one level below the directory of ours: the directory keeps others out, and the tree
     /// has the mode of any new directory.
     pub(super) fn make_tree(&self) -> Result<Node, Error> {
-        let name = Name::parse(TREE)?;
+        let name = own(TREE)?;
         self.files()
             .create_dir_at(At::new(&self.dir()?, &name), 0o777)
     }
 
-    /// Gives the tree its name, which must be free. It has to be the tree that was made.
-    pub(super) fn publish(&self, tree: &Node, durable: bool) -> Result<(), Error> {
+    /// Gives the tree its name, or merges it. It has to be the tree that was made.
+    pub(super) fn publish(
+        &mut self,
+        tree: &Node,
+        overwrite: Overwrite,
+        modes: &[(RelPath, u32)],
+        durable: bool,
+    ) -> Result<(), Error> {
+        if let (Some(root), true) = (self.root(), durable) {
+            sync(root)?;
+        }
+        match &self.goal {
+            Goal::Name(name) => self.rename(tree, name)?,
+            Goal::Merge => self.merge(tree, overwrite, modes)?,
+        }
+        match (self.root(), durable) {
+            (Some(root), true) => sync(root).map_err(|error| error.with_effect(Effect::Visible)),
+            _ => Ok(()),
+        }
+    }
+
+    fn rename(&self, tree: &Node, name: &Name) -> Result<(), Error> {
         let made = object(&tree.metadata().identity);
-        let inner = Name::parse(TREE)?;
+        let inner = own(TREE)?;
         let published = match &self.place {
             Held::Root { temp, parent } => {
-                if durable {
-                    sync(temp.root())?;
-                }
-                let (from, to) = (RelPath::from(&inner), RelPath::from(&self.name));
+                let (from, to) = (RelPath::from(&inner), RelPath::from(name));
                 temp.root()
                     .rename_to(&from, parent, &to, RenameMode::NoReplace)?;
-                if durable {
-                    sync(temp.root()).map_err(|error| error.with_effect(Effect::Visible))?;
-                }
                 parent.symlink_metadata(&to)
             }
             Held::Files {
                 files, parent, dir, ..
             } => {
-                let to = At::new(parent, &self.name);
+                let to = At::new(parent, name);
                 files.rename_at(At::new(dir, &inner), to, RenameMode::NoReplace)?;
                 files
-                    .lookup(parent, self.name.as_ref())
+                    .lookup(parent, name.as_ref())
                     .map(|node| *node.metadata())
             }
         };
@@ -112,30 +159,79 @@ impl<'a> Scratch<'a> {
             .and_then(|published| require_same(&published.identity, made))
             .map_err(|error| error.with_effect(Effect::Visible))
     }
+
+    /// Merges the tree into the directory that ours lies in.
+    fn merge(
+        &mut self,
+        tree: &Node,
+        overwrite: Overwrite,
+        modes: &[(RelPath, u32)],
+    ) -> Result<(), Error> {
+        let made = object(&tree.metadata().identity);
+        match &mut self.place {
+            Held::Root { temp, parent } => {
+                let merge = Merge::begin(&***parent, parent.top()?, temp.name())?;
+                require_same(&merge.staged.metadata().identity, made)?;
+                let actions = plan(&merge, overwrite, modes)?;
+                merge_by_journal(&merge, temp, parent, actions)
+            }
+            Held::Files { files, parent, .. } => {
+                let merge = Merge {
+                    files: *files,
+                    target: parent.clone(),
+                    staged: tree.clone(),
+                };
+                let merged = merge.run(&plan(&merge, overwrite, modes)?);
+                // Files that were displaced and could not be put back must not be removed.
+                self.is_kept = merged.as_ref().is_err_and(is_partial);
+                merged
+            }
+        }
+    }
 }
 
-fn in_root(root: &Root, above: &RelPath, name: &Name) -> Result<Held<'static>, Error> {
-    let parent = root.open_dir(above)?;
-    match parent.symlink_metadata(&RelPath::from(name)) {
-        Ok(_) => return Err(taken()),
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
+/// From the moment when the directory has the name of a merge, `recover` finishes what the journal says.
+fn merge_by_journal(
+    merge: &Merge<'_>,
+    temp: &mut TempDir,
+    parent: &Dir,
+    actions: Vec<Action>,
+) -> Result<(), Error> {
+    let path = RelPath::from(&own(JOURNAL)?);
+    let journal = Journal {
+        target: Object::of(&parent.identity()),
+        actions,
+    };
+    temp.root().write_new(&path, journal.to_bytes())?;
+    // As long as this process lives, `recover` leaves the merge to it.
+    let _lock = temp
+        .root()
+        .lock(&path, LockKind::Exclusive, Duration::ZERO)?;
+    let name = own(&format!("{MERGE}{:016x}", random()))?;
+    temp.persist_new(parent, &RelPath::from(&name))?;
+    let merged = merge.run(&journal.actions);
+    if merged.as_ref().is_err_and(is_partial) {
+        return merged;
     }
+    merge.end(&name)?;
+    // Best effort: without its journal, `recover` knows it for a leftover.
+    drop(parent.remove_tree(&RelPath::from(&name)));
+    merged
+}
+
+fn is_partial(error: &Error) -> bool {
+    error.effect() != Effect::None
+}
+
+fn in_root(parent: Dir) -> Result<Held<'static>, Error> {
     let temp = Box::new(parent.temp_dir(&RelPath::root())?);
     let parent = Box::new(parent);
     Ok(Held::Root { temp, parent })
 }
 
-fn in_files<'a>(files: &'a dyn Files, above: RelPath, name: &Name) -> Result<Held<'a>, Error> {
-    let parent = files.node(&above, LastLink::Follow)?;
-    match files.lookup(&parent, name.as_ref()) {
-        Ok(_) => return Err(taken()),
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
-    }
+fn in_files<'a>(files: &'a dyn Files, parent: Node, above: &RelPath) -> Result<Held<'a>, Error> {
     // The name has to be free, not secret: it is made with `O_EXCL`'s rules.
-    let random = RandomState::new().hash_one(std::process::id());
-    let staging = Name::parse(format!(".extract-{random:016x}"))?;
+    let staging = Name::parse(format!(".extract-{:016x}", random()))?;
     let dir = files.create_dir_at(At::new(&parent, &staging), 0o700)?;
     Ok(Held::Files {
         files,
@@ -145,8 +241,8 @@ fn in_files<'a>(files: &'a dyn Files, above: RelPath, name: &Name) -> Result<Hel
     })
 }
 
-fn taken() -> Error {
-    Error::refused(ErrorKind::Exists, "the target is there already")
+fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
 }
 
 fn sync(root: &Root) -> Result<(), Error> {
@@ -155,7 +251,9 @@ fn sync(root: &Root) -> Result<(), Error> {
 
 impl Drop for Scratch<'_> {
     fn drop(&mut self) {
-        if let Held::Files { files, path, .. } = &self.place {
+        if let Held::Files { files, path, .. } = &self.place
+            && !self.is_kept
+        {
             // Best effort: what stays has a name that says what it is.
             drop(files.remove_tree(path, TreeLimits::new()));
         }

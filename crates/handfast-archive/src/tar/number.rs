@@ -30,11 +30,14 @@ pub(super) fn octal(field: &[u8]) -> Result<Option<u64>, Stop> {
 pub(super) fn octal_or_binary(field: &[u8]) -> Result<Option<u64>, Stop> {
     match field[0] {
         0x80 => {
-            let (high, low) = field[1..].split_at(field.len() - 9);
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(low);
-            let value = u64::from_be_bytes(bytes);
-            if high.iter().any(|byte| *byte != 0) || i64::try_from(value).is_err() {
+            let mut value: u64 = 0;
+            for byte in &field[1..] {
+                value = match value.checked_mul(256) {
+                    Some(value) => value + u64::from(*byte),
+                    None => u64::MAX,
+                };
+            }
+            if i64::try_from(value).is_err() {
                 return refuse(Rule::Number, "a number in a header is too large");
             }
             Ok(Some(value))
@@ -118,6 +121,14 @@ mod tests {
         field[3] = 1;
         assert!(octal_or_binary(&field).is_err());
         assert!(octal_or_binary(&[0xff; 12]).is_err());
+        // Owners have eight bytes; GNU tar writes large ones so.
+        assert_eq!(
+            octal_or_binary(&[0x80, 0, 0, 0, 0, 0x20, 0, 1]).unwrap(),
+            Some(0x20_0001)
+        );
+        let mut field = [0xff; 12];
+        field[0] = 0x80;
+        assert!(octal_or_binary(&field).is_err());
     }
 
     #[test]

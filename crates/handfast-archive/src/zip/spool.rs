@@ -6,6 +6,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 
 use handfast::{Error, RelPath, Root, TempFile};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use sha2::Digest as _;
 
 use crate::refusal::Rule;
@@ -17,7 +18,7 @@ const PIECE: usize = 256 * 1024;
 /// A nameless file that holds the whole input.
 pub(crate) struct Spool {
     /// Keeps the file's place, and takes it away at the end.
-    _temp: TempFile,
+    _temp: Option<TempFile>,
     file: File,
     pub(super) len: u64,
     pub(crate) digest: Option<[u8; 32]>,
@@ -27,11 +28,11 @@ impl Spool {
     /// Copies an input of at most so many bytes.
     pub(crate) fn fill(
         input: &mut dyn Read,
-        scratch: &Root,
+        scratch: Option<&Root>,
         digest: bool,
         most: u64,
     ) -> Result<Self, Stop> {
-        let mut temp = scratch.temp_file(&RelPath::root())?;
+        let (temp, mut file) = begin(scratch)?;
         let mut digest = digest.then(sha2::Sha256::new);
         let mut buffer = vec![0; PIECE];
         let mut len = 0;
@@ -49,12 +50,15 @@ impl Spool {
             if let Some(digest) = &mut digest {
                 digest.update(&buffer[..got]);
             }
-            temp.write_all(&buffer[..got]).map_err(Error::from)?;
+            file.write_all(&buffer[..got]).map_err(Error::from)?;
         }
-        let file = temp.as_fd().try_clone_to_owned().map_err(Error::from)?;
+        if temp.is_none() {
+            let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+            fcntl_add_seals(&file, seals).map_err(failed)?;
+        }
         Ok(Self {
             _temp: temp,
-            file: File::from(file),
+            file,
             len,
             digest: digest.map(|digest| digest.finalize().into()),
         })
@@ -87,6 +91,22 @@ impl Spool {
             left: len,
         })
     }
+}
+
+/// An empty file: in a directory, or in memory.
+fn begin(scratch: Option<&Root>) -> Result<(Option<TempFile>, File), Error> {
+    let Some(scratch) = scratch else {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = memfd_create("handfast-archive", flags).map_err(failed)?;
+        return Ok((None, File::from(file)));
+    };
+    let temp = scratch.temp_file(&RelPath::root())?;
+    let file = temp.as_fd().try_clone_to_owned().map_err(Error::from)?;
+    Ok((Some(temp), File::from(file)))
+}
+
+fn failed(errno: rustix::io::Errno) -> Error {
+    Error::from(io::Error::from(errno))
 }
 
 /// A section of the copy.

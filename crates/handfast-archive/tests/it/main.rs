@@ -10,11 +10,13 @@
 mod accepted;
 mod any_bytes;
 mod created;
+mod merge;
 mod mutated;
 mod packed;
 mod race;
 mod support;
 mod tar_attacks;
 mod tar_bytes;
+mod told;
 mod zip_attacks;
 mod zip_bytes;

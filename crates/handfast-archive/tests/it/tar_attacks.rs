@@ -55,8 +55,10 @@ fn names_that_lead_elsewhere_are_refused() {
         "has a long segment" => TooLong, named(&[b'a'; 256]);
         "is 2,000 deep" => TooDeep, named(deep.as_bytes());
         "is 129 deep" => TooDeep, named(vec!["a"; 129].join("/").as_bytes());
+        "is that of unfinished work" => Reserved, named(b".handfast-merge-00000000000000aa/journal");
+        "is that of unfinished work further down" => Reserved, named(b"a/.handfast-t-1-2-0000000000000003/x");
     };
-    assert_eq!(check(cases, Options::new), 24);
+    assert_eq!(check(cases, Options::new), 26);
 }
 
 #[test]

@@ -81,6 +81,14 @@ impl<'a> Asked<'a> {
         self.inside(self.destination.unwrap_or_default())
     }
 
+    /// The second path, which may be the top.
+    pub(crate) fn destination_or_root(&self) -> Result<RelPath, Box<Failure>> {
+        let path = self
+            .target
+            .parse(self.destination.unwrap_or_default().as_bytes());
+        path.map_err(|error| self.failed(&error))
+    }
+
     fn inside(&self, text: &OsStr) -> Result<RelPath, Box<Failure>> {
         let path = self.target.parse(text.as_bytes());
         let path = path.map_err(|error| self.failed(&error))?;

@@ -31,7 +31,7 @@ pub(crate) mod write;
 use clap::{Args, Subcommand};
 
 use crate::exit::Exit;
-use crate::log::LogChoice;
+use crate::log::{LogChoice, Recording};
 use crate::output::Output;
 
 use answer::Answered;
@@ -97,7 +97,7 @@ impl FsArgs {
         let opened = self.target.open(verb, &self.log);
         let answered = opened.and_then(|(target, recorded)| {
             recording = recorded;
-            self.verb.run(&target, out)
+            self.verb.run(&target, recording.as_ref(), out)
         });
         let exit = match answered {
             Ok(mut answer) => answer::print(&mut *answer, out),
@@ -139,7 +139,7 @@ impl Verb {
         }
     }
 
-    fn run(&self, target: &Target, out: &mut Output) -> Answered {
+    fn run(&self, target: &Target, recording: Option<&Recording>, out: &mut Output) -> Answered {
         match self {
             Self::Read(args) => args.run(target, out),
             Self::Write(args) => args.run(target, out),
@@ -157,7 +157,7 @@ impl Verb {
             Self::Chmod(args) => args.run(target),
             Self::Version(args) => args.run(target),
             Self::Recover(args) => args.run(target),
-            Self::Extract(args) => args.run(target, out),
+            Self::Extract(args) => args.run(target, recording, out),
             Self::ListArchive(args) => args.run(target, out),
             Self::Archive(args) => args.run(target, out),
         }

@@ -15,7 +15,8 @@ use crate::output::{self, Output};
 /// Clean up what writers that died have left below a directory
 ///
 /// Only what is provably left by a dead writer is removed or put back; everything else is kept
-/// and listed with the reason. Paths count from the root.
+/// and listed with the reason. The merge of an archive that died half-way is finished, or undone where
+/// the directory was changed since. Paths count from the root.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast fs --root uploads recover"
@@ -34,7 +35,8 @@ impl RecoverArgs {
             return Err(asked.misused(why.to_owned()));
         };
         let top = asked.path_or_root()?;
-        let mut found = root.recover(&top).map_err(|error| asked.failed(&error))?;
+        let found = handfast_archive::recover(root, &top);
+        let mut found = found.map_err(|error| asked.failed(&error))?;
         for leftover in &mut found {
             if !top.is_root() {
                 leftover.path = [top.as_bytes(), b"/", &leftover.path].concat();

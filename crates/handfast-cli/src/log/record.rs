@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use handfast::{Root, RootOptions, escape};
+use handfast::{Recorder, Root, RootOptions, escape};
+use handfast_archive::Telling;
 use handfast_ledger::{Context, Error, Ledger, LedgerRecorder, OpenOptions, lies_inside};
 use handfast_session::{Caller, SessionOptions};
 
@@ -31,6 +32,9 @@ pub(crate) struct LogChoice {
 /// A log that is written to while a command runs.
 pub(crate) struct Recording {
     ledger: Arc<Ledger>,
+    /// What the root or the session tells its decisions to, and in whose name.
+    recorder: Arc<LedgerRecorder>,
+    actor: Option<String>,
     dir: OsString,
 }
 
@@ -96,7 +100,7 @@ impl LogChoice {
         };
         let (ledger, recorder) =
             begin(&dir, Context::new()).map_err(|error| trouble(verb, &dir, &error))?;
-        let caller = caller.recorder(recorder);
+        let caller = caller.recorder(Arc::clone(&recorder) as Arc<dyn Recorder>);
         for place in [Some(Path::new(&dir)), ledger.key_path()]
             .into_iter()
             .flatten()
@@ -111,7 +115,13 @@ impl LogChoice {
             caller,
             logged: true,
         };
-        Ok((opening, Some(Recording { ledger, dir })))
+        let recording = Recording {
+            ledger,
+            recorder,
+            actor: Some(self.agent.clone().unwrap_or_else(|| "handfast".to_owned())),
+            dir,
+        };
+        Ok((opening, Some(recording)))
     }
 
     /// The root with a recorder, if a log was asked for.
@@ -133,7 +143,7 @@ impl LogChoice {
         let failed = |error: &Error| trouble(verb, &dir, error);
         let context = Context::new().root_id(name_of(path));
         let (ledger, recorder) = begin(&dir, context).map_err(|error| failed(&error))?;
-        let mut options = options.recorder(recorder);
+        let mut options = options.recorder(Arc::clone(&recorder) as Arc<dyn Recorder>);
         let own = ledger.own_directories();
         for identity in &own {
             if lies_inside(Path::new(path), identity).map_err(|error| failed(&error))? {
@@ -150,7 +160,12 @@ impl LogChoice {
             }
         }
         let root = open(options)?;
-        let recording = Recording { ledger, dir };
+        let recording = Recording {
+            ledger,
+            recorder,
+            actor: self.agent.clone(),
+            dir,
+        };
         Ok((root, Some(recording)))
     }
 }
@@ -169,8 +184,18 @@ fn name_of(root: &OsStr) -> String {
 }
 
 impl Recording {
+    /// Who hears of what is not a verb of a root or a session.
+    pub(crate) fn telling(&self) -> Telling<'_> {
+        Telling {
+            recorder: &*self.recorder,
+            actor: self.actor.as_deref(),
+        }
+    }
+
     /// Publishes what was logged. It is logged already, whatever this says.
     pub(crate) fn finish(self, verb: &'static str, out: &mut Output) {
+        // The last to let go of the recorder has it write down what it has counted.
+        drop(self.recorder);
         if let Err(error) = self.ledger.publish() {
             let failure = trouble(verb, &self.dir, &error);
             out.note(&format!("note: {}: {}", failure.sentence, failure.detail));

@@ -76,6 +76,10 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     read_limit: Option<u64>,
 
+    /// How much one archive may extract to, and how large a zip may be [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    archive_limit: Option<u64>,
+
     /// Give whole files and lists in one answer, up to the read limit; otherwise at most 48 KiB
     #[arg(long)]
     full_answers: bool,
@@ -233,6 +237,9 @@ impl McpArgs {
         options.audit = self.tools.contains(&MoreTools::Audit);
         if let Some(limit) = self.read_limit {
             options.read_limit = limit;
+        }
+        if let Some(limit) = self.archive_limit {
+            options.archive_limit = limit;
         }
         if self.full_answers {
             options.answer_limit = options.read_limit;

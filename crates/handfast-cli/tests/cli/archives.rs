@@ -8,7 +8,7 @@ use crate::fs_layers::{LAYERS, Layer};
 use crate::support::{Scratch, handfast};
 
 /// A tar in POSIX' form with these files.
-fn tar(files: &[(&str, &str)]) -> Vec<u8> {
+pub(crate) fn tar(files: &[(&str, &str)]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, content) in files {
         let mut block = [0; 512];
@@ -228,4 +228,34 @@ fn what_a_kill_leaves_of_an_extraction_is_removed_by_recover() {
     assert_ne!(std::fs::read_dir(&inside).unwrap().count(), 0);
     assert_eq!(scratch.words_with(&["recover"], b"").code, 0);
     assert_eq!(std::fs::read_dir(&inside).unwrap().count(), 0);
+}
+
+#[test]
+fn an_archive_is_merged_by_policy_on_every_layer() {
+    for layer in LAYERS {
+        let scratch = layer.scene();
+        let run = |verb: &[&str], input: &[u8]| layer.run(&scratch, verb, input);
+        let first = tar(&[("a/one", "1"), ("a/two", "22")]);
+        let second = tar(&[("a/two", "new"), ("b/three", "333")]);
+        run(&["--json", "extract", "-", "@out"], &first).ok();
+        let refused = run(&["--json", "extract", "--merge", "-", "@out"], &second);
+        refused.refused("Exists");
+        assert_eq!(refused.json()["entries"][0]["refusal"]["rule"], "exists");
+        let listed = run(&["--json", "list-archive", "--merge", "-", "@out"], &second);
+        listed.refused("Exists");
+        assert_eq!(run(&["read", "@out/a/two"], b"").text(), "22", "{layer:?}");
+        let replace = ["--json", "extract", "--merge", "--replace", "-", "@out"];
+        run(&replace, &second).ok();
+        for (name, content) in [("a/one", "1"), ("a/two", "new"), ("b/three", "333")] {
+            let name = format!("@out/{name}");
+            assert_eq!(run(&["read", &name], b"").text(), content, "{layer:?}");
+        }
+        let listed = run(&["ls", "@out"], b"");
+        let listed = listed.text();
+        assert!(
+            !listed.contains("extract") && !listed.contains("merge"),
+            "{listed}"
+        );
+        run(&["--json", "extract", "--merge", "-", "@missing"], &second).refused("NotFound");
+    }
 }

@@ -13,6 +13,7 @@
     reason = "tests look at the tree from outside"
 )]
 
+mod archive_faults;
 mod archives;
 mod audit;
 mod audit_daily;

@@ -41,7 +41,7 @@ const NOT_OURS: &[&str] = &[
     "getpid",
 ];
 
-fn strace_is_there() -> bool {
+pub(crate) fn strace_is_there() -> bool {
     let there = Command::new("strace").args(["-f", "true"]).output();
     let there = there.is_ok_and(|output| output.status.success());
     if !there {
@@ -217,6 +217,16 @@ fn calls() -> Vec<(String, usize)> {
 
 /// The same of any arguments; there are more than so many.
 fn calls_of(scratch: &Scratch, args: &[String], least: usize) -> Vec<(String, usize)> {
+    calls_between(scratch, args, ("journal", "committed"), least)
+}
+
+/// The calls from the first that tells the one word to the answer with the other.
+pub(crate) fn calls_between(
+    scratch: &Scratch,
+    args: &[String],
+    (from, to): (&str, &str),
+    least: usize,
+) -> Vec<(String, usize)> {
     let log = scratch.path.join("trace");
     let output = Command::new("strace")
         .args(["-f", "-e", "signal=none", "-o"])
@@ -237,8 +247,8 @@ fn calls_of(scratch: &Scratch, args: &[String], least: usize) -> Vec<(String, us
         let Some((name, _)) = call else { continue };
         let number = counts.entry(name.to_owned()).or_default();
         *number += 1;
-        begun |= line.contains("journal");
-        if line.contains("committed") && name == "write" {
+        begun |= line.contains(from);
+        if line.contains(to) && name == "write" {
             break;
         }
         if begun && !NOT_OURS.contains(&name) {
@@ -247,7 +257,7 @@ fn calls_of(scratch: &Scratch, args: &[String], least: usize) -> Vec<(String, us
     }
     assert!(
         found.len() > least,
-        "the trace shows the commit: {}",
+        "the trace shows the work: {}",
         found.len()
     );
     found
@@ -257,7 +267,11 @@ fn inject(scratch: &Scratch, call: &(String, usize), fault: &str) -> (Option<i32
     inject_into(&commit_args(scratch), call, fault)
 }
 
-fn inject_into(args: &[String], call: &(String, usize), fault: &str) -> (Option<i32>, String) {
+pub(crate) fn inject_into(
+    args: &[String],
+    call: &(String, usize),
+    fault: &str,
+) -> (Option<i32>, String) {
     let (name, number) = call;
     let output = Command::new("strace")
         .args(["-f", "-o", "/dev/null", "-e"])

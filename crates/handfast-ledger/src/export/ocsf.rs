@@ -130,7 +130,8 @@ fn activity(verb: Verb) -> (u64, &'static str) {
         | Verb::Symlink
         | Verb::HardLink
         | Verb::TempFile
-        | Verb::TempDir => (1, "Create"),
+        | Verb::TempDir
+        | Verb::Extract => (1, "Create"),
         Verb::Write | Verb::WriteIf | Verb::Append => (3, "Update"),
         Verb::RemoveFile | Verb::RemoveDir | Verb::RemoveTree | Verb::RemoveIf => (4, "Delete"),
         Verb::Rename => (5, "Rename"),

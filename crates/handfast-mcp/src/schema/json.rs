@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use super::{Argument, Hints, Kind, Offer, Tool};
+use super::{Argument, Hints, Kind, Offer, Output, Tool};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
@@ -29,7 +29,7 @@ impl Serialize for Listed {
         map.serialize_entry("description", tool.about)?;
         map.serialize_entry("inputSchema", &Input(tool.arguments))?;
         map.serialize_entry("annotations", &hints(tool.hints))?;
-        map.serialize_entry("outputSchema", &Output(tool.media))?;
+        map.serialize_entry("outputSchema", &Answered(tool.output))?;
         map.end()
     }
 }
@@ -110,13 +110,13 @@ fn hints(hints: Hints) -> Value {
 }
 
 /// The schema of structured answers: a text, or media blocks.
-struct Output(bool);
+struct Answered(Output);
 
-impl Serialize for Output {
+impl Serialize for Answered {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let content = match self.0 {
-            false => json!({"type": "string"}),
-            true => media(),
+            Output::Text | Output::Archive => json!({"type": "string"}),
+            Output::Media => media(),
         };
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("$schema", DRAFT)?;
@@ -139,12 +139,55 @@ impl Serialize for Output {
                 "next".to_owned(),
                 optional("string", "Give this as cursor to go on"),
             );
+            if self.0 == Output::Archive {
+                map.insert("archive".to_owned(), archive());
+            }
         }
         map.serialize_entry("properties", &properties)?;
         map.serialize_entry("required", &["content"])?;
         map.serialize_entry("additionalProperties", &false)?;
         map.end()
     }
+}
+
+/// What became of an archive.
+fn archive() -> Value {
+    let refusal = json!({
+        "rule": {"type": "string", "description": "The rule, for programs"},
+        "detail": {"type": "string"},
+    });
+    let mut member = refusal.clone();
+    member["name"] = json!({"type": "string", "description": "The name, as the archive tells it"});
+    json!({
+        "type": "object",
+        "properties": {
+            "extracted": {"type": "boolean"},
+            "format": {"type": "string"},
+            "sha256": {"type": "string", "description": "The digest of the archive, if it was read to its end"},
+            "members": {"type": "integer", "description": "How many were accepted"},
+            "bytes": {"type": "integer", "description": "Bytes of content"},
+            "refusal": {
+                "type": "object",
+                "description": "Why the archive as a whole is refused",
+                "properties": refusal,
+                "required": ["rule", "detail"],
+                "additionalProperties": false,
+            },
+            "refused": {
+                "type": "array",
+                "description": "The members that are refused",
+                "items": {
+                    "type": "object",
+                    "properties": member,
+                    "required": ["name", "rule", "detail"],
+                    "additionalProperties": false,
+                },
+            },
+            "refusedInAll": {"type": "integer", "description": "How many members are refused, listed or not"},
+        },
+        "required": ["extracted", "members", "bytes", "refused", "refusedInAll"],
+        "additionalProperties": false,
+    })
 }
 
 fn media() -> Value {

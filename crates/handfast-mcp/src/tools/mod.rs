@@ -10,6 +10,7 @@ mod delete_file;
 mod directory_tree;
 mod edit_file;
 pub(crate) mod equivalent;
+mod extract_archive;
 mod get_file_info;
 mod ignored;
 mod list_allowed_directories;
@@ -40,6 +41,7 @@ pub(crate) fn run(name: &str, call: &Call<'_>) -> Result<Answer, Trouble> {
         "edit_file" => edit_file::run(call),
         "append_file" => append_file::run(call),
         "copy_file" => copy_file::run(call),
+        "extract_archive" => extract_archive::run(call),
         "delete_file" => delete_file::run(call),
         "list_changes" => list_changes::run(call),
         "create_directory" => create_directory::run(call),

@@ -52,7 +52,7 @@ fn without_a_handshake_every_request_says_it_all() {
     let list = server.request("tools/list", json!({"_meta": meta()}));
     assert_eq!(list["result"]["cacheScope"], "private");
     assert!(list["result"]["ttlMs"].is_u64());
-    assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 17);
+    assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 18);
     let read = json!({"name": "read_text_file", "arguments": {"path": file}, "_meta": meta()});
     let answer = server.request("tools/call", read);
     assert_eq!(answer["result"]["resultType"], "complete");

@@ -29,7 +29,7 @@ impl Numbers {
     }
 }
 
-const TOOLS: [&str; 19] = [
+const TOOLS: [&str; 20] = [
     "read_file",
     "read_text_file",
     "read_media_file",
@@ -47,6 +47,7 @@ const TOOLS: [&str; 19] = [
     "list_allowed_directories",
     "append_file",
     "copy_file",
+    "extract_archive",
     "delete_file",
     "nope",
 ];

@@ -15,6 +15,7 @@
     reason = "tests look at the tree from outside"
 )]
 
+mod archives;
 mod bad_input;
 mod calls;
 mod client;

@@ -5,7 +5,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use handfast::RelPath;
 use handfast_archive::{LinkPolicy, Modes, Names, OnRefusal, Options, Overwrite};
 
 use crate::failure::Failure;
@@ -113,13 +112,12 @@ impl JudgeArgs {
         options.strip_components = self.strip_components;
         options.digest = self.digest;
         for name in &self.only {
-            let path = RelPath::clean(name.as_bytes()).map_err(|error| {
+            options.extract_only(name.as_bytes()).map_err(|error| {
                 asked.misused(format!(
                     "`--only` takes a name in the archive: {}",
                     error.detail()
                 ))
             })?;
-            options.only.push(path);
         }
         self.limit(&mut options);
         Ok(options)

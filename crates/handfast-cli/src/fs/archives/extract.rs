@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use clap::Args;
 use handfast::FileKind;
-use handfast_archive::{Input, Target as Goal, extract};
+use handfast_archive::{Input, extract};
 
 use super::args::{JudgeArgs, ModeRule};
 use super::input;
@@ -13,23 +13,30 @@ use crate::failure::Failure;
 use crate::fs::answer::Answered;
 use crate::fs::asked::Asked;
 use crate::fs::target::Target;
+use crate::log::Recording;
 use crate::output::Output;
 use crate::progress::Progress;
 
-/// Extract an archive into a new directory
+/// Extract an archive into a new directory, or into one that is there
 ///
 /// tar (plain, gzip, bzip2, xz, zstd) and zip, known by their content. The directory appears whole, after
-/// the last byte of the archive was judged, or not at all. By default one refused member refuses the
+/// the last byte of the archive was judged, or not at all; with `--merge`, either everything goes into
+/// the directory or nothing, and `recover` settles a merge that was killed. By default one refused member refuses the
 /// archive; links, set-id bits, owners and devices are never taken from it unless asked for.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast fs --root uploads extract project.tar.gz
+  handfast fs --root site extract --merge --replace update.zip .
   curl -s URL | handfast fs --root uploads extract - project --strip-components 1
   handfast fs --session review extract --keep-links /in/a.zip /out/a"
 ))]
 pub(crate) struct ExtractArgs {
     #[command(flatten)]
     judge: JudgeArgs,
+
+    /// Merge into a directory that is there; names that are taken are refused, or replaced with `--replace`
+    #[arg(long)]
+    merge: bool,
 
     /// Choose which permission bits are taken from the archive
     #[arg(long, value_enum, value_name = "RULE", default_value = "safe")]
@@ -47,16 +54,24 @@ pub(crate) struct ExtractArgs {
     #[arg(value_name = "ARCHIVE")]
     archive: OsString,
 
-    /// The new directory [default: the archive's name without its ending]
+    /// The directory [default: the archive's name without its ending]
     #[arg(value_name = "DIR")]
     dir: Option<OsString>,
 }
 
 impl ExtractArgs {
-    pub(in crate::fs) fn run(&self, target: &Target, out: &mut Output) -> Answered {
+    pub(in crate::fs) fn run(
+        &self,
+        target: &Target,
+        recording: Option<&Recording>,
+        out: &mut Output,
+    ) -> Answered {
         let dir = self.dir(target)?;
         let asked = Asked::new(target, "extract", "extract", &self.archive).and("to", dir);
-        let to = asked.destination()?;
+        let to = match self.merge {
+            true => asked.destination_or_root()?,
+            false => asked.destination()?,
+        };
         let mut options = self.judge.options(&asked)?;
         options.modes = self.modes.into();
         (options.times, options.durable) = (self.times, self.sync);
@@ -67,18 +82,17 @@ impl ExtractArgs {
             progress.tell(|| format!("{} members, {} bytes", so_far.entries, so_far.bytes));
         };
         options.progress = Some(&mut tell);
+        options.telling = recording.map(Recording::telling);
         let archive = Input::new(stream, &scratch);
-        let extracted = match target {
-            Target::Root(root) => extract(archive, &Goal::new_dir(root, &to), options),
-            Target::Session(session) => {
-                let judge =
-                    |path: &handfast::RelPath, kind: FileKind| input::judge(session, path, kind);
-                let goal = Goal::new_dir_in(session, &to).judged_by(&judge);
-                extract(archive, &goal, options)
-            }
-            #[cfg(feature = "broker")]
-            Target::Lease(lease) => extract(archive, &Goal::new_dir_in(lease, &to), options),
+        let judge = |path: &handfast::RelPath, kind: FileKind| match target {
+            Target::Session(session) => input::judge(session, path, kind),
+            _ => Ok(()),
         };
+        let mut goal = input::goal(target, &to).judged_by(&judge);
+        if self.merge {
+            goal = goal.merged();
+        }
+        let extracted = extract(archive, &goal, options);
         progress.end();
         let report = extracted.map_err(|error| asked.failed(&error))?;
         let shown = asked.shown_destination();

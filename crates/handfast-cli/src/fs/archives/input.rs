@@ -5,11 +5,13 @@ use std::io::{self, Read};
 
 use handfast::files::FileHandle;
 use handfast::{Error, FileKind, OpenOptions, RelPath, Root};
+use handfast_archive::Target as Goal;
 use handfast_session::{Session, VirtualPath, Wanted};
 
 use crate::failure::Failure;
 use crate::fs::asked::Asked;
 use crate::fs::input::stdin;
+use crate::fs::target::Target;
 use crate::output::Output;
 
 /// Opens the archive that was asked for; `-` is standard input.
@@ -45,6 +47,16 @@ pub(super) fn suggested(archive: &OsStr) -> Option<&str> {
         .iter()
         .find_map(|ending| name.strip_suffix(ending))?;
     (!bare.is_empty() && !bare.ends_with('/')).then_some(bare)
+}
+
+/// Where an archive goes.
+pub(super) fn goal<'a>(target: &'a Target, to: &'a RelPath) -> Goal<'a> {
+    match target {
+        Target::Root(root) => Goal::new_dir(root, to),
+        Target::Session(session) => Goal::new_dir_in(session, to),
+        #[cfg(feature = "broker")]
+        Target::Lease(lease) => Goal::new_dir_in(lease, to),
+    }
 }
 
 /// Asks a session's rules about a final path: what is written lies elsewhere until it is published.

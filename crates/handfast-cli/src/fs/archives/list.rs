@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use handfast_archive::{Input, Target as Goal, list};
+use handfast_archive::{Input, list};
 
 use super::args::JudgeArgs;
 use super::input;
@@ -24,6 +24,10 @@ pub(crate) struct ListArchiveArgs {
     #[command(flatten)]
     judge: JudgeArgs,
 
+    /// Judge as if it were merged into a directory that is there
+    #[arg(long, requires = "dir")]
+    merge: bool,
+
     /// The archive, a file of the root or the session; `-` is standard input
     #[arg(value_name = "ARCHIVE")]
     archive: OsString,
@@ -38,19 +42,29 @@ impl ListArchiveArgs {
         let asked = Asked::new(target, "list-archive", "list", &self.archive);
         let options = self.judge.options(&asked)?;
         let to = match &self.dir {
-            Some(dir) => Some(asked.and("for", dir).destination()?),
+            Some(dir) => {
+                let asked = asked.and("for", dir);
+                Some(match self.merge {
+                    true => asked.destination_or_root()?,
+                    false => asked.destination()?,
+                })
+            }
             None => None,
         };
         let scratch = input::scratch(&asked)?;
         let archive = Input::new(input::open(&asked, out)?, &scratch);
-        let listed = match (target, &to) {
-            (Target::Session(session), Some(to)) => {
-                let judge = |path: &handfast::RelPath, kind| input::judge(session, path, kind);
-                let goal = Goal::new_dir_in(session, to).judged_by(&judge);
-                list(archive, Some(&goal), options)
-            }
-            _ => list(archive, None, options),
+        let judge = |path: &handfast::RelPath, kind| match target {
+            Target::Session(session) => input::judge(session, path, kind),
+            _ => Ok(()),
         };
+        let goal = to.as_ref().map(|to| {
+            let goal = input::goal(target, to).judged_by(&judge);
+            match self.merge {
+                true => goal.merged(),
+                false => goal,
+            }
+        });
+        let listed = list(archive, goal.as_ref(), options);
         let report = listed.map_err(|error| asked.failed(&error))?;
         Ok(Box::new(Told::new(
             &asked,

@@ -1,7 +1,7 @@
 //! A report as data, and as lines for people.
 
 use handfast::{ErrorKind, escape};
-use handfast_archive::{Outcome, Refusal, Report, Rule, Verdict};
+use handfast_archive::{Outcome, Refusal, Report, Verdict};
 
 use crate::failure::Failure;
 use crate::fs::answer::Answer;
@@ -66,25 +66,7 @@ impl Told {
 
 /// Why not everything of the archive was or would be extracted.
 fn trouble(asked: &Asked<'_>, report: &Report) -> Option<Failure> {
-    let (kind, detail) = match (&report.refusal, report.refused().count()) {
-        (None, 0) => return None,
-        (Some(refusal), _) => (kind_of(refusal.rule), refusal.to_string()),
-        (None, count) => {
-            let kind = report
-                .refused()
-                .next()
-                .map(|(_, refusal)| kind_of(refusal.rule));
-            let what = match (count, report.extracted) {
-                (1, false) => "1 member is refused, and with it the whole archive".to_owned(),
-                (count, false) => {
-                    format!("{count} members are refused, and with them the whole archive")
-                }
-                (1, true) => "1 member is refused and left out".to_owned(),
-                (count, true) => format!("{count} members are refused and left out"),
-            };
-            (kind.unwrap_or(ErrorKind::Invalid), what)
-        }
-    };
+    let (kind, detail) = report.trouble()?;
     let mut failure = *asked.refused(kind, &detail);
     failure.hints = hint(kind).map(str::to_owned).into_iter().collect();
     Some(failure)
@@ -97,28 +79,6 @@ fn hint(kind: ErrorKind) -> Option<&'static str> {
         ErrorKind::Limit => Some("limits are options: see `--help`"),
         ErrorKind::Exists => Some("`--replace` and `--names any` are less strict about names"),
         _ => None,
-    }
-}
-
-fn kind_of(rule: Rule) -> ErrorKind {
-    match rule {
-        Rule::Entries
-        | Rule::Bytes
-        | Rule::FileSize
-        | Rule::Ratio
-        | Rule::NameBytes
-        | Rule::ExtensionBytes
-        | Rule::Time
-        | Rule::Window => ErrorKind::Limit,
-        Rule::Climbs | Rule::Absolute | Rule::LinkTarget | Rule::HardLinkTarget => {
-            ErrorKind::Escape
-        }
-        Rule::TooLong | Rule::TooDeep => ErrorKind::TooLong,
-        Rule::Link => ErrorKind::Link,
-        Rule::Special => ErrorKind::Kind,
-        Rule::Policy => ErrorKind::Denied,
-        Rule::Exists | Rule::Duplicate | Rule::Collision => ErrorKind::Exists,
-        _ => ErrorKind::Invalid,
     }
 }
 

@@ -1,0 +1,91 @@
+//! Merges whose process died are finished, or undone.
+
+use handfast::{
+    Effect, Error, ErrorKind, Files as _, NameRef, OpenOptions, Recovered, RecoveryOutcome,
+    RelPath, Root,
+};
+use rustix::fs::{FlockOperation, flock};
+
+use super::{JOURNAL, Journal, MERGE, Merge, Object, own};
+
+/// The longest journal that is read: a hundred thousand paths of moderate length.
+const MOST_JOURNAL: u64 = 256 << 20;
+
+/// Cleans up after writers that died, as [`Root::recover`] does, and finishes merges that died half-way. A
+/// merge that cannot be finished, because somebody changed the directory since, is undone.
+///
+/// # Errors
+/// As [`Root::recover`].
+///
+/// # Security
+/// Only a merge directory of the caller's own, closed to others, and lying where its journal says is
+/// believed. Its steps stay between it and the directory it lies in.
+pub fn recover(root: &Root, path: &RelPath) -> Result<Vec<Recovered>, Error> {
+    let mut found = root.recover(path)?;
+    for leftover in &mut found {
+        let is_kept = matches!(leftover.outcome, RecoveryOutcome::Kept(_));
+        let Ok(below) = RelPath::parse(&leftover.path) else {
+            continue;
+        };
+        if is_kept && is_merge(&below) {
+            leftover.outcome = match settle(root, &path.join(&below)) {
+                Ok(outcome) => outcome,
+                // One that resists does not end the search.
+                Err(error) => RecoveryOutcome::Kept(error.kind().sentence()),
+            };
+        }
+    }
+    Ok(found)
+}
+
+fn is_merge(path: &RelPath) -> bool {
+    let number = path
+        .name()
+        .and_then(|name| name.as_bytes().strip_prefix(MERGE.as_bytes()));
+    number.is_some_and(|it| it.len() == 16 && it.iter().all(u8::is_ascii_hexdigit))
+}
+
+fn settle(root: &Root, path: &RelPath) -> Result<RecoveryOutcome, Error> {
+    let target = root.open_dir(&path.parent().unwrap_or_else(RelPath::root))?;
+    let Some(name) = path.name().map(NameRef::to_name) else {
+        return Ok(RecoveryOutcome::Kept("it has no name"));
+    };
+    let dir = target.open_dir(&RelPath::from(&name))?;
+    let status = dir.opened_metadata();
+    if status.uid != rustix::process::geteuid().as_raw() || status.mode & 0o077 != 0 {
+        return Ok(RecoveryOutcome::Kept("others may have written to it"));
+    }
+    let path = RelPath::from(&own(JOURNAL)?);
+    let held = match dir.open_with(&path, OpenOptions::new()) {
+        // The merge ended, or was undone, but for what is left of the staged tree.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            target.remove_tree(&RelPath::from(&name))?;
+            return Ok(RecoveryOutcome::Removed);
+        }
+        opened => opened?.into_std(),
+    };
+    if flock(&held, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return Ok(RecoveryOutcome::InUse);
+    }
+    let Some(journal) = Journal::parse(&dir.read_to_limit(&path, MOST_JOURNAL)?) else {
+        return Ok(RecoveryOutcome::Kept("its journal is damaged"));
+    };
+    if journal.target != Object::of(&target.identity()) {
+        return Ok(RecoveryOutcome::Kept(
+            "its journal speaks of another directory",
+        ));
+    }
+    let merge = Merge::begin(&*target, target.top()?, &name)?;
+    let outcome = match merge.run(&journal.actions) {
+        Ok(()) => RecoveryOutcome::Finished,
+        Err(error) if error.effect() == Effect::None => RecoveryOutcome::PutBack,
+        Err(_) => {
+            return Ok(RecoveryOutcome::Kept(
+                "somebody changed the directory; files that were displaced lie here",
+            ));
+        }
+    };
+    merge.end(&name)?;
+    target.remove_tree(&RelPath::from(&name))?;
+    Ok(outcome)
+}
