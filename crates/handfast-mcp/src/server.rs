@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use handfast::Identity;
 use handfast::harden::Wall;
-use handfast_session::Session;
+use handfast_session::{Protect, Session};
 
 use crate::instructions;
 use crate::log::Log;
@@ -34,6 +34,10 @@ pub(crate) struct Facts {
     pub(crate) overlay: Option<String>,
     /// Where the directories were.
     pub(crate) standing: Standing,
+    /// What is protected in any of them.
+    pub(crate) protect: Protect,
+    /// Nothing can be changed.
+    pub(crate) read_only: bool,
 }
 
 /// An MCP server over one session.
@@ -77,21 +81,26 @@ impl Server {
         facts: Facts,
         options: &Options,
     ) -> Self {
-        let Facts { overlay, standing } = facts;
+        let instructions = instructions::text(&view, &facts);
+        let Facts {
+            overlay,
+            standing,
+            read_only,
+            protect: _,
+        } = facts;
         let offer = Offer {
-            read_only: options.read_only,
+            read_only,
             audit: options.audit,
             overlay: overlay.is_some(),
             delete: overlay.is_some() || options.delete,
             without: options.without_tools.clone(),
         };
-        let instructions = instructions::text(&view, overlay.as_deref(), options);
         Self {
             session,
             view,
             log,
             identity,
-            read_only: options.read_only,
+            read_only,
             read_limit: options.read_limit,
             answer_limit: options.answer_limit,
             instructions,

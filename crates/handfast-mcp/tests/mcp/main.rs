@@ -27,6 +27,7 @@ mod more_tools;
 mod names;
 mod roots;
 mod seen;
+mod sessions;
 mod structured;
 mod support;
 mod versions;
