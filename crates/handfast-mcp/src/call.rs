@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use handfast::files::Files;
-use handfast::{ErrorKind, Verb, Version};
+use handfast::{Durability, ErrorKind, Verb, Version, WriteOptions};
 use handfast_session::{Changed, Error, VirtualPath, Wanted};
 use serde_json::Value;
 
@@ -273,6 +273,16 @@ impl Call<'_> {
             })
         };
         self.optional_text("expectedVersion").map(parse).transpose()
+    }
+
+    /// How content is written: whether the disk is waited for is the operator's choice.
+    pub(crate) fn write_options(&self) -> WriteOptions {
+        WriteOptions::new().durability(self.server.session().durability())
+    }
+
+    /// Whether the operator wants to wait for the disk although changes are kept in an overlay.
+    pub(crate) fn waits_in_overlay(&self) -> bool {
+        self.server.overlay().is_some() && self.server.session().durability() == Durability::Full
     }
 
     /// What there is to say about a change that is kept in an overlay.

@@ -30,4 +30,5 @@ mod seen;
 mod sessions;
 mod structured;
 mod support;
+mod swapped;
 mod versions;
