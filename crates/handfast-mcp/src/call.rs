@@ -83,10 +83,30 @@ pub(crate) fn call(server: &Server, asking: Asking<'_>, name: &str, arguments: &
         Some(tool) => run(server, asking, &log, tool, arguments),
     };
     let outcome = log.finish(server, outcome, asked(arguments));
+    if let Err(trouble) = &outcome {
+        server.refusals().add(asking.client, name, trouble);
+    }
     match found {
         None => Called::Unknown,
         Some(_) => Called::Done(Box::new(outcome)),
     }
+}
+
+/// Does something else than a tool on behalf of a client, under a name for the log.
+pub(crate) fn perform<T>(
+    server: &Server,
+    asking: Asking<'_>,
+    name: &str,
+    path: &str,
+    mut act: impl FnMut(&Call<'_>) -> Result<T, Trouble>,
+) -> Result<T, Trouble> {
+    let log = CallLog::begin(server.log(), asking.client, name);
+    let outcome = on_behalf(server, asking, &log, &Value::Null, &mut act);
+    let outcome = log.finish(server, outcome, path);
+    if let Err(trouble) = &outcome {
+        server.refusals().add(asking.client, name, trouble);
+    }
+    outcome
 }
 
 /// The first path of a call, for the log.
@@ -115,6 +135,19 @@ fn run(
         let text = "Access denied - this server is read-only; nothing was changed";
         return Err(Trouble::new(ErrorKind::Denied, text));
     }
+    on_behalf(server, asking, log, arguments, &mut |call| {
+        tools::run(tool.name, call)
+    })
+}
+
+/// Opens the session for one call, and tries it a few times.
+fn on_behalf<T>(
+    server: &Server,
+    asking: Asking<'_>,
+    log: &Arc<CallLog>,
+    arguments: &Value,
+    act: &mut dyn FnMut(&Call<'_>) -> Result<T, Trouble>,
+) -> Result<T, Trouble> {
     let Asking {
         view,
         client,
@@ -140,7 +173,7 @@ fn run(
             Ok(said.decided_on.unwrap_or_else(|| path.clone()))
         },
     };
-    call.patiently(|| tools::run(tool.name, &call))
+    call.patiently(|| act(&call))
 }
 
 /// How long to wait before looking again.

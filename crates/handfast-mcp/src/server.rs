@@ -9,6 +9,7 @@ use handfast_session::{Protect, Session};
 use crate::instructions;
 use crate::log::Log;
 use crate::options::Options;
+use crate::refusals::Refusals;
 use crate::schema::{Offer, Tool};
 use crate::seen::Seen;
 use crate::standing::Standing;
@@ -53,6 +54,7 @@ pub struct Server {
     instructions: String,
     overlay: Option<String>,
     seen: Seen,
+    refusals: Refusals,
     standing: Standing,
     offer: Offer,
     home: Option<String>,
@@ -106,6 +108,7 @@ impl Server {
             instructions,
             overlay,
             seen: Seen::default(),
+            refusals: Refusals::default(),
             standing,
             offer,
             home: options
@@ -168,6 +171,11 @@ impl Server {
     /// What callers have read of files.
     pub(crate) fn seen(&self) -> &Seen {
         &self.seen
+    }
+
+    /// What callers were refused.
+    pub(crate) fn refusals(&self) -> &Refusals {
+        &self.refusals
     }
 
     pub(crate) fn home(&self) -> Option<&str> {
