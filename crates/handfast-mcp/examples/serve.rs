@@ -102,6 +102,7 @@ mod serve {
                 "--quota" => options.quota = Some(number(value()?)?),
                 "--archive-limit" => options.archive_limit = number(value()?)?,
                 "--read-limit" => options.read_limit = number(value()?)?,
+                "--sync" => options.sync = true,
                 "--allow-delete" => options.delete = true,
                 "--without-tool" => options.without_tools.push(value()?),
                 "--full-answers" => options.answer_limit = u64::MAX,
@@ -109,7 +110,8 @@ mod serve {
                 "--policy" => options.source = Source::Policy(value()?.into()),
                 "--links" => {
                     options.links = match value()?.as_str() {
-                        "refuse" => Links::Refuse,
+                        "refuse" => Some(Links::Refuse),
+                        "beneath" => Some(Links::Beneath),
                         other => return Err(format!("{other}: an unknown rule")),
                     }
                 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use handfast::files::Files;
-use handfast::{ErrorKind, RelPath, Verb, Version};
+use handfast::{Durability, ErrorKind, RelPath, Verb, Version, WriteOptions};
 use handfast_archive::Telling;
 use handfast_session::{Changed, Error, VirtualPath, Wanted};
 use serde_json::Value;
@@ -86,10 +86,30 @@ pub(crate) fn call(server: &Server, asking: Asking<'_>, name: &str, arguments: &
         Some(tool) => run(server, asking, &log, tool, arguments),
     };
     let outcome = log.finish(server, outcome, asked(arguments));
+    if let Err(trouble) = &outcome {
+        server.refusals().add(asking.client, name, trouble);
+    }
     match found {
         None => Called::Unknown,
         Some(_) => Called::Done(Box::new(outcome)),
     }
+}
+
+/// Does something else than a tool on behalf of a client, under a name for the log.
+pub(crate) fn perform<T>(
+    server: &Server,
+    asking: Asking<'_>,
+    name: &str,
+    path: &str,
+    mut act: impl FnMut(&Call<'_>) -> Result<T, Trouble>,
+) -> Result<T, Trouble> {
+    let log = CallLog::begin(server.log(), asking.client, name);
+    let outcome = on_behalf(server, asking, &log, &Value::Null, &mut act);
+    let outcome = log.finish(server, outcome, path);
+    if let Err(trouble) = &outcome {
+        server.refusals().add(asking.client, name, trouble);
+    }
+    outcome
 }
 
 /// The first path of a call, for the log.
@@ -118,6 +138,19 @@ fn run(
         let text = "Access denied - this server is read-only; nothing was changed";
         return Err(Trouble::new(ErrorKind::Denied, text));
     }
+    on_behalf(server, asking, log, arguments, &mut |call| {
+        tools::run(tool.name, call)
+    })
+}
+
+/// Opens the session for one call, and tries it a few times.
+fn on_behalf<T>(
+    server: &Server,
+    asking: Asking<'_>,
+    log: &Arc<CallLog>,
+    arguments: &Value,
+    act: &mut dyn FnMut(&Call<'_>) -> Result<T, Trouble>,
+) -> Result<T, Trouble> {
     let Asking {
         view,
         client,
@@ -150,7 +183,7 @@ fn run(
             Ok(said.decided_on.unwrap_or_else(|| path.clone()))
         },
     };
-    call.patiently(|| tools::run(tool.name, &call))
+    call.patiently(|| act(&call))
 }
 
 /// How long to wait before looking again.
@@ -293,6 +326,16 @@ impl Call<'_> {
             })
         };
         self.optional_text("expectedVersion").map(parse).transpose()
+    }
+
+    /// How content is written: whether the disk is waited for is the operator's choice.
+    pub(crate) fn write_options(&self) -> WriteOptions {
+        WriteOptions::new().durability(self.server.session().durability())
+    }
+
+    /// Whether the operator wants to wait for the disk although changes are kept in an overlay.
+    pub(crate) fn waits_in_overlay(&self) -> bool {
+        self.server.overlay().is_some() && self.server.session().durability() == Durability::Full
     }
 
     /// What there is to say about a change that is kept in an overlay.

@@ -27,12 +27,16 @@
 
 mod answer;
 mod call;
+mod completion;
 mod dirs;
 mod instructions;
 mod log;
 mod options;
 mod place;
+mod prompts;
 mod protocol;
+mod refusals;
+mod resources;
 mod roots;
 mod schema;
 mod seen;
@@ -43,6 +47,7 @@ mod text;
 mod tools;
 mod transport;
 mod trouble;
+mod uri;
 mod view;
 
 pub use options::{LogChoice, Options, Source};

@@ -19,7 +19,6 @@ use handfast_ledger::{
 use handfast_session::Caller;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
-use crate::answer::Answer;
 use crate::server::Server;
 use crate::trouble::{self, Trouble};
 
@@ -164,12 +163,12 @@ impl CallLog {
 
     /// Ends the call. One that reached no file is told here; if that cannot be logged, the answer
     /// does not leave either.
-    pub(crate) fn finish(
+    pub(crate) fn finish<T>(
         &self,
         server: &Server,
-        outcome: Result<Answer, Trouble>,
+        outcome: Result<T, Trouble>,
         path: &str,
-    ) -> Result<Answer, Trouble> {
+    ) -> Result<T, Trouble> {
         let Some(log) = &self.log else {
             return outcome;
         };

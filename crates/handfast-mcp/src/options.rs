@@ -38,8 +38,9 @@ pub struct Options {
     pub deny: Vec<String>,
     /// A preset of protected patterns.
     pub protect: Option<String>,
-    /// What happens at symbolic links.
-    pub links: Links,
+    /// What happens at symbolic links, if the operator says it; otherwise those that stay beneath
+    /// are followed.
+    pub links: Option<Links>,
     /// How many bytes the files may grow in all.
     pub quota: Option<u64>,
     /// Where sessions and logs are kept; needed for either.
@@ -74,7 +75,7 @@ impl Options {
             read_only: false,
             deny: Vec::new(),
             protect: None,
-            links: Links::Beneath,
+            links: None,
             quota: None,
             state: None,
             log: LogChoice::On,

@@ -66,7 +66,13 @@ impl Seen {
 
     /// The caller changed a passage: it knows as much as before.
     pub(crate) fn edited(&self, caller: &str, path: &VirtualPath, now: Option<Version>) {
-        self.with(caller, path, |file| file.version = now);
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = files
+            .iter_mut()
+            .find(|file| file.caller == caller && file.path == *path);
+        if let Some(file) = known {
+            file.version = now;
+        }
     }
 
     /// Whether the caller knows only a part of a file that it is about to replace.

@@ -4,11 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use handfast::Identity;
 use handfast::harden::Wall;
-use handfast_session::Session;
+use handfast_session::{Protect, Session};
 
 use crate::instructions;
 use crate::log::Log;
 use crate::options::Options;
+use crate::refusals::Refusals;
 use crate::schema::{Offer, Tool};
 use crate::seen::Seen;
 use crate::standing::Standing;
@@ -34,6 +35,10 @@ pub(crate) struct Facts {
     pub(crate) overlay: Option<String>,
     /// Where the directories were.
     pub(crate) standing: Standing,
+    /// What is protected in any of them.
+    pub(crate) protect: Protect,
+    /// Nothing can be changed.
+    pub(crate) read_only: bool,
 }
 
 /// An MCP server over one session.
@@ -51,6 +56,7 @@ pub struct Server {
     instructions: String,
     overlay: Option<String>,
     seen: Seen,
+    refusals: Refusals,
     standing: Standing,
     offer: Offer,
     home: Option<String>,
@@ -79,21 +85,26 @@ impl Server {
         facts: Facts,
         options: &Options,
     ) -> Self {
-        let Facts { overlay, standing } = facts;
+        let instructions = instructions::text(&view, &facts);
+        let Facts {
+            overlay,
+            standing,
+            read_only,
+            protect: _,
+        } = facts;
         let offer = Offer {
-            read_only: options.read_only,
+            read_only,
             audit: options.audit,
             overlay: overlay.is_some(),
             delete: overlay.is_some() || options.delete,
             without: options.without_tools.clone(),
         };
-        let instructions = instructions::text(&view, overlay.as_deref(), options);
         Self {
             session,
             view,
             log,
             identity,
-            read_only: options.read_only,
+            read_only,
             read_limit: options.read_limit,
             answer_limit: options.answer_limit,
             archive_limit: options.archive_limit,
@@ -101,6 +112,7 @@ impl Server {
             instructions,
             overlay,
             seen: Seen::default(),
+            refusals: Refusals::default(),
             standing,
             offer,
             home: options
@@ -173,6 +185,11 @@ impl Server {
     /// What callers have read of files.
     pub(crate) fn seen(&self) -> &Seen {
         &self.seen
+    }
+
+    /// What callers were refused.
+    pub(crate) fn refusals(&self) -> &Refusals {
+        &self.refusals
     }
 
     pub(crate) fn home(&self) -> Option<&str> {

@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use handfast::harden::{Hardening, Wall};
 use handfast::{Durability, ErrorKind, RelPath, Root};
-use handfast_session::{Caller, Catalogue, Session, SessionOptions};
+use handfast_session::{Caller, Catalogue, Mode, MountSpec, Session, SessionOptions};
 
-use self::plan::{Plan, existing_session, from_dirs, from_policy, from_spec};
+use self::plan::{Plan, existing_session, plan};
 use crate::log::Log;
-use crate::options::{LogChoice, Options, Source};
+use crate::options::{LogChoice, Options};
 use crate::schema;
 use crate::server::{Facts, Server, Started};
 use crate::standing::Standing;
@@ -86,34 +86,7 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
         false => None,
     };
     let name = session_name(options);
-    let existing = existing_session(options, state.as_ref(), name.as_deref())?;
-    let plan = match (&options.source, existing) {
-        (_, Some(spec)) => from_spec(spec, Vec::new())?,
-        (Source::Dirs(dirs), None) => from_dirs(options, dirs)?,
-        (Source::Policy(file), None) => from_policy(options, file)?,
-        (Source::Session, None) => {
-            let name = name.unwrap_or_default();
-            return Err(usage(format!(
-                "there is no session `{name}`; name a directory to make it"
-            )));
-        }
-    };
-    let durability = match options.sync {
-        true => Durability::Full,
-        false => Durability::None,
-    };
-    let session_options = SessionOptions::new()
-        .read_limit(options.read_limit)
-        .durability(durability);
-    // Only to open it: every call asks on its own behalf.
-    let caller = Caller::new("mcp start");
-    let session = open_session(
-        &plan,
-        state.as_ref(),
-        name.as_deref(),
-        session_options,
-        caller,
-    )?;
+    let (plan, session) = open_session(options, state.as_ref(), name.as_deref())?;
     check_pinned(&plan, &session)?;
     let logs = match (&state, options.log) {
         (Some(state), LogChoice::On) => Some(make_logs(state)?),
@@ -146,9 +119,15 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
     for (mount, root) in plan.spec.mounts().iter().zip(&plan.roots) {
         standing.add(mount.at(), mount.host().to_owned(), root);
     }
+    let protect = plan.protection();
     let identity = plan.roots.first().map(Root::identity);
-    let read_only = options.read_only;
-    let summary = summary(&plan, wall, logs.as_deref(), name.as_deref(), read_only);
+    let kept = Kept::of(&plan, options, name);
+    let summary = summary(&plan, wall, logs.as_deref(), &kept);
+    let read_only = matches!(kept, Kept::Nothing);
+    let overlay = match kept {
+        Kept::Overlay(name) => Some(name),
+        _ => None,
+    };
     Ok(Started {
         server: Server::new(
             session,
@@ -156,8 +135,10 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
             log,
             identity.ok_or_else(|| usage("there is no directory"))?,
             Facts {
-                overlay: name.filter(|_| !read_only),
+                overlay,
                 standing,
+                protect,
+                read_only,
             },
             options,
         ),
@@ -202,30 +183,54 @@ fn session_name(options: &Options) -> Option<String> {
     }
 }
 
+/// Makes the session, or opens the one of that name.
 fn open_session(
-    plan: &Plan,
+    options: &Options,
     state: Option<&State>,
     name: Option<&str>,
-    options: SessionOptions,
-    caller: Caller,
-) -> Result<Session, StartError> {
+) -> Result<(Plan, Session), StartError> {
+    let durability = match options.sync {
+        true => Durability::Full,
+        false => Durability::None,
+    };
+    let how = SessionOptions::new()
+        .read_limit(options.read_limit)
+        .durability(durability);
+    // Only to open it: every call asks on its own behalf.
+    let caller = Caller::new("mcp start");
     let (Some(state), Some(name)) = (state, name) else {
-        let options = match state {
-            Some(state) => options.private(&state.root),
-            None => options,
+        let plan = plan(options, None, name)?;
+        let how = match state {
+            Some(state) => how.private(&state.root),
+            None => how,
         };
-        return Session::with_options(&plan.spec, options, caller).map_err(|error| StartError {
+        let opened = Session::with_options(&plan.spec, how, caller);
+        let opened = opened.map_err(|error| StartError {
             hint: Some("an overlay needs `--session NAME`"),
             ..failed("the session cannot be opened", &error)
-        });
+        })?;
+        return Ok((plan, opened));
     };
-    match state.catalogue.create(name, &plan.spec) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::Exists => {}
-        Err(error) => return Err(failed("the session cannot be made", &error)),
+    let plan = make_session(options, state, name)?;
+    let opened = state.catalogue.open_with(name, how, caller);
+    let opened = opened.map_err(|error| failed("the session cannot be opened", &error))?;
+    Ok((plan, opened))
+}
+
+/// What the session of a name is made of. It is made if it is missing; if somebody else made it in
+/// the meantime, it is checked like any session that exists.
+fn make_session(options: &Options, state: &State, name: &str) -> Result<Plan, StartError> {
+    let mut existing = existing_session(options, Some(state), Some(name))?;
+    if existing.is_none() {
+        let new = plan(options, None, Some(name))?;
+        match state.catalogue.create(name, &new.spec) {
+            Ok(()) => return Ok(new),
+            Err(error) if error.kind() == ErrorKind::Exists => {}
+            Err(error) => return Err(failed("the session cannot be made", &error)),
+        }
+        existing = existing_session(options, Some(state), Some(name))?;
     }
-    let opened = state.catalogue.open_with(name, options, caller);
-    opened.map_err(|error| failed("the session cannot be opened", &error))
+    plan(options, existing, Some(name))
 }
 
 /// The session opened its directories by name; they must be the ones that were pinned.
@@ -260,20 +265,36 @@ fn make_logs(state: &State) -> Result<PathBuf, StartError> {
     Ok(state.dir.join("logs"))
 }
 
+/// What becomes of changes.
+enum Kept {
+    Nothing,
+    /// All of them are in the overlay of this session.
+    Overlay(String),
+    Disk,
+}
+
+impl Kept {
+    fn of(plan: &Plan, options: &Options, name: Option<String>) -> Self {
+        let modes = || plan.spec.mounts().iter().map(MountSpec::mounted_as);
+        if options.read_only || modes().all(|mode| mode == Mode::ReadOnly) {
+            return Self::Nothing;
+        }
+        // A policy may mix them: then it is not said that a person reviews.
+        match name {
+            Some(name) if !modes().any(|mode| mode == Mode::ReadWrite) => Self::Overlay(name),
+            _ => Self::Disk,
+        }
+    }
+}
+
 /// One line for people: what is granted, and what stands around it.
-fn summary(
-    plan: &Plan,
-    wall: Wall,
-    logs: Option<&Path>,
-    session: Option<&str>,
-    read_only: bool,
-) -> String {
-    let what = match (session, read_only) {
-        (_, true) => "read-only".to_owned(),
-        (Some(name), false) => {
+fn summary(plan: &Plan, wall: Wall, logs: Option<&Path>, kept: &Kept) -> String {
+    let what = match kept {
+        Kept::Nothing => "read-only".to_owned(),
+        Kept::Overlay(name) => {
             format!("overlay of session `{name}` (see `handfast session diff {name}`)")
         }
-        (None, false) => "read-write".to_owned(),
+        Kept::Disk => "read-write".to_owned(),
     };
     let wall = match wall {
         Wall::Full => "second wall: Landlock, full",

@@ -44,9 +44,9 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "PRESET", visible_alias = "preset")]
     protect: Option<String>,
 
-    /// What happens at symbolic links: followed while they stay inside, or refused
-    #[arg(long, value_name = "RULE", default_value = "beneath")]
-    links: LinkRule,
+    /// What happens at symbolic links: followed while they stay inside, or refused [default: beneath]
+    #[arg(long, value_name = "RULE")]
+    links: Option<LinkRule>,
 
     /// Take directories, modes and rules from a policy file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dirs", "links"])]
@@ -220,10 +220,10 @@ impl McpArgs {
         options.read_only = self.read_only;
         options.deny.clone_from(&self.deny);
         options.protect.clone_from(&self.protect);
-        options.links = match self.links {
+        options.links = self.links.map(|rule| match rule {
             LinkRule::Beneath => Links::Beneath,
             LinkRule::Refuse => Links::Refuse,
-        };
+        });
         options.quota = self.quota;
         options.state = self.state.dir();
         if self.no_log {

@@ -1,5 +1,8 @@
 //! Which method was asked for, and the answer.
 
+use std::borrow::Cow;
+
+use handfast::ErrorKind;
 use serde_json::{Value, json};
 
 use super::era::{self, Era};
@@ -7,8 +10,14 @@ use super::message::{Fault, Request, code};
 use super::reply;
 use crate::answer;
 use crate::call::{self, Asking, Called, Watcher};
+use crate::completion;
+use crate::prompts;
+use crate::resources;
 use crate::server::Server;
 use crate::view::View;
+
+/// For how long a list that never changes may be kept, in milliseconds.
+const HOUR: u64 = 3_600_000;
 
 /// One client, as far as the connection knows it.
 #[derive(Clone, Debug)]
@@ -41,6 +50,14 @@ pub(crate) fn ask_roots(id: &str) -> Vec<u8> {
         .into_bytes()
 }
 
+/// Whether a request reaches files, and so waits for roots and for changes that were sent before it.
+pub(crate) fn takes_time(method: &str) -> bool {
+    matches!(
+        method,
+        "tools/call" | "prompts/get" | "resources/list" | "resources/read" | "completion/complete"
+    )
+}
+
 /// Answers a request.
 pub(crate) fn answer(
     server: &Server,
@@ -55,6 +72,13 @@ pub(crate) fn answer(
         ("server/discover", _) => discover(server),
         ("tools/list", _) => tools(server, &era),
         ("tools/call", _) => call(server, peer, request, &era, watcher)?,
+        ("prompts/list", _) => era.list("prompts", prompts::list(server), HOUR),
+        ("resources/templates/list", _) => {
+            era.list("resourceTemplates", resources::templates(), HOUR)
+        }
+        ("prompts/get" | "resources/list" | "resources/read" | "completion/complete", _) => {
+            more(server, peer, request, &era, watcher)?
+        }
         _ => {
             let id = request.id.clone();
             return Err(Fault::new(id, code::UNKNOWN_METHOD, "Method not found"));
@@ -64,8 +88,8 @@ pub(crate) fn answer(
 }
 
 fn capabilities() -> Value {
-    // The list never changes while the server runs.
-    json!({"tools": {}})
+    // The lists never change while the server runs, and nobody is told of changed files.
+    json!({"tools": {}, "prompts": {}, "resources": {}, "completions": {}})
 }
 
 fn server_info() -> Value {
@@ -114,12 +138,87 @@ fn tools(server: &Server, era: &Era) -> Vec<u8> {
         Era::Handshake => r#"{"tools":"#.to_owned(),
         // The list is the same for as long as the server runs, and is nobody else's.
         Era::Stateless { .. } => {
-            r#"{"resultType":"complete","ttlMs":3600000,"cacheScope":"private","tools":"#.to_owned()
+            format!(r#"{{"resultType":"complete","ttlMs":{HOUR},"cacheScope":"private","tools":"#)
         }
     };
     text.push_str(server.tools());
     text.push('}');
     text.into_bytes()
+}
+
+/// Who asks, as the log names them.
+fn client_of<'a>(peer: &'a Peer, era: &'a Era) -> Cow<'a, str> {
+    let client = match era {
+        Era::Stateless {
+            client: Some(client),
+        } => client,
+        _ => &peer.client,
+    };
+    match &peer.caller {
+        Some(caller) => Cow::Owned(format!("{caller}: {client}")),
+        None => Cow::Borrowed(client),
+    }
+}
+
+/// What the client may reach.
+fn view_of<'a>(server: &'a Server, peer: &'a Peer, era: &Era) -> &'a View {
+    match era {
+        Era::Handshake => &peer.view,
+        // Without a connection there are no roots: what the operator grants.
+        Era::Stateless { .. } => server.view(),
+    }
+}
+
+/// What is done on behalf of a client, and is no tool.
+fn more(
+    server: &Server,
+    peer: &Peer,
+    request: &Request,
+    era: &Era,
+    watcher: &dyn Watcher,
+) -> Result<Vec<u8>, Fault> {
+    let fault = |code: i32, text: String| Fault::new(request.id.clone(), code, text);
+    let invalid = |text: &str| fault(code::INVALID_PARAMS, format!("Invalid params: {text}"));
+    let client = client_of(peer, era);
+    let asking = Asking {
+        view: view_of(server, peer, era),
+        client: &client,
+        watcher,
+    };
+    let params = &request.params;
+    let text = |name: &str| params.get(name).and_then(Value::as_str);
+    match request.method.as_str() {
+        "resources/list" => Ok(era.list("resources", resources::list(asking.view), 0)),
+        "resources/read" => {
+            let uri = text("uri").ok_or_else(|| invalid("resources/read needs a `uri`"))?;
+            let contents = resources::read(server, asking, uri).map_err(|trouble| {
+                let code = match (trouble.kind, era) {
+                    (ErrorKind::Io | ErrorKind::Raced | ErrorKind::Busy, _) => code::INTERNAL,
+                    (_, Era::Handshake) => code::RESOURCE_NOT_FOUND,
+                    (_, Era::Stateless { .. }) => code::INVALID_PARAMS,
+                };
+                let mut fault = fault(code, trouble.text);
+                fault.data = Some(json!({"uri": uri}));
+                fault
+            })?;
+            Ok(era.list("contents", contents, 0))
+        }
+        "prompts/get" => {
+            let name = text("name").ok_or_else(|| invalid("prompts/get needs a `name`"))?;
+            let none = Value::Null;
+            let arguments = params.get("arguments").unwrap_or(&none);
+            let prompt = prompts::get(server, asking, name, arguments).ok_or_else(|| {
+                let name = handfast::escape(name.as_bytes());
+                fault(code::INVALID_PARAMS, format!("Prompt {name} not found"))
+            })?;
+            let prompt = prompt.map_err(|trouble| fault(code::INVALID_PARAMS, trouble.text))?;
+            Ok(era.result(prompt))
+        }
+        _ => {
+            let completion = completion::complete(server, asking, params).map_err(invalid)?;
+            Ok(era.result(json!({"completion": completion})))
+        }
+    }
 }
 
 fn call(
@@ -139,22 +238,10 @@ fn call(
         None | Some(Value::Null) => &none,
         Some(arguments) => arguments,
     };
-    let (client, view) = match era {
-        Era::Handshake => (peer.client.as_str(), &peer.view),
-        // Without a connection there are no roots: what the operator grants.
-        Era::Stateless { client } => (client.as_deref().unwrap_or(&peer.client), server.view()),
-    };
-    let named;
-    let client = match &peer.caller {
-        Some(caller) => {
-            named = format!("{caller}: {client}");
-            named.as_str()
-        }
-        None => client,
-    };
+    let client = client_of(peer, era);
     let asking = Asking {
-        view,
-        client,
+        view: view_of(server, peer, era),
+        client: &client,
         watcher,
     };
     match call::call(server, asking, name, arguments) {

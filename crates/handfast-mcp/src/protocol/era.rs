@@ -89,6 +89,25 @@ pub(crate) fn name_of(info: &Value) -> Option<String> {
 }
 
 impl Era {
+    /// A result as this era has it.
+    pub(crate) fn result(&self, mut result: Value) -> Vec<u8> {
+        if let Some(kind) = self.result_type() {
+            result["resultType"] = json!(kind);
+        }
+        result.to_string().into_bytes()
+    }
+
+    /// A result that may be kept for a while, by this client only.
+    pub(crate) fn list(&self, name: &str, value: Value, keep_ms: u64) -> Vec<u8> {
+        let mut result = json!({});
+        result[name] = value;
+        if let Self::Stateless { .. } = self {
+            result["ttlMs"] = json!(keep_ms);
+            result["cacheScope"] = json!("private");
+        }
+        self.result(result)
+    }
+
     /// What results of this era begin with.
     pub(crate) fn result_type(&self) -> Option<&'static str> {
         match self {

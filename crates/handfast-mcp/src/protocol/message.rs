@@ -11,6 +11,7 @@ pub(crate) mod code {
     pub(crate) const UNKNOWN_METHOD: i32 = -32601;
     pub(crate) const INVALID_PARAMS: i32 = -32602;
     pub(crate) const INTERNAL: i32 = -32603;
+    pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
     pub(crate) const HEADER_MISMATCH: i32 = -32020;
     pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
 }

@@ -6,7 +6,7 @@ mod id;
 mod message;
 mod reply;
 
-pub(crate) use dispatch::{Peer, answer, ask_roots};
+pub(crate) use dispatch::{Peer, answer, ask_roots, takes_time};
 pub(crate) use era::unsupported;
 pub(crate) use id::{Id, Scanner};
 pub(crate) use message::{Fault, Message, Request, code, parse};

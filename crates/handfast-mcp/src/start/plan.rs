@@ -1,9 +1,10 @@
 //! What the session is made of, before it is opened.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use handfast::{ErrorKind, Root};
+use handfast::{ErrorKind, Links, Root};
 use handfast_session::{Mode, MountSpec, Policy, Protect, Quota, SessionSpec};
 
 use super::{StartError, State, failed, usage};
@@ -11,7 +12,7 @@ use crate::dirs::{self, Granted};
 use crate::options::{Options, Source};
 use crate::view::{Allowed, View};
 
-/// What the session is made of, before it is opened.
+/// Directories, rules and names, before anything is opened.
 pub(super) struct Plan {
     pub(super) spec: SessionSpec,
     /// Directories to grant behind the wall.
@@ -20,6 +21,41 @@ pub(super) struct Plan {
     pub(super) warnings: Vec<String>,
 }
 
+impl Plan {
+    /// What is protected in any of the directories.
+    pub(super) fn protection(&self) -> Protect {
+        let mut all = Protect::new();
+        for mount in self.spec.mounts() {
+            all = all.and(mount.protection().clone());
+        }
+        for patterns in [&mut all.deny, &mut all.read_only] {
+            let mut known = BTreeSet::new();
+            patterns.retain(|pattern| known.insert(pattern.clone()));
+        }
+        all
+    }
+}
+
+/// What the session is made of: of what is there already, or of what was asked for.
+pub(super) fn plan(
+    options: &Options,
+    existing: Option<SessionSpec>,
+    name: Option<&str>,
+) -> Result<Plan, StartError> {
+    match (&options.source, existing) {
+        (_, Some(spec)) => from_spec(spec, Vec::new()),
+        (Source::Dirs(dirs), None) => from_dirs(options, dirs),
+        (Source::Policy(file), None) => from_policy(options, file),
+        (Source::Session, None) => {
+            let name = name.unwrap_or_default();
+            Err(usage(format!(
+                "there is no session `{name}`; name a directory to make it"
+            )))
+        }
+    }
+}
+
+/// The session of a name, if there is one. It is refused if rules are asked for: it has its own.
 pub(super) fn existing_session(
     options: &Options,
     state: Option<&State>,
@@ -33,14 +69,10 @@ pub(super) fn existing_session(
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed("the session cannot be opened", &error)),
     };
-    let given = options.quota.is_some()
-        || options.protect.is_some()
-        || !options.deny.is_empty()
-        || matches!(options.source, Source::Policy(_));
-    if given {
+    if has_rules(options) || matches!(options.source, Source::Policy(_)) {
         return Err(StartError {
             hint: Some(
-                "leave out `--deny`, `--protect`, `--quota` and `--policy`, or take a new name",
+                "leave out `--deny`, `--protect`, `--links`, `--quota` and `--policy`, or take a new name",
             ),
             ..usage(format!(
                 "the session `{name}` exists, with rules of its own"
@@ -48,27 +80,54 @@ pub(super) fn existing_session(
         });
     }
     if let Source::Dirs(dirs) = &options.source {
-        for dir in dirs {
-            let granted = dirs::pin(dir, options.home.as_deref()).map_err(usage)?;
-            let known = spec
-                .mounts()
-                .iter()
-                .any(|mount| mount.host() == granted.host());
-            if !known {
-                return Err(StartError {
-                    hint: Some("leave out the directory, or take a new name"),
-                    ..usage(format!(
-                        "the session `{name}` exists, and does not hold `{}`",
-                        handfast::escape(dir.as_os_str().as_bytes())
-                    ))
-                });
-            }
-        }
+        require_same_dirs(options, dirs, &spec, name)?;
     }
     Ok(Some(spec))
 }
 
-pub(super) fn from_dirs(options: &Options, dirs: &[PathBuf]) -> Result<Plan, StartError> {
+/// Whether the operator asks for rules.
+fn has_rules(options: &Options) -> bool {
+    options.quota.is_some()
+        || options.protect.is_some()
+        || options.links.is_some()
+        || !options.deny.is_empty()
+}
+
+/// The directories that were typed must be those of the session: neither more nor fewer are served.
+fn require_same_dirs(
+    options: &Options,
+    dirs: &[PathBuf],
+    spec: &SessionSpec,
+    name: &str,
+) -> Result<(), StartError> {
+    let refused = |what: &str, dir: &Path| StartError {
+        hint: Some("leave out the directories, or take a new name"),
+        ..usage(format!(
+            "the session `{name}` exists, and {what} `{}`",
+            handfast::escape(dir.as_os_str().as_bytes())
+        ))
+    };
+    let pin = |dir: &PathBuf| dirs::pin(dir, options.home.as_deref()).map_err(usage);
+    let granted: Vec<Granted> = dirs.iter().map(pin).collect::<Result<_, _>>()?;
+    let hosts: Vec<PathBuf> = dirs::outermost(&granted)
+        .into_iter()
+        .map(Granted::host)
+        .collect();
+    let has = |host: &PathBuf| spec.mounts().iter().any(|mount| mount.host() == host);
+    if let Some(host) = hosts.iter().find(|host| !has(host)) {
+        return Err(refused("does not hold", host));
+    }
+    let more = spec
+        .mounts()
+        .iter()
+        .find(|mount| !hosts.iter().any(|host| host == mount.host()));
+    match more {
+        Some(mount) => Err(refused("also holds", mount.host())),
+        None => Ok(()),
+    }
+}
+
+fn from_dirs(options: &Options, dirs: &[PathBuf]) -> Result<Plan, StartError> {
     let mut warnings = Vec::new();
     let mut granted: Vec<Granted> = Vec::new();
     for dir in dirs {
@@ -109,7 +168,7 @@ pub(super) fn from_dirs(options: &Options, dirs: &[PathBuf]) -> Result<Plan, Sta
     for one in dirs::outermost(&granted) {
         let mount = MountSpec::new(one.host(), one.real.clone())
             .mode(mode)
-            .links(options.links)
+            .links(options.links.unwrap_or(Links::Beneath))
             .allow_network_fs(true)
             .protect(protect.clone());
         spec = spec.mount(mount);
@@ -134,10 +193,10 @@ pub(super) fn from_dirs(options: &Options, dirs: &[PathBuf]) -> Result<Plan, Sta
     })
 }
 
-pub(super) fn from_policy(options: &Options, file: &Path) -> Result<Plan, StartError> {
-    if options.quota.is_some() || options.protect.is_some() || !options.deny.is_empty() {
+fn from_policy(options: &Options, file: &Path) -> Result<Plan, StartError> {
+    if has_rules(options) {
         return Err(usage(
-            "`--policy` says everything; `--deny`, `--protect` and `--quota` go without it",
+            "`--policy` says everything; `--deny`, `--protect`, `--links` and `--quota` go without it",
         ));
     }
     let policy = Policy::read_ambient(file).map_err(|error| failed("the policy", &error))?;
@@ -155,7 +214,7 @@ pub(super) fn from_policy(options: &Options, file: &Path) -> Result<Plan, StartE
 }
 
 /// Mounts that somebody else described: what clients see are the mount points.
-pub(super) fn from_spec(spec: SessionSpec, warnings: Vec<String>) -> Result<Plan, StartError> {
+fn from_spec(spec: SessionSpec, warnings: Vec<String>) -> Result<Plan, StartError> {
     let mut roots = Vec::new();
     let mut view = View::default();
     for mount in spec.mounts() {

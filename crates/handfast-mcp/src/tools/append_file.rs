@@ -1,6 +1,6 @@
 //! `append_file`: more at the end. Not in the reference.
 
-use handfast::{ErrorKind, WriteOptions};
+use handfast::ErrorKind;
 
 use super::versions;
 use crate::answer::Answer;
@@ -12,7 +12,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let data = call.text("content").as_bytes();
     let written = call
         .files()
-        .append(place.rel(), data, WriteOptions::new())
+        .append(place.rel(), data, call.write_options())
         .map_err(|error| {
             let verb = match error.kind() {
                 ErrorKind::NotADirectory => "realpath",
@@ -21,7 +21,14 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
             call.trouble(&error, verb, &place)
         })?;
     let version = versions::of_written(&written);
-    call.server.seen().edited(call.client, &place.path, version);
+    let seen = call.server.seen();
+    match version {
+        // Nothing but this text is in it.
+        Some(now) if now.len() == data.len() as u64 => {
+            seen.whole(call.client, &place.path, version);
+        }
+        _ => seen.edited(call.client, &place.path, version),
+    }
     let text = format!("Successfully appended to {}", call.text("path"));
     Ok(Answer::text(text)
         .with_version(version)

@@ -65,7 +65,7 @@ pub(super) fn text(bytes: Vec<u8>) -> String {
 }
 
 /// A whole file with its version; `None` if it does not fit into an answer.
-pub(super) fn versioned(
+pub(crate) fn versioned(
     call: &Call<'_>,
     place: &Place,
 ) -> Result<Option<(Vec<u8>, Version)>, Trouble> {
@@ -95,7 +95,7 @@ pub(super) fn whole(call: &Call<'_>, place: &Place) -> Result<Content, Trouble> 
 }
 
 /// The answer for a file that must be read whole and is too large for that.
-pub(super) fn too_large(call: &Call<'_>, place: &Place) -> Trouble {
+pub(crate) fn too_large(call: &Call<'_>, place: &Place) -> Trouble {
     let limit = call.server.read_limit();
     Trouble::new(
         ErrorKind::Limit,

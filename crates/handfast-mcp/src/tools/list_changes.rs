@@ -44,7 +44,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         .with_note(Some(waiting)))
 }
 
-fn line(change: &Changed) -> String {
+/// One change as a line.
+pub(crate) fn line(change: &Changed) -> String {
     let slash = if change.is_dir { "/" } else { "" };
     let mut line = format!(
         "{} {}{slash}",

@@ -16,29 +16,35 @@ const MOST: usize = 100_000;
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let place = call.place("path")?;
     let entries = page(call, &place)?;
+    let text = text(call, &place, &entries.shown);
+    Ok(Answer::text(text).with_cut(entries.cut))
+}
+
+/// One line an entry.
+pub(crate) fn text(call: &Call<'_>, place: &Place, entries: &[Entry]) -> String {
     let mut text = String::new();
-    for entry in &entries.shown {
+    for entry in entries {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(if is_dir(call, &place, entry) {
+        text.push_str(if is_dir(call, place, entry) {
             "[DIR] "
         } else {
             "[FILE] "
         });
         text.push_str(&names::shown(entry.name.as_bytes()));
     }
-    Ok(Answer::text(text).with_cut(entries.cut))
+    text
 }
 
 /// As many entries as one answer holds, from where the caller wants to go on.
-pub(super) struct Page {
-    pub(super) shown: Vec<Entry>,
-    pub(super) cut: Option<Cut>,
+pub(crate) struct Page {
+    pub(crate) shown: Vec<Entry>,
+    pub(crate) cut: Option<Cut>,
 }
 
 /// Lists a directory, as far as one answer holds it.
-pub(super) fn page(call: &Call<'_>, place: &Place) -> Result<Page, Trouble> {
+pub(crate) fn page(call: &Call<'_>, place: &Place) -> Result<Page, Trouble> {
     let after = call.cursor()?;
     let mut entries = read(call, call.files(), place)?;
     if call.flag("skipIgnored") {
@@ -79,7 +85,7 @@ pub(super) fn page(call: &Call<'_>, place: &Place) -> Result<Page, Trouble> {
 }
 
 /// Lists a directory.
-pub(super) fn read(
+pub(crate) fn read(
     call: &Call<'_>,
     files: &dyn Files,
     place: &Place,
@@ -103,7 +109,7 @@ pub(super) fn read(
 }
 
 /// Whether an entry is a directory itself; a link to one is not.
-pub(super) fn is_dir(call: &Call<'_>, place: &Place, entry: &Entry) -> bool {
+pub(crate) fn is_dir(call: &Call<'_>, place: &Place, entry: &Entry) -> bool {
     match entry.kind {
         FileKind::Unknown => {
             let path = place.path.join(&entry.name);

@@ -3,7 +3,7 @@
 mod append_file;
 #[cfg(feature = "audit")]
 mod audit_paths;
-mod content;
+pub(crate) mod content;
 mod copy_file;
 mod create_directory;
 mod delete_file;
@@ -14,11 +14,11 @@ mod extract_archive;
 mod get_file_info;
 mod ignored;
 mod list_allowed_directories;
-mod list_changes;
-mod list_directory;
+pub(crate) mod list_changes;
+pub(crate) mod list_directory;
 mod list_directory_with_sizes;
 mod move_file;
-mod read_media_file;
+pub(crate) mod read_media_file;
 mod read_multiple_files;
 mod read_text_file;
 mod search_content;

@@ -1,7 +1,9 @@
 //! `move_file`: nothing is replaced, and a link moves itself.
 
+use std::io::Write as _;
+
 use handfast::files::{LastLink, Put, WhatToRemove};
-use handfast::{Error, ErrorKind, Metadata, RenameMode, Version};
+use handfast::{Error, ErrorKind, Metadata, OpenOptions, RenameMode, Version, Written};
 use handfast_session::{Reason, SessionError as _};
 
 use super::{content, versions};
@@ -61,22 +63,45 @@ pub(super) fn two_failed(call: &Call<'_>, error: &Error, from: &Place, to: &Plac
 /// it is still the one that was copied. Never are both gone.
 fn across(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
     let files = call.files();
-    let version = call.looking().version(from.rel(), false);
-    let version = version.map_err(|error| content::unreadable(call, &error, from))?;
-    files
-        .copy(from.rel(), to.rel(), Put::New)
-        .map_err(|error| two_failed(call, &error, from, to))?;
+    let (version, copied) =
+        copy(call, from, to).map_err(|error| two_failed(call, &error, from, to))?;
     let moved = files.remove(from.rel(), WhatToRemove::FileIf(&version));
     moved.map_err(|error| {
         let mut trouble = call.trouble(&error, "rename", from);
         trouble.may_pass = false;
-        if files.remove(to.rel(), WhatToRemove::File).is_err() {
-            trouble
+        // Only the copy is removed: somebody else may have put something there by now.
+        let removed = copied
+            .version()
+            .and_then(|copy| files.remove(to.rel(), WhatToRemove::FileIf(&copy)));
+        match removed {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(_) => trouble
                 .text
-                .push_str(" (a copy was left at the destination)");
+                .push_str(" (what is at the destination was left there)"),
+            Ok(()) => {}
         }
         trouble
     })
+}
+
+/// Copies a file to a free name. The version is that of the object whose content was copied.
+pub(super) fn copy(call: &Call<'_>, from: &Place, to: &Place) -> Result<(Version, Written), Error> {
+    let source = call.files().open(from.rel(), OpenOptions::new())?;
+    let version = source.version(false)?;
+    let mode = source.opened_metadata().mode & 0o777;
+    let options = call.write_options().mode(mode);
+    let mut staged = call.files().stage(to.rel(), options)?;
+    let mut buffer = vec![0; 64 * 1024];
+    let mut at = 0;
+    loop {
+        let got = source.read_at(&mut buffer, at)?;
+        if got == 0 {
+            break;
+        }
+        staged.write_all(&buffer[..got])?;
+        at += got as u64;
+    }
+    Ok((version, staged.publish(Put::New)?))
 }
 
 /// What stands at a place, a link itself.

@@ -9,6 +9,7 @@ use super::content;
 use crate::answer::{Answer, Media, Resource};
 use crate::call::Call;
 use crate::trouble::Trouble;
+use crate::uri::file_uri;
 
 const TYPES: [(&str, &str); 11] = [
     ("png", "image/png"),
@@ -45,7 +46,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     Ok(Answer::media(media).with_version(Some(version)))
 }
 
-fn mime(path: &VirtualPath) -> &'static str {
+/// The type that the end of a name says.
+pub(crate) fn mime(path: &VirtualPath) -> &'static str {
     let name = path.as_rel().name().map_or(&[][..], NameRef::as_bytes);
     let end = match name.iter().rposition(|byte| *byte == b'.') {
         // A dot at the beginning hides a name and ends nothing.
@@ -58,31 +60,15 @@ fn mime(path: &VirtualPath) -> &'static str {
         .map_or("application/octet-stream", |(_, mime)| mime)
 }
 
-fn file_uri(path: &VirtualPath) -> String {
-    let mut uri = "file:///".to_owned();
-    for byte in path.as_rel().as_bytes() {
-        let plain = byte.is_ascii_graphic() && !b"\"#%<>?\\^`{}".contains(byte);
-        match plain {
-            true => uri.push(char::from(*byte)),
-            false => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn types_and_addresses() {
+    fn types_by_the_end_of_a_name() {
         let path = |text: &str| VirtualPath::parse(text).unwrap();
         assert_eq!(mime(&path("/a/B.PNG")), "image/png");
         assert_eq!(mime(&path("/a/.png")), "application/octet-stream");
         assert_eq!(mime(&path("/a.png/x")), "application/octet-stream");
-        assert_eq!(
-            file_uri(&path("/a b/ä#?.txt")),
-            "file:///a%20b/%C3%A4%23%3F.txt"
-        );
     }
 }

@@ -1,6 +1,8 @@
 //! `search_content`: lines that fit a regular expression. Not in the reference.
 
-use handfast::files::LastLink;
+use std::borrow::Cow;
+
+use handfast::files::{FileHandle, LastLink};
 use handfast::{ErrorKind, FileKind, OpenOptions};
 use regex::{Regex, RegexBuilder};
 
@@ -77,7 +79,11 @@ fn of_file(call: &Call<'_>, place: &Place, mut search: Search) -> Result<Answer,
         return Err(content::too_large(call, place));
     }
     let after = search.begin.take().map_or(0, |(line, _)| line);
-    let stopped = search.look(call, place, after)?;
+    let bytes = content::read_some(&*file, 0, FILE_LIMIT)
+        .map_err(|error| content::unreadable(call, &error, place))?;
+    let stopped = search
+        .text_of(&bytes)
+        .and_then(|text| search.collect(place, &text, after));
     let cut = stopped.map(|(why, line)| Cut {
         note: format!("[This is not all: stopped {why}. Give `next` as cursor to go on.]"),
         next: Some(cursor(line, "")),
@@ -174,23 +180,35 @@ impl Search {
             self.skipped += 1;
             return Ok(None);
         }
-        let Ok(bytes) = content::read_some(&*file, 0, FILE_LIMIT) else {
+        let Ok(mut bytes) = content::read_some(&*file, 0, FILE_LIMIT) else {
             return Ok(None);
         };
         self.read += bytes.len() as u64;
-        let is_binary = bytes.iter().take(8192).any(|byte| *byte == 0);
-        let text = String::from_utf8_lossy(&bytes);
-        if !is_binary && self.pattern.is_match(&text) {
+        if self.text_of(&bytes).is_some() {
             // What is given out is in the log, like any other read.
             let logged = call.files().open(place.rel(), OpenOptions::new());
-            logged.map_err(|error| call.trouble(&error, "open", place))?;
-            let stopped = self.collect(place, &text, after);
+            let logged = logged.map_err(|error| call.trouble(&error, "open", place))?;
+            let object = |file: &dyn FileHandle| file.opened_metadata().identity;
+            if !object(&*logged).same_object(&object(&*file)) {
+                // Another file has the name now. The lines must be of the one that is in the log.
+                bytes = content::read_some(&*logged, 0, FILE_LIMIT)
+                    .map_err(|error| content::unreadable(call, &error, place))?;
+            }
+            let text = self.text_of(&bytes);
+            let stopped = text.and_then(|text| self.collect(place, &text, after));
             if stopped.is_some() {
                 return Ok(stopped);
             }
         }
         let spent = self.read > ALL_LIMIT;
         Ok(spent.then(|| (format!("after {ALL_LIMIT} bytes of files"), u64::MAX)))
+    }
+
+    /// The text of a file in which something fits.
+    fn text_of<'a>(&self, bytes: &'a [u8]) -> Option<Cow<'a, str>> {
+        let is_binary = bytes.iter().take(8192).any(|byte| *byte == 0);
+        let text = String::from_utf8_lossy(bytes);
+        (!is_binary && self.pattern.is_match(&text)).then_some(text)
     }
 
     /// Takes the lines of one file.

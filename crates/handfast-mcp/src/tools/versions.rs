@@ -1,7 +1,7 @@
 //! Versions of files: which one was expected, and what differs.
 
 use handfast::files::Put;
-use handfast::{Difference, ErrorKind, Version, WriteOptions, Written};
+use handfast::{Difference, ErrorKind, Version, Written};
 use sha2::{Digest, Sha256};
 
 use crate::call::Call;
@@ -48,9 +48,8 @@ pub(super) fn put(
     data: &[u8],
     put: Put<'_>,
 ) -> Result<Written, Trouble> {
-    let put = call
-        .files()
-        .put(place.rel(), data, put, WriteOptions::new());
+    let options = call.write_options();
+    let put = call.files().put(place.rel(), data, put, options);
     put.map_err(|error| {
         let verb = match error.kind() {
             ErrorKind::NotADirectory => "realpath",

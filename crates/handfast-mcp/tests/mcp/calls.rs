@@ -33,10 +33,8 @@ fn calls_of(scratch: &Scratch, set_up: impl FnOnce(&mut Command), lines: &[Strin
         writeln!(input, "{line}").unwrap();
         let mut answer = String::new();
         output.read_line(&mut answer).unwrap();
-        assert!(
-            answer.contains("Successfully wrote") || answer == "written\n",
-            "{answer}"
-        );
+        let done = answer.contains(r#""result""#) && !answer.contains("isError");
+        assert!(done || answer == "written\n", "{answer}");
     }
     drop(input);
     assert!(child.wait().unwrap().success());
@@ -49,10 +47,12 @@ fn between(trace: &Path) -> Calls {
     let lines: Vec<&str> = text.lines().collect();
     let last = |what: &dyn Fn(&str) -> bool| lines.iter().rposition(|line| what(line)).unwrap();
     let answered = last(&|line| line.contains(" write(1,"));
-    // One thread may read while another is traced: then the line is "resumed".
+    // One thread may read while another is traced: then the line is "resumed". Content that is read
+    // back from a file is no request.
+    let is_input = |line: &str| line.contains(" read(0,") || line.contains("read resumed>");
     let asked = lines[..answered]
         .iter()
-        .rposition(|line| line.contains("read") && line.contains("three"))
+        .rposition(|line| is_input(line) && line.contains("three"))
         .unwrap();
     let mut calls = Calls::new();
     for line in &lines[asked + 1..answered] {
@@ -68,11 +68,71 @@ fn between(trace: &Path) -> Calls {
     calls
 }
 
-#[test]
-fn write_file_takes_few_calls_more_than_a_bare_write() {
-    if Command::new("strace").arg("-V").output().is_err() {
+/// Whether calls can be counted; CI must be able to.
+fn has_strace() -> bool {
+    let found = Command::new("strace").arg("-V").output().is_ok();
+    if !found {
         assert!(std::env::var_os("CI").is_none(), "CI must have strace");
         println!("skipped: strace is not installed");
+    }
+    found
+}
+
+/// With `--sync` every tool that writes content waits for the disk, and without it none does.
+#[test]
+fn sync_is_waited_for_if_it_was_asked_for_and_not_otherwise() {
+    if !has_strace() {
+        return;
+    }
+    let tools = [
+        ("write_file", json!({"path": "a", "content": "three"})),
+        ("write_file", json!({"path": "three", "content": "new"})),
+        (
+            "edit_file",
+            json!({"path": "a", "edits": [{"oldText": "one", "newText": "three"}]}),
+        ),
+        ("append_file", json!({"path": "a", "content": "three"})),
+        ("append_file", json!({"path": "three", "content": "new"})),
+        ("copy_file", json!({"source": "a", "destination": "three"})),
+    ];
+    for (tool, arguments) in tools {
+        for (sync, overlay) in [(false, false), (true, false), (false, true), (true, true)] {
+            let scratch = Scratch::new();
+            scratch.file("a", "one");
+            let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": tool, "arguments": arguments}});
+            let calls = calls_of(
+                &scratch,
+                |command| {
+                    let state = scratch.path.join("state");
+                    command.arg("--no-log").arg("--state").arg(state);
+                    if sync {
+                        command.arg("--sync");
+                    }
+                    if overlay {
+                        command.args(["--session", "s"]);
+                    }
+                    command.arg(scratch.inside());
+                },
+                &[request.to_string()],
+            );
+            let syncs: u32 = ["fsync", "fdatasync", "syncfs", "sync_file_range"]
+                .iter()
+                .filter_map(|call| calls.get(*call))
+                .sum();
+            let what = format!("{tool} {arguments}, sync {sync}, overlay {overlay}: {calls:?}");
+            assert!(
+                calls.values().sum::<u32>() > 3,
+                "nothing was counted: {what}"
+            );
+            assert_eq!(syncs > 0, sync, "{what}");
+        }
+    }
+}
+
+#[test]
+fn write_file_takes_few_calls_more_than_a_bare_write() {
+    if !has_strace() {
         return;
     }
     let bare_dir = Scratch::new();

@@ -34,7 +34,10 @@ fn known_versions_are_echoed_and_others_get_the_newest_with_a_handshake() {
         let mut server = over_inside(&scratch);
         let answer = server.request("initialize", json!({"protocolVersion": asked}));
         assert_eq!(answer["result"]["protocolVersion"], answered);
-        assert_eq!(answer["result"]["capabilities"], json!({"tools": {}}));
+        assert_eq!(
+            answer["result"]["capabilities"],
+            json!({"tools": {}, "prompts": {}, "resources": {}, "completions": {}})
+        );
         assert_eq!(server.request("ping", json!({}))["result"], json!({}));
         assert_eq!(server.finish(), 0);
     }

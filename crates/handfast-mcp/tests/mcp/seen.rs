@@ -48,3 +48,35 @@ fn a_file_that_was_read_in_part_is_not_replaced() {
     );
     assert_eq!(read(&file), "meant");
 }
+
+#[test]
+fn what_was_appended_to_is_replaced_as_ever() {
+    let scratch = Scratch::new();
+    scratch.file("unread", "old\n");
+    let mut server = Mcp::start(&scratch, &["--no-log"]);
+    let append = |path: &str| json!({"path": path, "content": "more\n"});
+    let write = |path: &str| json!({"path": path, "content": "all"});
+    // A file that the append made is known whole; one that was never read is as before.
+    for path in ["new", "unread"] {
+        server.text("append_file", append(path));
+        server.text("append_file", append(path));
+        server.text("write_file", write(path));
+        assert_eq!(read(scratch.at(path)), "all");
+    }
+    // One that was read in part stays known in part.
+    scratch.file("part", "one\ntwo\nthree\n");
+    server.text("read_text_file", json!({"path": "part", "head": 1}));
+    server.text("append_file", append("part"));
+    let refusal = server.refusal("write_file", write("part"));
+    assert!(refusal.contains("only a part"), "{refusal}");
+    // One that was read whole stays known, also behind an append.
+    server.text("read_text_file", json!({"path": "part"}));
+    server.text("append_file", append("part"));
+    server.text("write_file", write("part"));
+    // Known whole, then changed by somebody else: that is for `expectedVersion` to say.
+    scratch.file("made", "");
+    server.text("append_file", append("made"));
+    let edit = json!({"path": "made", "edits": [{"oldText": "more", "newText": "less"}]});
+    server.text("edit_file", edit);
+    server.text("write_file", write("made"));
+}

@@ -1,5 +1,7 @@
 //! A client that shows a model nothing but `structuredContent`, as several do.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::client::{Mcp, read};
@@ -86,8 +88,7 @@ fn m1_every_cut_is_told_and_can_be_gone_on_from() {
             continue;
         }
         let lines: Vec<&str> = pages.iter().flat_map(|page| page.lines()).collect();
-        let mut once: Vec<&str> = lines.clone();
-        once.dedup();
+        let once: BTreeSet<&str> = lines.iter().copied().collect();
         assert_eq!(lines.len(), once.len(), "{tool}: lines came twice");
         let wanted = if arguments["path"] == "long" {
             8_000
@@ -194,14 +195,30 @@ fn m6_offsets_and_lines_are_honoured() {
     assert_eq!(text(json!({"path": "a", "startLine": 4})), "four");
     let numbered = text(json!({"path": "a", "startLine": 3, "endLine": 4, "lineNumbers": true}));
     assert_eq!(numbered, "     3\tthree\n     4\tfour");
-    for bad in [
-        json!({"path": "a", "tail": 1, "offset": 3}),
-        json!({"path": "a", "startLine": 1, "head": 3}),
-        json!({"path": "a", "startLine": 3, "endLine": 2}),
-        json!({"path": "a", "startLine": 9}),
-        json!({"path": "a", "offset": 3, "lineNumbers": true}),
-        json!({"path": "a", "cursor": "x"}),
+    for (bad, why) in [
+        (
+            json!({"path": "a", "tail": 1, "offset": 3}),
+            "tail cannot go with offset",
+        ),
+        (
+            json!({"path": "a", "startLine": 1, "head": 3}),
+            "cannot go with head",
+        ),
+        (
+            json!({"path": "a", "startLine": 3, "endLine": 2}),
+            "endLine lies before startLine",
+        ),
+        (
+            json!({"path": "a", "startLine": 9}),
+            "beyond the end of the file",
+        ),
+        (
+            json!({"path": "a", "offset": 3, "lineNumbers": true}),
+            "lineNumbers needs a beginning",
+        ),
+        (json!({"path": "a", "cursor": "x"}), "cursor is not one"),
     ] {
-        server.refusal("read_text_file", bad);
+        let refusal = server.refusal("read_text_file", bad.clone());
+        assert!(refusal.contains(why), "{bad}: {refusal}");
     }
 }

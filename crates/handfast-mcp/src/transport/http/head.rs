@@ -2,6 +2,10 @@
 
 use std::io::Read;
 
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::Reply;
@@ -148,10 +152,27 @@ impl Head {
         if self.mcp_method.as_deref() != Some(&request.method) {
             return fault("Mcp-Method is not the method");
         }
-        let name = request.params.get("name").and_then(Value::as_str);
-        if request.method == "tools/call" && self.mcp_name.as_deref() != name {
-            return fault("Mcp-Name is not the tool's name");
+        let named_by = match request.method.as_str() {
+            "tools/call" | "prompts/get" => "name",
+            "resources/read" => "uri",
+            _ => return None,
+        };
+        let name = request.params.get(named_by).and_then(Value::as_str);
+        let told = self.mcp_name.as_deref().map(header_text);
+        if told.as_deref() != name {
+            return fault(&format!("Mcp-Name is not the `{named_by}`"));
         }
         None
     }
+}
+
+/// The text of a header: as it is, or in base64 where it is no plain ASCII.
+fn header_text(value: &str) -> Cow<'_, str> {
+    let coded = value
+        .strip_prefix("=?base64?")
+        .and_then(|rest| rest.strip_suffix("?="));
+    coded
+        .and_then(|coded| STANDARD.decode(coded).ok())
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .map_or(Cow::Borrowed(value), Cow::Owned)
 }

@@ -177,7 +177,8 @@ impl<'a, F: AsFd + Send, W: Write + Send> Pool<'a, F, W> {
             }
             Came::Call(request) => {
                 let name = request.params.get("name").and_then(|name| name.as_str());
-                let tool = name.and_then(|name| self.server.tool(name));
+                let tool = name.filter(|_| request.method == "tools/call");
+                let tool = tool.and_then(|name| self.server.tool(name));
                 state.waiting.push_back(Job {
                     request,
                     changes: tool.is_some_and(Tool::changes),

@@ -107,7 +107,9 @@ impl<'a, F: AsFd, W: Write> Reader<'a, F, W> {
                 self.refuse(&fault);
                 Came::Nothing
             }
-            Ok(Message::Request(request)) if request.method == "tools/call" => Came::Call(request),
+            Ok(Message::Request(request)) if protocol::takes_time(&request.method) => {
+                Came::Call(request)
+            }
             Ok(Message::Request(request)) => self.answer(&request, peer),
             Ok(Message::Notification { method, params }) => self.notified(&method, &params, peer),
             Ok(Message::Response { id, result }) => {

@@ -1,0 +1,222 @@
+//! Files that somebody exchanges while a tool works on them: nothing is lost, and the log names the
+//! object that was read. Each has a naive control that must fail under the same attacker.
+
+use std::ops::ControlFlow;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use handfast_ledger::LogReader;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::{Value, json};
+
+use super::client::{Mcp, command, read, state};
+use crate::support::Scratch;
+
+/// Moves a file: by `move_file`, or as a naive program does it. Whether it says that it did.
+type Mover<'a> = &'a mut dyn FnMut(&Path, &Path) -> bool;
+
+fn naive(from: &Path, to: &Path) -> bool {
+    let object = |path: &Path| std::fs::metadata(path).map(|file| (file.ino(), file.len()));
+    let Ok(before) = object(from) else {
+        return false;
+    };
+    if std::fs::copy(from, to).is_err() {
+        return false;
+    }
+    if object(from).ok() == Some(before) {
+        return std::fs::remove_file(from).is_ok();
+    }
+    drop(std::fs::remove_file(to));
+    false
+}
+
+/// A server over both directories of the scratch.
+fn over_both(scratch: &Scratch) -> Mcp {
+    let mut command = command(scratch, &["--no-log"]);
+    command.args([scratch.inside(), scratch.outside()]);
+    let mut server = Mcp::spawn(command);
+    server.initialize(json!({}));
+    server
+}
+
+fn by_server(server: &mut Mcp, from: &Path, to: &Path) -> bool {
+    let answer = server.call("move_file", json!({"source": from, "destination": to}));
+    answer["result"].get("isError").is_none()
+}
+
+/// Exchanges two names until it is told to stop, and says when it has begun.
+fn exchange(one: &Path, other: &Path, begun: &AtomicBool, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        let exchanged = renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE);
+        begun.fetch_or(exchanged.is_ok(), Ordering::Relaxed);
+    }
+}
+
+/// Does something while two names are exchanged.
+fn while_exchanged<T>(one: &Path, other: &Path, act: impl FnOnce() -> T) -> T {
+    let (begun, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| exchange(one, other, &begun, &stop));
+        while !begun.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        let done = act();
+        stop.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
+/// Rounds in which a content was gone after a move that was said to be done, and moves in all.
+fn contents_lost(scratch: &Scratch, rounds: u32, mover: Mover<'_>) -> (u32, u32) {
+    let (from, other) = (scratch.at("from"), scratch.at("other"));
+    let to = scratch.outside().join("to");
+    let (mut lost, mut moved) = (0, 0);
+    for _ in 0..rounds {
+        std::fs::write(&from, "one").unwrap();
+        std::fs::write(&other, "two").unwrap();
+        let done = while_exchanged(&from, &other, || mover(&from, &to));
+        let contents: Vec<String> = [&from, &other, &to]
+            .iter()
+            .filter_map(|path| std::fs::read_to_string(path).ok())
+            .collect();
+        moved += u32::from(done);
+        let has = |text: &str| contents.iter().any(|content| content == text);
+        lost += u32::from(!has("one") || !has("two"));
+        for path in [&from, &other, &to] {
+            drop(std::fs::remove_file(path));
+        }
+    }
+    (lost, moved)
+}
+
+#[test]
+fn a_move_between_directories_loses_no_content() {
+    const ROUNDS: u32 = 400;
+    let scratch = Scratch::new();
+    let (control, _) = contents_lost(&scratch, ROUNDS, &mut naive);
+    let mut server = over_both(&scratch);
+    let mut mover = |from: &Path, to: &Path| by_server(&mut server, from, to);
+    let (lost, moved) = contents_lost(&scratch, ROUNDS, &mut mover);
+    println!("{ROUNDS} moves: {moved} done, {lost} lost a content; naive lost {control}");
+    assert_eq!(lost, 0);
+    assert!(moved > 0, "nothing was moved at all");
+    if control == 0 {
+        println!("starved: the attacker never came in between");
+    }
+}
+
+/// Rounds in which the file that somebody else put at the destination was gone, and rounds in which
+/// the move failed because of the attacker.
+fn others_lost(scratch: &Scratch, rounds: u32, mover: Mover<'_>) -> (u32, u32) {
+    let from = scratch.at("from");
+    let (to, theirs) = (
+        scratch.outside().join("to"),
+        scratch.outside().join("theirs"),
+    );
+    let (mut lost, mut failed) = (0, 0);
+    for _ in 0..rounds {
+        // Large enough that a naive copy takes a while.
+        std::fs::write(&from, "x".repeat(1 << 16)).unwrap();
+        std::fs::write(&theirs, "theirs").unwrap();
+        let (stop, replaced) = (AtomicBool::new(false), AtomicU32::new(0));
+        let done = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    if to.exists() {
+                        // The source is another one now, so the move cannot be finished.
+                        drop(std::fs::write(&from, "changed"));
+                        let put = std::fs::rename(&theirs, &to).is_ok();
+                        return replaced.store(u32::from(put), Ordering::Relaxed);
+                    }
+                }
+            });
+            let done = mover(&from, &to);
+            stop.store(true, Ordering::Relaxed);
+            done
+        });
+        let there = std::fs::read_to_string(&to).is_ok_and(|text| text == "theirs");
+        let replaced = replaced.load(Ordering::Relaxed) == 1;
+        failed += u32::from(!done && replaced);
+        lost += u32::from(replaced && !there);
+        for path in [&from, &theirs, &to] {
+            drop(std::fs::remove_file(path));
+        }
+    }
+    (lost, failed)
+}
+
+#[test]
+fn a_move_that_fails_removes_nothing_of_somebody_else() {
+    const ROUNDS: u32 = 400;
+    let scratch = Scratch::new();
+    let (control, _) = others_lost(&scratch, ROUNDS, &mut naive);
+    let mut server = over_both(&scratch);
+    let mut mover = |from: &Path, to: &Path| by_server(&mut server, from, to);
+    let (lost, failed) = others_lost(&scratch, ROUNDS, &mut mover);
+    println!("{ROUNDS} moves: {failed} failed, {lost} removed another's file; naive {control}");
+    assert_eq!(lost, 0);
+    if control == 0 || failed == 0 {
+        println!("starved: the attacker never came in between");
+    }
+}
+
+/// The inodes that `search_content` opened, as the log has them, in order.
+fn opened(scratch: &Scratch) -> Vec<u64> {
+    let log = LogReader::open(state(scratch).join("logs/mcp-0")).unwrap();
+    let mut found = Vec::new();
+    log.for_each(0, |_, leaf| {
+        let event: Value = serde_json::from_slice(leaf).unwrap();
+        if event["type"] == "open" {
+            let inode = &event["obj"]["ino"];
+            let inode = inode.as_u64().or_else(|| inode.as_str()?.parse().ok());
+            found.push(inode.unwrap_or_else(|| panic!("{event}")));
+        }
+        Ok(ControlFlow::Continue(()))
+    })
+    .unwrap();
+    found
+}
+
+#[test]
+fn the_log_names_the_file_whose_lines_a_search_gave_out() {
+    const CALLS: usize = 300;
+    let scratch = Scratch::new();
+    let one = scratch.file("swap/file", "hit one\n");
+    let two = scratch.file("other", "hit two\n");
+    let inode = |path: &Path| std::fs::metadata(path).unwrap().ino();
+    let (first, second) = (inode(&one), inode(&two));
+    let mut given = Vec::new();
+    for path in ["swap", "swap/file"] {
+        let mut server = Mcp::start(&scratch, &[]);
+        let search = json!({"path": path, "pattern": "hit"});
+        while_exchanged(&one, &two, || {
+            for _ in 0..CALLS {
+                let text = server.text("search_content", search.clone());
+                let is_one = text.contains("hit one");
+                assert!(is_one || text.contains("hit two"), "{text}");
+                given.push(if is_one { first } else { second });
+            }
+        });
+        assert_eq!(server.finish(), 0);
+    }
+    let logged = opened(&scratch);
+    assert_eq!(logged.len(), given.len(), "one event for every answer");
+    let wrong = logged
+        .iter()
+        .zip(&given)
+        .filter(|(one, other)| one != other);
+    let (wrong, second_seen) = (
+        wrong.count(),
+        given.iter().filter(|inode| **inode == second).count(),
+    );
+    println!(
+        "{} answers, {second_seen} of the other file, {wrong} wrong in the log",
+        given.len()
+    );
+    assert_eq!(wrong, 0);
+    if second_seen == 0 || second_seen == given.len() {
+        println!("starved: the files were never exchanged in time");
+    }
+    assert!(read(&one).starts_with("hit"));
+}
