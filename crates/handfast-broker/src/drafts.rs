@@ -41,6 +41,8 @@ pub(crate) struct Draft {
     pub(crate) root: usize,
     pub(crate) path: VirtualPath,
     pub(crate) expect: Expect,
+    /// The handle of the directory that it must go to, where the client names one.
+    pub(crate) dir: Option<String>,
     /// How it is written, where the client asked for something unusual.
     pub(crate) options: Option<WriteOptions>,
     pub(crate) max_size: u64,
@@ -235,6 +237,7 @@ mod tests {
             root: 0,
             path: VirtualPath::root(),
             options: None,
+            dir: None,
             expect: Expect::Anything,
             max_size,
             file: memory_file(max_size).unwrap(),

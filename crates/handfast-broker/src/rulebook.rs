@@ -1,6 +1,6 @@
 //! Who may ask for what: the policy, made ready for quick answers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use handfast::{RelPathRef, Verb};
 use handfast_session::policy::{Allow, Lease as LeaseTerms, Limits as PolicyLimits, LogLevel, Who};
@@ -85,6 +85,19 @@ impl Rulebook {
                 b"one directory, same user, preset workspace",
             )),
         })
+    }
+
+    /// The policy of a text; relative paths in it count from a directory. What is enforced and what
+    /// the log names by its digest are the same bytes.
+    ///
+    /// # Errors
+    /// As [`Policy::parse`] and [`Rulebook::of_policy`].
+    pub fn parse(text: &[u8], dir: &Path, knows_exe: bool) -> Result<Self, StartError> {
+        let utf8 = str::from_utf8(text)
+            .map_err(|_| StartError::Config("the policy is not UTF-8".to_owned()))?;
+        let policy =
+            Policy::parse(utf8, dir).map_err(|error| StartError::Config(error.detail()))?;
+        Self::of_policy(&policy, text, knows_exe)
     }
 
     /// A policy file's.

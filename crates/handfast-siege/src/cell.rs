@@ -114,6 +114,19 @@ impl Cell {
         expected.saturating_sub(chance)
     }
 
+    /// Counts an error that the attack does not explain.
+    pub(crate) fn note_odd(&mut self, words: String) {
+        self.spurious += 1;
+        if self.odd.len() < 3 {
+            self.odd.push(words);
+        }
+    }
+
+    /// Counts a look at the scene, or its clearing, that failed: nobody knows whether harm was done.
+    pub(crate) fn blind(&mut self, error: &handfast::Error) {
+        self.note_odd(format!("the look failed: {}: {error}", error.kind()));
+    }
+
     /// Adds what another run of the same cell found.
     pub(crate) fn absorb(&mut self, other: Self) {
         for (all, new) in [

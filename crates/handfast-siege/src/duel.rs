@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use handfast::{ErrorKind, Links};
+use handfast::{Error, ErrorKind, Links};
 
 use crate::arena::Arena;
 use crate::attacker::{Attacker, Way};
@@ -47,8 +47,9 @@ pub(crate) struct Duel {
     pub(crate) floor: fn(&Victim) -> u64,
     /// Whether reading something of the outside is harm.
     pub(crate) leaks: bool,
-    /// What else is looked at after every call, whatever it answered: harm in words.
-    pub(crate) look: fn(&Arena, &Stand, &Seen) -> Option<String>,
+    /// What else is looked at after every call: harm in words. It is given what the call said, unless
+    /// it refused. A look that fails is no good news, and counts as an error without reason.
+    pub(crate) look: fn(&Arena, &Stand, Option<&Seen>) -> Result<Option<String>, Error>,
     /// Whether attackers never pause: what they wait for is there for a moment only.
     pub(crate) is_hurried: bool,
     /// The one name that the attacker swaps: then it is started for each victim.
@@ -120,7 +121,7 @@ impl Duel {
         allowed: |_, links| vec![refusal(links), ErrorKind::Raced],
         floor: usual_floor,
         leaks: true,
-        look: |_, _, _| None,
+        look: |_, _, _| Ok(None),
         is_hurried: false,
         leaf: None,
         fifo: None,
@@ -278,8 +279,10 @@ impl Duel {
             }
             // What the last attempt left in an overlay shows on the disk. Links that lead outside are
             // not committed: then the scene would lose one.
-            if self.rules.is_any() {
-                stand.commit();
+            if self.rules.is_any()
+                && let Err(error) = stand.commit()
+            {
+                cell.blind(&error);
             }
             if let Some(touched) = canary.touched() {
                 cell.escapes += 1;
@@ -395,7 +398,16 @@ mod tests {
 
     /// Lays siege to one victim that is not the library's, and says what its only cell found.
     fn found(victim: &'static Victim) -> Cell {
+        found_by(victim, Duel::USUAL.look)
+    }
+
+    /// The same, with a look of its own.
+    fn found_by(
+        victim: &'static Victim,
+        look: fn(&Arena, &Stand, Option<&Seen>) -> Result<Option<String>, Error>,
+    ) -> Cell {
         let duel = Duel {
+            look,
             scene: |arena| {
                 arena.room("root/a")?;
                 std::os::unix::fs::symlink("../outside", arena.path("root/evil"))?;
@@ -442,6 +454,17 @@ mod tests {
         let cell = found(&REFUSES);
         assert_eq!(cell.finding(), Finding::Starved, "{cell:?}");
         assert_eq!(cell.succeeded, 0);
+    }
+
+    #[test]
+    fn a_look_that_fails_is_no_good_news() {
+        let blind = |_: &Arena, _: &Stand, _: Option<&Seen>| {
+            Err(Error::refused(ErrorKind::Io, "it is dark"))
+        };
+        let cell = found_by(&READS, blind);
+        assert_eq!(cell.finding(), Finding::Spurious, "{cell:?}");
+        assert_eq!(cell.spurious, cell.attempts);
+        assert!(cell.odd[0].contains("the look failed"), "{cell:?}");
     }
 
     #[test]

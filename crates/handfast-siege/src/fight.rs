@@ -35,14 +35,14 @@ impl Fight<'_> {
     pub(crate) fn rehearse(&self, victim: &Victim) -> Result<Duration, Error> {
         let mut fastest = Duration::MAX;
         for number in REHEARSED..REHEARSED + 3 {
-            self.prepare(victim, number);
+            self.prepare(victim, number)?;
             let begun = Instant::now();
             match self.stand.call(victim, &self.names(), number) {
                 Err(error) if !self.may_refuse(victim, &error) => return Err(error),
                 _ => fastest = fastest.min(begun.elapsed()),
             }
         }
-        self.prepare(victim, REHEARSED);
+        self.prepare(victim, REHEARSED)?;
         Ok(fastest)
     }
 
@@ -52,11 +52,12 @@ impl Fight<'_> {
         (self.duel.floor)(victim) == 0 && allowed.contains(&error.kind())
     }
 
-    fn prepare(&self, victim: &Victim, number: u64) {
+    fn prepare(&self, victim: &Victim, number: u64) -> Result<(), Error> {
         if victim.changes() {
-            self.stand.refresh();
+            self.stand.refresh()?;
         }
         (victim.prepare)(self.inside, number);
+        Ok(())
     }
 
     /// One call, and a look at what it did.
@@ -70,7 +71,9 @@ impl Fight<'_> {
     ) {
         let number = cell.attempts;
         let leaf = self.duel.leaf.and_then(|leaf| leaf(victim));
-        self.prepare(victim, number);
+        if let Err(error) = self.prepare(victim, number) {
+            cell.blind(&error);
+        }
         attacker.wait_for_swap();
         // What somebody inside an overlay exchanged, the disk does not show.
         let is_known = !(self.stand.is_overlay() && way == Way::Accomplice);
@@ -93,18 +96,21 @@ impl Fight<'_> {
         let seen = match result {
             Ok(seen) => {
                 cell.succeeded += 1;
-                seen
+                Some(seen)
             }
             Err(error) => {
                 let allowed = self.duel.allowed_on(self.layer, victim, self.links);
                 note_error(cell, &error, &allowed);
-                Seen::default()
+                None
             }
         };
         if self.duel.leaks {
-            harm = harm.or_else(|| leak(&seen, canary));
+            harm = harm.or_else(|| leak(seen.as_ref()?, canary));
         }
-        let harm = harm.or_else(|| (self.duel.look)(self.arena, self.stand, &seen));
+        match (self.duel.look)(self.arena, self.stand, seen.as_ref()) {
+            Ok(found) => harm = harm.or(found),
+            Err(error) => cell.blind(&error),
+        }
         if let Some(harm) = harm {
             cell.escapes += 1;
             cell.harm.get_or_insert(harm);
@@ -129,9 +135,6 @@ pub(crate) fn note_error(cell: &mut Cell, error: &Error, allowed: &[ErrorKind]) 
     if allowed.contains(&error.kind()) {
         *cell.refused.entry(error.kind().name()).or_default() += 1;
     } else {
-        cell.spurious += 1;
-        if cell.odd.len() < 3 {
-            cell.odd.push(format!("{}: {error}", error.kind()));
-        }
+        cell.note_odd(format!("{}: {error}", error.kind()));
     }
 }

@@ -14,47 +14,78 @@
 #[path = "../../handfast/tests/support/turns.rs"]
 mod turns;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is broken, and the cells that must notice: names, and arguments.
-const VARIANTS: [(&str, &[&str]); 10] = [
-    (
-        "no-symlinks",
-        &["--backend", "kernel", "--only", "inner-swap/read"],
-    ),
-    (
-        "no-beneath",
-        &["--backend", "kernel", "--only", "directory-swap/read"],
-    ),
-    (
-        "trailing-slash",
-        &["--backend", "walk", "--only", "directory-swap/read"],
-    ),
-    (
-        "re-resolve",
-        &["--only", "directory-swap/open", "leaf-swap/open"],
-    ),
-    ("truncate-first", &["--only", "hard-link-plant/open-write"]),
-    (
-        "judge-names",
-        &[
+/// A fault: its name, the cells that are run, and the layers whose cells must all notice it.
+struct Fault {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    layers: &'static [&'static str],
+}
+
+const ROOTS: &[&str] = &["kernel", "walk"];
+
+const FAULTS: [Fault; 10] = [
+    Fault {
+        name: "no-symlinks",
+        arguments: &["--backend", "kernel", "--only", "inner-swap/read"],
+        layers: &["kernel"],
+    },
+    Fault {
+        name: "no-beneath",
+        arguments: &["--backend", "kernel", "--only", "directory-swap/read"],
+        layers: &["kernel"],
+    },
+    Fault {
+        name: "trailing-slash",
+        arguments: &["--backend", "walk", "--only", "directory-swap/read"],
+        layers: &["walk"],
+    },
+    Fault {
+        name: "re-resolve",
+        arguments: &["--only", "directory-swap/open", "leaf-swap/open"],
+        layers: ROOTS,
+    },
+    Fault {
+        name: "truncate-first",
+        arguments: &["--only", "hard-link-plant/open-write"],
+        layers: ROOTS,
+    },
+    Fault {
+        name: "judge-names",
+        arguments: &[
             "--only",
             "denied-name/read@session",
             "denied-name/read@broker",
         ],
-    ),
-    (
-        "judge-last-name",
-        &[
+        layers: &["session", "broker"],
+    },
+    Fault {
+        name: "judge-last-name",
+        arguments: &[
             "--only",
             "protected-swap/write@",
             "denied-swap/read@session",
         ],
-    ),
-    ("version-apart", &["--only", "version-swap/"]),
-    ("any-owner", &["--only", "foreign-owner/"]),
-    ("usual-mode", &["--only", "wider-access/write@"]),
+        layers: &["session"],
+    },
+    Fault {
+        name: "version-apart",
+        arguments: &["--only", "version-swap/"],
+        layers: ROOTS,
+    },
+    Fault {
+        name: "any-owner",
+        arguments: &["--only", "foreign-owner/"],
+        layers: ROOTS,
+    },
+    Fault {
+        name: "usual-mode",
+        arguments: &["--only", "wider-access/write@"],
+        layers: ROOTS,
+    },
 ];
 
 fn build() -> PathBuf {
@@ -72,61 +103,75 @@ fn build() -> PathBuf {
     target.join("debug/handfast")
 }
 
-/// The exit code, the cells that let something out, and the verdict.
-fn lay_siege(
-    binary: &Path,
-    variant: Option<&str>,
-    arguments: &[&str],
-) -> (Option<i32>, usize, String) {
+/// What a siege said.
+struct Said {
+    code: Option<i32>,
+    /// The layers that let something out.
+    escaped: BTreeSet<String>,
+    sentence: String,
+}
+
+fn lay_siege(binary: &Path, fault: Option<&str>, arguments: &[&str]) -> Said {
     let mut command = Command::new(binary);
     command
         .args(["siege", "--json", "--rounds", "2000"])
         .args(arguments);
-    match variant {
-        Some(variant) => command.env("HANDFAST_SABOTAGE", variant),
+    match fault {
+        Some(fault) => command.env("HANDFAST_SABOTAGE", fault),
         None => command.env_remove("HANDFAST_SABOTAGE"),
     };
     let output = command.output().unwrap();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let escaped = |cell: &&serde_json::Value| cell["finding"] == "ESCAPED";
-    let cells = report["cells"].as_array().unwrap();
-    (
-        output.status.code(),
-        cells.iter().filter(escaped).count(),
-        report["sentence"].to_string(),
-    )
+    let cells = report["cells"].as_array().unwrap().iter();
+    let escaped = cells.filter(|cell| cell["finding"] == "ESCAPED");
+    Said {
+        code: output.status.code(),
+        escaped: escaped
+            .map(|cell| cell["backend"].as_str().unwrap().to_owned())
+            .collect(),
+        sentence: report["sentence"].to_string(),
+    }
 }
 
 #[test]
 fn every_sabotage_is_caught() {
     if std::env::var_os("HANDFAST_SABOTAGE_TEST").is_none() {
-        for (index, (variant, _)) in VARIANTS.iter().enumerate() {
+        for (index, fault) in FAULTS.iter().enumerate() {
             println!(
-                "skipped: {}: sabotage {variant}: HANDFAST_SABOTAGE_TEST is not set",
-                index + 1
+                "skipped: {}: sabotage {}: HANDFAST_SABOTAGE_TEST is not set",
+                index + 1,
+                fault.name
             );
         }
         return;
     }
     let binary = build();
-    for (variant, arguments) in VARIANTS {
-        // The same build without a variant holds: it is the fault that is caught. A busy machine
+    for fault in &FAULTS {
+        let name = fault.name;
+        // The same build without the fault holds: it is the fault that is caught. A busy machine
         // may be too weak to tell once.
         let turns = turns::Turns::start();
-        let mut found = lay_siege(&binary, None, arguments);
+        let mut found = lay_siege(&binary, None, fault.arguments);
         for _ in 0..2 {
-            if found.0 == Some(3) {
-                found = lay_siege(&binary, None, arguments);
+            if found.code == Some(3) {
+                found = lay_siege(&binary, None, fault.arguments);
             }
         }
-        if found.0 == Some(3) {
-            turns.settle(&format!("without sabotage {variant}"), &found.2);
-            found.0 = Some(0);
+        if found.code == Some(3) {
+            turns.settle(&format!("without sabotage {name}"), &found.sentence);
+            found.code = Some(0);
         }
-        assert_eq!((found.0, found.1), (Some(0), 0), "without it: {}", found.2);
-        let (code, escaped, sentence) = lay_siege(&binary, Some(variant), arguments);
-        assert_eq!(code, Some(1), "{variant}: {sentence}");
-        assert!(escaped > 0, "{variant}: {sentence}");
-        println!("caught: {variant}");
+        assert_eq!(found.code, Some(0), "without it: {}", found.sentence);
+        assert!(found.escaped.is_empty(), "without it: {}", found.sentence);
+        let caught = lay_siege(&binary, Some(name), fault.arguments);
+        assert_eq!(caught.code, Some(1), "{name}: {}", caught.sentence);
+        for layer in fault.layers {
+            assert!(
+                caught.escaped.contains(*layer),
+                "{name} is not noticed on {layer}, only on {:?}",
+                caught.escaped
+            );
+        }
+        println!("caught: {name} on {:?}", caught.escaped);
     }
 }

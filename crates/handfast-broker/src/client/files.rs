@@ -9,43 +9,43 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use handfast::files::{Put, WhatToRemove};
-
-use super::told::{Linked, Manner, Standing, Status};
+use super::told::{Manner, Standing};
 use super::types::{Entry, Opened, Stat};
 use super::{Client, ClientError};
 use crate::wire::{Big, PathField, path_field};
 
 /// What a file is asked for with; what is not said is left out.
 #[derive(Default, Serialize)]
-struct Ask<'a> {
-    lease: &'a str,
+pub(super) struct Ask<'a> {
+    pub(super) lease: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<&'a str>,
+    pub(super) path: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    path_b64: Option<String>,
+    pub(super) path_b64: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mode: Option<&'a str>,
+    pub(super) mode: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    handle: Option<&'a str>,
+    pub(super) handle: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<Which<'a>>,
+    pub(super) version: Option<Which<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    max_size: Option<Big>,
+    pub(super) max_size: Option<Big>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    new: Option<bool>,
+    pub(super) new: Option<bool>,
     #[serde(flatten)]
-    manner: Option<&'a Manner>,
+    pub(super) manner: Option<&'a Manner>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    draft: Option<&'a str>,
+    pub(super) dir: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    size: Option<Big>,
+    pub(super) draft: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) size: Option<Big>,
 }
 
 /// A version: to be told, or the one that was seen.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Which<'a> {
+pub(super) enum Which<'a> {
     Tell(bool),
     Seen(&'a str),
 }
@@ -58,7 +58,7 @@ impl<'a> Ask<'a> {
         }
     }
 
-    fn at(lease: &'a str, path: &'a [u8]) -> Self {
+    pub(super) fn at(lease: &'a str, path: &'a [u8]) -> Self {
         match std::str::from_utf8(path) {
             Ok(text) => Self {
                 path: Some(text),
@@ -87,9 +87,9 @@ struct BeginAnswer {
 }
 
 #[derive(Deserialize)]
-struct Entries {
-    entries: Vec<Entry>,
-    end: bool,
+pub(super) struct Entries {
+    pub(super) entries: Vec<Entry>,
+    pub(super) end: bool,
 }
 
 /// A file that is being written and that nobody else sees. Dropping it leaves it to the broker,
@@ -103,7 +103,7 @@ pub struct Draft {
 }
 
 /// A path as a parameter.
-fn with_path(mut asked: Value, key: &str, path: &[u8]) -> Value {
+pub(super) fn with_path(mut asked: Value, key: &str, path: &[u8]) -> Value {
     let PathField { text, base64 } = path_field(path);
     match (text, base64) {
         (Some(text), _) => asked[key] = text.into(),
@@ -236,30 +236,7 @@ impl Client {
         self.begun(&asked)
     }
 
-    /// As [`Client::begin`] and [`Client::begin_new`], with everything said.
-    pub(super) fn begin_with(
-        &mut self,
-        lease: &str,
-        path: &[u8],
-        max_size: u64,
-        put: Put<'_>,
-        manner: &Manner,
-    ) -> Result<Draft, ClientError> {
-        let version = match put {
-            Put::If(version) => Some(version.to_string()),
-            _ => None,
-        };
-        let asked = Ask {
-            max_size: Some(Big(max_size)),
-            version: version.as_deref().map(Which::Seen),
-            new: matches!(put, Put::New).then_some(true),
-            manner: Some(manner),
-            ..Ask::at(lease, path)
-        };
-        self.begun(&asked)
-    }
-
-    fn begun(&mut self, asked: &Ask<'_>) -> Result<Draft, ClientError> {
+    pub(super) fn begun(&mut self, asked: &Ask<'_>) -> Result<Draft, ClientError> {
         let (answer, fds): (BeginAnswer, _) = self.call_with("Begin", asked, &[])?;
         Ok(Draft {
             file: take(fds, answer.fd)?,
@@ -326,67 +303,6 @@ impl Client {
             .map(|_: Value| ())
     }
 
-    pub(super) fn append_with(
-        &mut self,
-        lease: &str,
-        path: &[u8],
-        data: &[u8],
-        manner: &Manner,
-    ) -> Result<Standing, ClientError> {
-        let asked = json!({
-            "lease": lease,
-            "data_b64": STANDARD.encode(data),
-            "file_mode": manner.file_mode,
-            "created_mode": manner.created_mode,
-            "durability": manner.durability,
-        });
-        self.call("Append", &with_path(asked, "path", path))
-    }
-
-    pub(super) fn mkdir_with(
-        &mut self,
-        lease: &str,
-        path: &[u8],
-        mode: u32,
-    ) -> Result<(), ClientError> {
-        let asked = json!({ "lease": lease, "dir_mode": format!("{mode:o}") });
-        self.call("Mkdir", &with_path(asked, "path", path))
-            .map(|_: Value| ())
-    }
-
-    pub(super) fn remove_what(
-        &mut self,
-        lease: &str,
-        path: &[u8],
-        what: WhatToRemove<'_>,
-    ) -> Result<(), ClientError> {
-        let (kind, version) = match what {
-            WhatToRemove::Dir => ("dir", None),
-            WhatToRemove::FileIf(version) => ("file", Some(version.to_string())),
-            _ => ("file", None),
-        };
-        let asked = json!({ "lease": lease, "kind": kind, "version": version });
-        self.call("Remove", &with_path(asked, "path", path))
-            .map(|_: Value| ())
-    }
-
-    pub(super) fn status(
-        &mut self,
-        lease: &str,
-        path: &[u8],
-        follow: bool,
-    ) -> Result<Status, ClientError> {
-        let asked = json!({ "lease": lease, "follow": follow });
-        self.call("Stat", &with_path(asked, "path", path))
-    }
-
-    pub(super) fn link(&mut self, lease: &str, path: &[u8]) -> Result<Linked, ClientError> {
-        self.call(
-            "ReadLink",
-            &with_path(json!({ "lease": lease }), "path", path),
-        )
-    }
-
     /// Makes a directory; with `parents`, those above it too.
     ///
     /// # Errors
@@ -413,13 +329,7 @@ impl Client {
         to: impl AsRef<[u8]>,
         mode: &str,
     ) -> Result<(), ClientError> {
-        let asked = with_path(
-            json!({ "lease": lease, "mode": mode }),
-            "path",
-            from.as_ref(),
-        );
-        self.call("Rename", &with_path(asked, "to", to.as_ref()))
-            .map(|_: Value| ())
+        self.rename_in(lease, (from.as_ref(), to.as_ref()), mode, None)
     }
 
     /// Removes; `kind` is `file`, `dir` or `tree`.
@@ -455,19 +365,7 @@ impl Client {
         lease: &str,
         path: impl AsRef<[u8]>,
     ) -> Result<Vec<Entry>, ClientError> {
-        let mut found: Vec<Entry> = Vec::new();
-        loop {
-            let mut asked = with_path(json!({ "lease": lease }), "path", path.as_ref());
-            if let Some(last) = found.last() {
-                asked = with_path(asked, "after", &last.name());
-            }
-            let page: Entries = self.call("ListDir", &asked)?;
-            let end = page.end || page.entries.is_empty();
-            found.extend(page.entries);
-            if end {
-                return Ok(found);
-            }
-        }
+        self.list_held(lease, path.as_ref(), None)
     }
 
     /// The entries of a tree that the lease shows; names are paths below its top.

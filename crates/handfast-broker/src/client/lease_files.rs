@@ -1,27 +1,31 @@
 //! Files under a lease, behind the interface that every kind of files has.
 //!
-//! A path counts from `/` of the broker. A node is a path and the object that it led to: the broker
-//! walks the path again for every call, and judges it by the lease and the policy of that moment.
-//! Where a verb must reach the object that was looked up, the two are compared.
+//! A path counts from `/` of the broker. A node is a path and the handle of the object that it led to.
+//! A verb on a node sends both: the broker walks the path again, judges it by the lease and the
+//! policy of that moment, compares what it found with the handle, and acts on what it holds then. If
+//! another object has the path, nothing is done and the answer is `Raced`.
+//!
+//! So a node follows its path, not its object: after a rename of a directory above it, its verbs
+//! answer `Raced` or `NotFound`, where those of a root go on.
 
 use std::fmt;
-use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use handfast::files::{
-    At, Attributes, Entries, Entry, FileHandle, Files, LastLink, Node, NodeData, Put,
-    StagedContent, WhatToRemove, read_versioned, read_whole,
+    At, Attributes, Entries, FileHandle, Files, LastLink, Node, NodeData, Put, StagedContent,
+    WhatToRemove, read_versioned, read_whole,
 };
 use handfast::{
-    Error, ErrorKind, File, Links, Metadata, Name, NameRef, OpenOptions, RelPath, RenameMode,
+    Effect, Error, ErrorKind, FileKind, Links, Metadata, NameRef, OpenOptions, RelPath, RenameMode,
     SymlinkTarget, TreeLimits, Verb, Version, WriteOptions, Written,
 };
 use handfast_session::VirtualPath;
 use serde::Deserialize;
 
+use super::Client;
+use super::lease_calls::{not_the_top, unsupported};
 use super::staged::Staged;
-use super::told::{Linked, Manner, Standing, Status, error_of, kind_of};
-use super::{Client, ClientError};
+use super::told::error_of;
 
 /// The largest file that is read whole where nobody sets a limit, as in a session.
 const READ_LIMIT: u64 = 64 << 20;
@@ -29,7 +33,7 @@ const READ_LIMIT: u64 = 64 << 20;
 /// Files that a broker serves under one lease.
 pub struct LeaseFiles {
     client: Mutex<Client>,
-    lease: String,
+    pub(super) lease: String,
     /// Where roots are mounted, and whether links are followed there.
     roots: Vec<(VirtualPath, Links)>,
 }
@@ -39,6 +43,8 @@ pub struct LeaseFiles {
 struct LeaseNode {
     path: RelPath,
     metadata: Metadata,
+    /// What the broker calls the object.
+    handle: String,
     is_boundary: bool,
     /// What the last name of the path means.
     last: LastLink,
@@ -90,106 +96,21 @@ impl LeaseFiles {
     }
 
     /// The connection. After trouble it is of no use, and says so at every call.
-    fn client(&self) -> MutexGuard<'_, Client> {
+    pub(super) fn client(&self) -> MutexGuard<'_, Client> {
         self.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for something at a path, and names both in the error.
-    fn ask<T>(
-        &self,
-        verb: Verb,
-        path: &RelPath,
-        ask: impl FnOnce(&mut Client, &str, &[u8]) -> Result<T, ClientError>,
-    ) -> Result<T, Error> {
-        ask(&mut self.client(), &self.lease, &wire_path(path))
-            .map_err(|error| error_of(error).on(verb, self.shown_path(path)))
-    }
-
-    fn stat(&self, verb: Verb, path: &RelPath, last: LastLink) -> Result<Metadata, Error> {
-        let status: Status = self.ask(verb, path, |client, lease, at| {
-            client.status(lease, at, last == LastLink::Follow)
-        })?;
-        status.metadata().ok_or_else(|| {
-            let why = "the broker's answer is not understood";
-            Error::refused(ErrorKind::Io, why).on(verb, self.shown_path(path))
-        })
-    }
-
-    fn node_of(&self, path: RelPath, metadata: Metadata, last: LastLink) -> Node {
+    fn node_at(&self, path: RelPath, last: LastLink) -> Result<Node, Error> {
+        let (metadata, handle) = self.stat(Verb::Resolve, &path, last)?;
+        let path = path.with_must_be_dir(false);
         let here = VirtualPath::from(path.clone());
-        let is_boundary = self.roots.iter().any(|(mount, _)| *mount == here);
-        Node::new(LeaseNode {
+        Ok(Node::new(LeaseNode {
             path,
             metadata,
-            is_boundary,
+            handle,
+            is_boundary: self.roots.iter().any(|(mount, _)| *mount == here),
             last,
-        })
-    }
-
-    /// A name in a directory. What is under it may be a link: then nothing is done behind it.
-    fn name_at(&self, at: At<'_>) -> Result<RelPath, Error> {
-        let path = self.below(at)?;
-        match self.stat(Verb::Resolve, &path, LastLink::Itself) {
-            Ok(found) if found.is_symlink() => Err(Error::refused(
-                ErrorKind::Link,
-                "a link is there, and is not followed",
-            )),
-            Ok(_) => Ok(path),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(path),
-            Err(error) => Err(error),
-        }
-    }
-
-    #[expect(
-        clippy::unused_self,
-        reason = "a node belongs to the files that gave it"
-    )]
-    fn below(&self, at: At<'_>) -> Result<RelPath, Error> {
-        let dir = at.dir.data::<LeaseNode>()?;
-        match dir.metadata.is_dir() {
-            true => Ok(dir.path.join(at.name)),
-            false => Err(Error::refused(ErrorKind::NotADirectory, "")),
-        }
-    }
-
-    fn open_at(
-        &self,
-        verb: Verb,
-        path: &RelPath,
-        how: OpenOptions,
-    ) -> Result<Box<dyn FileHandle>, Error> {
-        let opened = match how.changes() {
-            false => self.ask(verb, path, |client, lease, at| client.open(lease, at))?,
-            true if how == OpenOptions::new().write(true) => {
-                self.ask(verb, path, |client, lease, at| {
-                    client.open_direct(lease, at)
-                })?
-            }
-            true => {
-                let why = "the broker opens a file for writing as it is, or takes whole content";
-                return Err(unsupported(why).on(verb, self.shown_path(path)));
-            }
-        };
-        let file = File::received(opened.file.into(), path.clone())
-            .map_err(|error| error.on(verb, self.shown_path(path)))?;
-        Ok(Box::new(file))
-    }
-
-    fn publish(
-        &self,
-        path: &RelPath,
-        data: &[u8],
-        put: Put<'_>,
-        options: WriteOptions,
-    ) -> Result<Written, Error> {
-        let manner = Manner::of(options);
-        let done = self.ask(put.verb(), path, |client, lease, at| {
-            let draft = client.begin_with(lease, at, data.len() as u64, put, &manner)?;
-            draft.file.write_all_at(data, 0)?;
-            client.publish(&draft, data.len() as u64)
-        })?;
-        done.written(path)
-            .map_err(|error| error.on(put.verb(), self.shown_path(path)))
+        }))
     }
 }
 
@@ -210,20 +131,20 @@ impl Files for LeaseFiles {
     }
 
     fn lookup(&self, dir: &Node, name: NameRef<'_>) -> Result<Node, Error> {
-        let path = self.below(At { dir, name })?;
-        let metadata = self.stat(Verb::Resolve, &path, LastLink::Itself)?;
-        Ok(self.node_of(path, metadata, LastLink::Itself))
+        let (path, _) = place_of(At { dir, name })?;
+        self.node_at(path, LastLink::Itself)
     }
 
     fn metadata_of(&self, node: &Node) -> Result<Metadata, Error> {
         let data = node.data::<LeaseNode>()?;
-        let now = self.stat(Verb::Metadata, &data.path, data.last)?;
+        let (now, _) = self.stat(Verb::Metadata, &data.path, data.last)?;
         same_object(node, &now)?;
         Ok(now)
     }
 
     fn link_of(&self, link: &Node) -> Result<SymlinkTarget, Error> {
-        self.read_link(&link.data::<LeaseNode>()?.path)
+        let data = link.data::<LeaseNode>()?;
+        self.link_text(&data.path, Some(&data.handle))
     }
 
     fn link_to_follow(&self, link: &Node) -> Result<SymlinkTarget, Error> {
@@ -238,7 +159,8 @@ impl Files for LeaseFiles {
     }
 
     fn entries_of(&self, dir: &Node) -> Result<Entries<'_>, Error> {
-        self.entries(&dir.data::<LeaseNode>()?.path)
+        let data = dir.data::<LeaseNode>()?;
+        self.list(&data.path, Some(&data.handle))
     }
 
     fn open_node(&self, node: &Node, how: OpenOptions) -> Result<Box<dyn FileHandle>, Error> {
@@ -267,11 +189,8 @@ impl Files for LeaseFiles {
         put: Put<'_>,
         options: WriteOptions,
     ) -> Result<Written, Error> {
-        let path = match put {
-            Put::New => self.below(at)?,
-            _ => self.name_at(at)?,
-        };
-        self.publish(&path, data, put, options)
+        let (path, dir) = place_of(at)?;
+        self.publish((&path, Some(dir)), data, put, options)
     }
 
     fn stage_at(
@@ -279,24 +198,39 @@ impl Files for LeaseFiles {
         at: At<'_>,
         options: WriteOptions,
     ) -> Result<Box<dyn StagedContent + '_>, Error> {
-        let path = self.name_at(at)?;
-        match self.stat(Verb::Resolve, &path, LastLink::Itself) {
-            Ok(found) if found.is_dir() => return Err(Error::refused(ErrorKind::IsADirectory, "")),
-            Ok(found) if !found.is_file() => return Err(Error::refused(ErrorKind::Kind, "")),
-            _ => {}
+        // Said early; what counts is what is there when it is published.
+        let kind = match self.lookup(at.dir, at.name) {
+            Ok(found) => found.kind(),
+            Err(error) if error.kind() == ErrorKind::NotFound => FileKind::File,
+            Err(error) => return Err(error),
+        };
+        match kind {
+            FileKind::File => Ok(Box::new(Staged::new(self, at, options))),
+            FileKind::Dir => Err(Error::refused(ErrorKind::IsADirectory, "")),
+            FileKind::Symlink => {
+                let why = "a link is there, and is not followed";
+                Err(Error::refused(ErrorKind::Link, why))
+            }
+            _ => Err(Error::refused(ErrorKind::Kind, "")),
         }
-        Ok(Box::new(Staged::new(self, at, options)))
     }
 
     fn append_at(&self, at: At<'_>, data: &[u8], options: WriteOptions) -> Result<Written, Error> {
-        let path = self.name_at(at)?;
-        self.append(&path, data, options)
+        let (path, dir) = place_of(at)?;
+        self.append_in((&path, Some(dir)), data, options)
     }
 
     fn create_dir_at(&self, at: At<'_>, mode: u32) -> Result<Node, Error> {
-        let path = self.below(at)?;
-        self.create_dir(&path, mode)?;
-        self.lookup(at.dir, at.name)
+        let (path, dir) = place_of(at)?;
+        let made = self.ask(Verb::CreateDir, &path, |client, lease, place| {
+            client.mkdir_with(lease, place, mode, Some(dir))
+        })?;
+        let raced = |error: Error| error.with_effect(Effect::Visible);
+        let node = self.lookup(at.dir, at.name).map_err(raced)?;
+        match made.handle.as_ref() == Some(&node.data::<LeaseNode>()?.handle) {
+            true => Ok(node),
+            false => Err(raced(moved())),
+        }
     }
 
     fn symlink_at(&self, _: &[u8], _: At<'_>) -> Result<(), Error> {
@@ -308,11 +242,13 @@ impl Files for LeaseFiles {
     }
 
     fn rename_at(&self, from: At<'_>, to: At<'_>, mode: RenameMode) -> Result<(), Error> {
-        self.rename(&self.below(from)?, &self.below(to)?, mode)
+        let ((from, dir), (to, to_dir)) = (place_of(from)?, place_of(to)?);
+        self.rename_in((&from, &to), mode, Some((dir, to_dir)))
     }
 
     fn remove_at(&self, at: At<'_>, what: WhatToRemove<'_>) -> Result<(), Error> {
-        self.remove(&self.below(at)?, what)
+        let (path, dir) = place_of(at)?;
+        self.remove_in((&path, Some(dir)), what)
     }
 
     fn shown_path(&self, path: &RelPath) -> String {
@@ -322,20 +258,16 @@ impl Files for LeaseFiles {
     // The shorter ways: one question to the broker, which walks and judges by itself.
 
     fn node(&self, path: &RelPath, last: LastLink) -> Result<Node, Error> {
-        let metadata = self.stat(Verb::Resolve, path, last)?;
-        let path = path.clone().with_must_be_dir(false);
-        Ok(self.node_of(path, metadata, last))
+        self.node_at(path.clone(), last)
     }
 
     fn metadata(&self, path: &RelPath, last: LastLink) -> Result<Metadata, Error> {
         self.stat(Verb::Metadata, path, last)
+            .map(|(found, _)| found)
     }
 
     fn read_link(&self, path: &RelPath) -> Result<SymlinkTarget, Error> {
-        let linked: Linked = self.ask(Verb::ReadLink, path, |client, lease, at| {
-            client.link(lease, at)
-        })?;
-        Ok(SymlinkTarget::from_stored(linked.target()))
+        self.link_text(path, None)
     }
 
     fn open(&self, path: &RelPath, how: OpenOptions) -> Result<Box<dyn FileHandle>, Error> {
@@ -365,60 +297,30 @@ impl Files for LeaseFiles {
         put: Put<'_>,
         options: WriteOptions,
     ) -> Result<Written, Error> {
-        self.publish(path, data, put, options)
+        self.publish((path, None), data, put, options)
     }
 
     fn append(&self, path: &RelPath, data: &[u8], options: WriteOptions) -> Result<Written, Error> {
-        let manner = Manner::of(options);
-        let done: Standing = self.ask(Verb::Append, path, |client, lease, at| {
-            client.append_with(lease, at, data, &manner)
-        })?;
-        done.written(path)
-            .map_err(|error| error.on(Verb::Append, self.shown_path(path)))
+        self.append_in((path, None), data, options)
     }
 
     fn entries(&self, path: &RelPath) -> Result<Entries<'_>, Error> {
-        let found = self.ask(Verb::ReadDir, path, |client, lease, at| {
-            client.list_dir(lease, at)
-        })?;
-        let entries = found.into_iter().map(|told| {
-            Ok(Entry {
-                name: Name::parse(told.name())?,
-                kind: kind_of(&told.kind),
-                inode: 0,
-            })
-        });
-        Ok(Box::new(entries.collect::<Vec<_>>().into_iter()))
+        self.list(path, None)
     }
 
     fn create_dir(&self, path: &RelPath, mode: u32) -> Result<(), Error> {
         self.ask(Verb::CreateDir, path, |client, lease, at| {
-            client.mkdir_with(lease, at, mode)
+            client.mkdir_with(lease, at, mode, None)
         })
+        .map(drop)
     }
 
     fn rename(&self, from: &RelPath, to: &RelPath, mode: RenameMode) -> Result<(), Error> {
-        let word = match mode {
-            RenameMode::NoReplace => "no-replace",
-            RenameMode::Replace => "replace",
-            RenameMode::Exchange => "exchange",
-        };
-        not_the_top(from)
-            .and_then(|()| not_the_top(to))
-            .map_err(|error| error.on(Verb::Rename, self.shown_path(from)))
-            .and_then(|()| {
-                self.ask(Verb::Rename, from, |client, lease, at| {
-                    client.rename(lease, at, wire_path(to), word)
-                })
-            })
-            .map_err(|error| error.with_destination(Some(self.shown_path(to))))
+        self.rename_in((from, to), mode, None)
     }
 
     fn remove(&self, path: &RelPath, what: WhatToRemove<'_>) -> Result<(), Error> {
-        not_the_top(path).map_err(|error| error.on(what.verb(), self.shown_path(path)))?;
-        self.ask(what.verb(), path, |client, lease, at| {
-            client.remove_what(lease, at, what)
-        })
+        self.remove_in((path, None), what)
     }
 
     fn remove_tree(&self, path: &RelPath, limits: TreeLimits) -> Result<(), Error> {
@@ -434,35 +336,25 @@ impl Files for LeaseFiles {
     }
 }
 
-/// A path as the broker reads it.
-fn wire_path(path: &RelPath) -> Vec<u8> {
-    let mut text = vec![b'/'];
-    text.extend_from_slice(path.as_bytes());
-    if path.must_be_dir() && !text.ends_with(b"/") {
-        text.push(b'/');
-    }
-    text
-}
-
-/// The top has no name that could be changed.
-fn not_the_top(path: &RelPath) -> Result<(), Error> {
-    match path.is_root() {
-        true => Err(Error::refused(
-            ErrorKind::Invalid,
-            "the top itself cannot be used here; name something in it",
-        )),
-        false => Ok(()),
+/// The path of a name in a directory, and the directory's handle.
+fn place_of(at: At<'_>) -> Result<(RelPath, &str), Error> {
+    let dir = at.dir.data::<LeaseNode>()?;
+    match dir.metadata.is_dir() {
+        true => Ok((dir.path.join(at.name), &dir.handle)),
+        false => Err(Error::refused(ErrorKind::NotADirectory, "")),
     }
 }
 
 fn same_object(node: &Node, now: &Metadata) -> Result<(), Error> {
     match node.metadata().identity.same_object(&now.identity) {
         true => Ok(()),
-        false => Err(Error::refused(
-            ErrorKind::Raced,
-            "the name leads to another object by now",
-        )),
+        false => Err(moved()),
     }
+}
+
+fn moved() -> Error {
+    let why = "the name leads to another object by now";
+    Error::refused(ErrorKind::Raced, why)
 }
 
 fn verb_of(how: OpenOptions) -> Verb {
@@ -470,10 +362,6 @@ fn verb_of(how: OpenOptions) -> Verb {
         true => Verb::OpenWrite,
         false => Verb::Open,
     }
-}
-
-fn unsupported(why: &'static str) -> Error {
-    Error::refused(ErrorKind::Unsupported, why)
 }
 
 impl fmt::Debug for LeaseFiles {

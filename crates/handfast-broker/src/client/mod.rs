@@ -1,7 +1,9 @@
 //! The client: blocking, one call at a time.
 
 mod error;
+mod exact;
 mod files;
+mod lease_calls;
 mod lease_files;
 mod leases;
 mod staged;

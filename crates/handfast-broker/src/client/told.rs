@@ -18,11 +18,18 @@ pub(super) struct Status {
     gid: u32,
     size: Big,
     links: Big,
-    handle: String,
+    pub(super) handle: String,
     blocks: Big,
     accessed_ns: String,
     modified_ns: String,
     changed_ns: String,
+}
+
+/// An answer to `Mkdir`.
+#[derive(Deserialize)]
+pub(super) struct Made {
+    /// The directory, where one above it was named.
+    pub(super) handle: Option<String>,
 }
 
 impl Status {

@@ -1,11 +1,12 @@
 //! `Stat`, `ListDir`, `Walk`. A lease shows what it covers, and the directories on the way to it.
 
-use handfast::files::FileHandle;
+use handfast::files::{FileHandle, Files, LastLink};
 use handfast::{FileKind, Metadata, Timestamp, TreeLimits, Verb, Version};
 use handfast_session::VirtualPath;
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
+use super::held::held;
 use super::open::handle_of;
 use super::page::Page;
 use crate::broker::Broker;
@@ -26,6 +27,8 @@ pub(crate) struct Look {
     /// Of `ListDir`: the last name of the page before.
     after: Option<String>,
     after_b64: Option<String>,
+    /// Of `ListDir`: the handle of the directory; no other one is listed.
+    handle: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -44,6 +47,8 @@ pub(crate) struct ReadLink {
     lease: String,
     path: Option<String>,
     path_b64: Option<String>,
+    /// The handle of the link; no other one is read.
+    handle: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -125,7 +130,12 @@ impl Broker {
         let verb = Verb::ReadLink;
         let (claim, path) = self.look(caller, asked.lease, asked.path, asked.path_b64, verb)?;
         let _held = claim.hold(self, verb, &path)?;
-        let target = self.act(&claim, verb, &path, |session| session.read_link(&path))?;
+        let target = self.act(&claim, verb, &path, |session| match &asked.handle {
+            Some(handle) => {
+                session.link_of(&held(session, path.as_rel(), LastLink::Itself, handle)?)
+            }
+            None => session.read_link(&path),
+        })?;
         let PathField { text, base64 } = path_field(target.as_bytes());
         Answer::of(&Target {
             target: text,
@@ -149,7 +159,13 @@ impl Broker {
         )?;
         let _held = claim.hold(self, Verb::ReadDir, &path)?;
         let found = self.act(&claim, Verb::ReadDir, &path, |session| {
-            session.read_dir(&path)
+            match &asked.handle {
+                Some(handle) => {
+                    let dir = held(session, path.as_rel(), LastLink::Follow, handle)?;
+                    session.entries_of(&dir)?.collect()
+                }
+                None => session.read_dir(&path),
+            }
         })?;
         let mut rest = found
             .into_iter()
@@ -175,6 +191,12 @@ impl Broker {
         asked: Look,
         mut send: impl FnMut(Answer, bool) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
+        if asked.handle.is_some() || asked.after.is_some() || asked.after_b64.is_some() {
+            return Err(Fault::parameter(
+                "handle",
+                "`handle` and `after` are for `ListDir`",
+            ));
+        }
         let (claim, path) =
             self.look(caller, asked.lease, asked.path, asked.path_b64, Verb::Walk)?;
         // Checked anew for every page, and not held: a walk may take long, a revocation may not.

@@ -2,6 +2,7 @@
 
 mod acquire;
 mod answer;
+mod held;
 mod identify;
 mod leases;
 mod look;

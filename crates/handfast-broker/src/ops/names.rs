@@ -2,12 +2,15 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use handfast::files::{Files, WhatToRemove};
 use handfast::{Durability, ErrorKind, RenameMode, Verb, Version};
 use handfast_session::VirtualPath;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
+use super::held::HeldName;
 use super::manner::{Manner, mode_bits};
+use super::open::handle_of;
 use super::write::Standing;
 use crate::broker::Broker;
 use crate::caller::Caller;
@@ -26,6 +29,8 @@ pub(crate) struct Append {
     file_mode: Option<String>,
     created_mode: Option<String>,
     durability: Option<String>,
+    /// The handle of the directory that holds the name; nothing is done in another one.
+    dir: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -36,6 +41,15 @@ pub(crate) struct Mkdir {
     path_b64: Option<String>,
     parents: Option<bool>,
     dir_mode: Option<String>,
+    /// The handle of the directory that holds the name; nothing is done in another one.
+    dir: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Made {
+    /// Which directory was made, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handle: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -48,6 +62,10 @@ pub(crate) struct Rename {
     to_b64: Option<String>,
     /// `no-replace` (if it is left out), `replace` or `exchange`.
     mode: Option<String>,
+    /// The handle of the directory that holds the name; nothing is done in another one.
+    dir: Option<String>,
+    /// The same for the new name; the two are given together.
+    to_dir: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -59,6 +77,8 @@ pub(crate) struct Remove {
     /// `file` (if it is left out), `dir` or `tree`.
     kind: Option<String>,
     version: Option<String>,
+    /// The handle of the directory that holds the name; nothing is done in another one.
+    dir: Option<String>,
 }
 
 fn asked(name: &str, text: Option<String>, base64: Option<String>) -> Result<VirtualPath, Fault> {
@@ -83,9 +103,15 @@ impl Broker {
         let options = manner.options(Durability::None)?;
         let claim = caller.claim(self, &wanted.lease, Verb::Append, &path)?;
         let _held = claim.hold(self, Verb::Append, &path)?;
-        let written = self.act(&claim, Verb::Append, &path, |session| match options {
-            Some(options) => session.append_with(&path, &data, options),
-            None => session.append(&path, &data),
+        let written = self.act(&claim, Verb::Append, &path, |session| {
+            match (&wanted.dir, options) {
+                (Some(dir), options) => {
+                    let held = HeldName::find(session, &path, dir)?;
+                    Files::append_at(session, held.at(), &data, options.unwrap_or_default())
+                }
+                (None, Some(options)) => session.append_with(&path, &data, options),
+                (None, None) => session.append(&path, &data),
+            }
         })?;
         Answer::of(&Standing::of(&written, data.len() as u64))
     }
@@ -99,6 +125,20 @@ impl Broker {
         };
         let claim = caller.claim(self, &wanted.lease, verb, &path)?;
         let _held = claim.hold(self, verb, &path)?;
+        if let Some(dir) = &wanted.dir {
+            if wanted.parents == Some(true) {
+                return Err(Fault::parameter(
+                    "dir",
+                    "the directory is there, with its parents",
+                ));
+            }
+            let made = self.act(&claim, verb, &path, |session| {
+                let held = HeldName::find(session, &path, dir)?;
+                Files::create_dir_at(session, held.at(), mode)
+            })?;
+            let handle = Some(handle_of(&made.metadata().identity));
+            return Answer::of(&Made { handle });
+        }
         let make = |path: &VirtualPath| {
             self.act(&claim, verb, path, |session| {
                 session.create_dir_with(path, mode)
@@ -138,8 +178,19 @@ impl Broker {
         let verb = Verb::Rename;
         let claim = caller.claim(self, &wanted.lease, verb, &from)?;
         let _held = claim.hold(self, verb, &from)?;
+        if wanted.dir.is_some() != wanted.to_dir.is_some() {
+            return Err(Fault::parameter(
+                "to_dir",
+                "`dir` and `to_dir` are given together",
+            ));
+        }
         self.act(&claim, verb, &from, |session| {
-            session.rename(&from, &to, mode)
+            let (Some(from_dir), Some(to_dir)) = (&wanted.dir, &wanted.to_dir) else {
+                return session.rename(&from, &to, mode);
+            };
+            let source = HeldName::find(session, &from, from_dir)?;
+            let target = HeldName::find(session, &to, to_dir)?;
+            Files::rename_at(session, source.at(), target.at(), mode)
         })?;
         Ok(Answer::empty())
     }
@@ -163,8 +214,23 @@ impl Broker {
             }
             _ => return Err(Fault::parameter("kind", "file, dir or tree")),
         };
+        if wanted.dir.is_some() && verb == Verb::RemoveTree {
+            return Err(Fault::parameter("dir", "a tree is removed by its path"));
+        }
         let claim = caller.claim(self, &wanted.lease, verb, &path)?;
         let _held = claim.hold(self, verb, &path)?;
+        if let Some(dir) = &wanted.dir {
+            let what = match (verb, &version) {
+                (Verb::RemoveIf, Some(version)) => WhatToRemove::FileIf(version),
+                (Verb::RemoveDir, _) => WhatToRemove::Dir,
+                _ => WhatToRemove::File,
+            };
+            self.act(&claim, verb, &path, |session| {
+                let held = HeldName::find(session, &path, dir)?;
+                Files::remove_at(session, held.at(), what)
+            })?;
+            return Ok(Answer::empty());
+        }
         self.act(&claim, verb, &path, |session| match (verb, &version) {
             (Verb::RemoveIf, Some(version)) => session.remove_if(&path, version),
             (Verb::RemoveDir, _) => session.remove_dir(&path),

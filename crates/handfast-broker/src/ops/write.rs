@@ -3,11 +3,12 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use handfast::files::Put;
+use handfast::files::{Files, Put};
 use handfast::{Durability, ErrorKind, Verb, Version, Written};
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
+use super::held::HeldName;
 use super::manner::Manner;
 use super::open::handle_of;
 use crate::broker::{Broker, Tally};
@@ -38,6 +39,8 @@ pub(crate) struct Begin<'a> {
     created_mode: Option<Text<'a>>,
     #[serde(borrow)]
     durability: Option<Text<'a>>,
+    /// The handle of the directory that holds the name; it is committed into no other.
+    dir: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -146,6 +149,7 @@ impl Broker {
             root,
             path: path.clone(),
             expect,
+            dir: asked.dir,
             options,
             max_size: size,
             file,
@@ -221,9 +225,15 @@ impl Broker {
             Expect::Free => Put::New,
             Expect::Version(version) => Put::If(version),
         };
-        let written = self.act(&claim, verb, at, |session| match draft.options {
-            Some(options) => session.put(at, &data, put, options),
-            None => session.put_as_usual(at, &data, put),
+        let written = self.act(&claim, verb, at, |session| {
+            match (&draft.dir, draft.options) {
+                (Some(dir), options) => {
+                    let held = HeldName::find(session, at, dir)?;
+                    Files::put_at(session, held.at(), &data, put, options.unwrap_or_default())
+                }
+                (None, Some(options)) => session.put(at, &data, put, options),
+                (None, None) => session.put_as_usual(at, &data, put),
+            }
         })?;
         Tally::add(&self.tally.committed);
         Answer::of(&Standing::of(&written, size))

@@ -5,6 +5,8 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::FileType;
+
 use crate::wire::MAX_ADDRESS;
 
 /// The user's own place for the socket: below the runtime directory, or the state directory where
@@ -35,7 +37,7 @@ pub fn default_socket(
 /// is not.
 ///
 /// # Errors
-/// `AddrInUse` if another broker listens there; `InvalidInput` if the path is longer than the address
+/// `AddrInUse` if another broker listens there; `AlreadyExists` if something else has the path; `InvalidInput` if the path is longer than the address
 /// of a socket; what the system says.
 pub fn bind_socket(path: &Path, for_others: bool) -> io::Result<UnixListener> {
     let length = path.as_os_str().len();
@@ -55,12 +57,18 @@ pub fn bind_socket(path: &Path, for_others: bool) -> io::Result<UnixListener> {
     let listener = match UnixListener::bind(path) {
         Ok(listener) => listener,
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            // Files and directories refuse connections too.
+            let found = rustix::fs::lstat(path)?;
+            if !FileType::from_raw_mode(found.st_mode).is_socket() {
+                let why = "something that is no socket has this path";
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+            }
             match UnixStream::connect(path) {
                 Ok(_) => return Err(error),
                 Err(refused) if refused.kind() == io::ErrorKind::ConnectionRefused => {}
                 Err(other) => return Err(other),
             }
-            // A socket that nobody listens on; anything else would not have refused like that.
+            // A socket that nobody listens on.
             rustix::fs::unlink(path)?;
             UnixListener::bind(path)?
         }

@@ -14,6 +14,7 @@ mod conformance;
 mod fairness;
 mod files;
 mod full_disk;
+mod handles;
 mod holders;
 mod leases;
 mod load;

@@ -24,6 +24,7 @@ fn another_process() {
         "interject" => interject(),
         "lend" => lend(&dir),
         "crowd" => crowd(&dir),
+        "honest" => honest(&dir),
         "witness" => {
             let socket = handfast_broker::witness_socket_from_stdin().unwrap();
             handfast_broker::serve_witness(socket).unwrap();
@@ -117,16 +118,29 @@ fn hold(dir: &std::path::Path) {
     drop(opened);
 }
 
-/// Becomes another user, takes as many connections as it gets, and says nothing on them.
+/// Becomes another user, makes as many connections as it is told to, and says nothing on them.
 fn crowd(dir: &std::path::Path) {
     become_user();
-    let wanted: usize = std::env::var("HF_CONNECTIONS").unwrap().parse().unwrap();
-    let crowd: Vec<_> = (0..wanted)
+    let crowd: Vec<_> = (0..connections())
         .filter_map(|_| std::os::unix::net::UnixStream::connect(dir.join("sock/broker.sock")).ok())
         .collect();
-    tell("seated");
+    tell(&format!("{} connected", crowd.len()));
     std::thread::sleep(Duration::from_secs(600));
     drop(crowd);
+}
+
+/// Becomes another user, and works over several connections at once.
+fn honest(dir: &std::path::Path) {
+    become_user();
+    let mut clients: Vec<_> = (0..connections())
+        .map(|_| Client::connect(dir.join("sock/broker.sock")).unwrap())
+        .collect();
+    let answered = clients.iter_mut().filter_map(|client| client.info().ok());
+    tell(&format!("{} answered", answered.count()));
+}
+
+fn connections() -> usize {
+    std::env::var("HF_CONNECTIONS").unwrap().parse().unwrap()
 }
 
 /// Becomes another user, and presents lease ids that it made up.

@@ -12,7 +12,6 @@ use handfast_broker::{
     MetricsListener, Rulebook, ServeOptions, Signalled, Signals, StartError, TrustBundle,
     bind_socket, listener_from_environment, notify_ready,
 };
-use handfast_session::Policy;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -67,7 +66,12 @@ pub(crate) struct ServeArgs {
     spiffe_domain: Option<String>,
 
     /// For whom JWT-SVIDs must be made
-    #[arg(long, value_name = "NAME", default_value = "handfast")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "handfast",
+        requires = "spiffe_bundle"
+    )]
     spiffe_audience: String,
 
     /// Refuse to start where the kernel does not say which process sends a message
@@ -118,21 +122,7 @@ impl ServeArgs {
             Ok(Some(listener)) => (listener, None),
             Ok(None) => {
                 let path = socket_path("serve", self.socket.as_deref())?;
-                let listener = bind_socket(&path, others).map_err(|error| {
-                    let detail = match error.kind() {
-                        std::io::ErrorKind::AddrInUse => {
-                            "a broker listens there already; end it, or give another `--socket`"
-                                .to_owned()
-                        }
-                        _ => error.to_string(),
-                    };
-                    cannot(
-                        Exit::Usage,
-                        ErrorKind::Busy,
-                        "listen on the socket",
-                        &detail,
-                    )
-                })?;
+                let listener = bind_socket(&path, others).map_err(|error| not_bound(&error))?;
                 (listener, Some(path))
             }
             Err(error) => {
@@ -213,9 +203,11 @@ impl ServeArgs {
             );
             cannot(Exit::Usage, ErrorKind::Invalid, &deed, error)
         };
-        let policy = Policy::read_ambient(path).map_err(|error| wrong(&error.detail()))?;
-        let text = read_text(Path::new(path)).map_err(|error| wrong(&error))?;
-        Rulebook::of_policy(&policy, &text, true).map_err(|error| wrong(&error))
+        // Read once: the digest in the log is that of the text that counts.
+        let path = absolute(Path::new(path));
+        let text = read_text(&path).map_err(|error| wrong(&error.detail()))?;
+        let dir = path.parent().unwrap_or(Path::new("/"));
+        Rulebook::parse(&text, dir, true).map_err(|error| wrong(&error))
     }
 
     fn trust_bundle(&self, file: &OsStr, domain: &str) -> Result<TrustBundle, Box<Failure>> {
@@ -273,6 +265,23 @@ impl ServeArgs {
         }
         out.note("try       handfast lease acquire --paths '**' --verbs read --ttl 10m");
     }
+}
+
+/// Why nobody can connect to the socket that was asked for.
+fn not_bound(error: &std::io::Error) -> Box<Failure> {
+    use std::io::ErrorKind as Io;
+    let kind = match error.kind() {
+        Io::AddrInUse => {
+            let why = "a broker listens there already; end it, or give another `--socket`";
+            return cannot(Exit::Usage, ErrorKind::Busy, "listen on the socket", &why);
+        }
+        Io::InvalidInput | Io::NotFound | Io::NotADirectory | Io::AlreadyExists => {
+            ErrorKind::Invalid
+        }
+        Io::PermissionDenied => ErrorKind::Denied,
+        _ => ErrorKind::Io,
+    };
+    cannot(Exit::Usage, kind, "listen on the socket", error)
 }
 
 /// Where metrics are served.

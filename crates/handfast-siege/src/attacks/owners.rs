@@ -54,7 +54,7 @@ pub(super) static FOREIGN_OWNER: Attack = Attack {
             is_good: |arena, _| !arena.path("root/d").exists(),
             allowed: |_, _| vec![ErrorKind::Exists, ErrorKind::Raced, ErrorKind::NotFound],
             floor: |_| 0,
-            look: |arena, _, _| lies_with_them(arena),
+            look: |arena, _, _| Ok(lies_with_them(arena)),
             is_hurried: true,
             ..Duel::USUAL
         };
@@ -107,7 +107,7 @@ pub(super) static WIDER_ACCESS: Attack = Attack {
             allowed: |_, _| vec![ErrorKind::Raced, ErrorKind::Stale, ErrorKind::NotFound],
             floor: leaf_floor,
             leaks: false,
-            look: |arena, _, _| witnessed(arena),
+            look: |arena, _, _| Ok(witnessed(arena)),
             leaf: Some(|victim| victim.leaf),
             ..Duel::USUAL
         };

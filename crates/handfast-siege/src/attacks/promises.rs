@@ -11,7 +11,7 @@
 use std::io;
 use std::path::Path;
 
-use handfast::{ErrorKind, RelPath};
+use handfast::{Error, ErrorKind, RelPath};
 
 use super::{Attack, BOTH_WAYS, Pace, is_dir};
 use crate::arena::{Arena, FILES, exchange};
@@ -199,9 +199,10 @@ pub(super) static PROTECTED_MOVE: Attack = exchanged!(
         floor: |_| 0,
         leaks: false,
         look: |arena, stand, _| {
-            let made = is_dir(&arena.path("root/spot/held"));
-            made.then(|| "changed: spot/held".to_owned())
-                .or_else(|| protected_changes(stand, "spot/held"))
+            match is_dir(&arena.path("root/spot/held")) {
+                true => Ok(Some("changed: spot/held".to_owned())),
+                false => protected_changes(stand, "spot/held"),
+            }
         },
         ..Duel::USUAL
     },
@@ -301,9 +302,9 @@ fn move_scene(arena: &Arena) -> io::Result<Canary> {
 }
 
 /// What an overlay holds of a protected place: the disk does not show it before a commit.
-fn protected_changes(stand: &Stand, place: &str) -> Option<String> {
-    let changed = stand.changed_below(&RelPath::parse(place).ok()?)?;
-    Some(format!("changed in the overlay: {changed}"))
+fn protected_changes(stand: &Stand, place: &str) -> Result<Option<String>, Error> {
+    let changed = stand.changed_below(&RelPath::parse(place)?)?;
+    Ok(changed.map(|changed| format!("changed in the overlay: {changed}")))
 }
 
 /// What the two files of [`pair_scene`] say.
@@ -333,11 +334,43 @@ fn inode_of(arena: &Arena, bytes: &[u8]) -> Option<u64> {
     Some(meta.ino())
 }
 
-/// Whether a version is of another file than the bytes beside it.
-fn mixed(arena: &Arena, _: &Stand, seen: &Seen) -> Option<String> {
-    let version = seen.version?;
-    let (name, _) = SAYS.iter().find(|(_, says)| *says == seen.text)?;
-    let away = arena.hold("away").ok()?;
-    let object = away.metadata(&RelPath::parse(name).ok()?).ok()?;
-    (!version.is_of_renamed(&object)).then(|| format!("the bytes of `{name}` with another version"))
+/// Whether a version is of another file than the bytes beside it. A read that says neither which
+/// version it is nor the bytes of one of the files shows nothing.
+fn mixed(arena: &Arena, _: &Stand, seen: Option<&Seen>) -> Result<Option<String>, Error> {
+    let Some(seen) = seen else {
+        return Ok(None);
+    };
+    let unknown = |what| Error::refused(ErrorKind::Invalid, what);
+    let version = seen.version.ok_or_else(|| unknown("no version was told"))?;
+    let (name, _) = SAYS
+        .iter()
+        .find(|(_, says)| *says == seen.text)
+        .ok_or_else(|| unknown("the bytes are of neither file"))?;
+    let object = arena.hold("away")?.metadata(&RelPath::parse(name)?)?;
+    Ok((!version.is_of_renamed(&object))
+        .then(|| format!("the bytes of `{name}` with another version")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use handfast::Links;
+
+    use crate::layers::Layer;
+
+    #[test]
+    fn a_read_without_a_version_shows_nothing() {
+        let arena = Arena::new(&std::env::temp_dir()).unwrap();
+        pair_scene(&arena).unwrap();
+        let stand = Stand::open(Layer::Walk, &arena, Links::Refuse, Rules::NONE, None).unwrap();
+        let bytes = || Seen::text(SAYS[0].1);
+        let root = arena.hold("root").unwrap();
+        let version = |name| root.version(&RelPath::parse(name).unwrap()).unwrap();
+        let with = |name| Seen::versioned(SAYS[0].1.to_vec(), version(name));
+        let mixed = |seen: Seen| mixed(&arena, &stand, Some(&seen));
+        assert!(mixed(bytes()).is_err());
+        assert!(mixed(Seen::default()).is_err());
+        assert_eq!(mixed(with("data")).unwrap(), None);
+        assert!(mixed(with("other")).unwrap().is_some());
+    }
 }

@@ -3,10 +3,9 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout};
 
-use handfast::{Error, ErrorKind, RelPath};
+use handfast::{Error, ErrorKind};
 use serde_json::{Value, json};
 
-use super::Remote;
 use crate::victims::{Names, Seen};
 
 /// A client of a server that was started for it.
@@ -58,8 +57,9 @@ impl Tools {
     }
 }
 
-impl Remote for Tools {
-    fn call(&mut self, verb: &str, names: &Names<'_>) -> Result<Seen, Error> {
+impl Tools {
+    /// Makes the call of a victim; `Unsupported` for verbs that the server has no tool for.
+    pub(super) fn call(&mut self, verb: &str, names: &Names<'_>) -> Result<Seen, Error> {
         let at = |name: &str| {
             let path = names.at(name)?;
             Ok::<_, Error>(format!("/{}", String::from_utf8_lossy(path.as_bytes())))
@@ -93,13 +93,6 @@ impl Remote for Tools {
                 "the server has no such tool",
             )),
         }
-    }
-
-    fn exchange(&mut self, _: &RelPath, _: &RelPath) -> Result<(), Error> {
-        Err(Error::refused(
-            ErrorKind::Unsupported,
-            "the server has no such tool",
-        ))
     }
 }
 

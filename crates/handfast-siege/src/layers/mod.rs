@@ -13,8 +13,10 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use handfast::{Backend, BackendChoice, Error, ErrorKind, Files, Links, RelPath, RenameMode, Root};
+use handfast_broker::LeaseFiles;
 use handfast_session::{Caller, Catalogue, CommitOptions, OnConflict, Policy, Session};
 
+use self::mcp::Tools;
 use crate::arena::Arena;
 use crate::attacker::{AttackerProgram, Swap};
 use crate::victims::{Names, Seen, Victim};
@@ -30,7 +32,7 @@ pub(crate) enum Layer {
     Session,
     /// A session whose changes go to an overlay.
     Overlay,
-    /// A broker in a process of its own, through its client.
+    /// A broker in a process of its own, through its client's `Files`.
     Broker,
     /// An MCP server in a process of its own, through its tools.
     Mcp,
@@ -124,20 +126,12 @@ const POLICY: &str = "policy.toml";
 /// The name of an arena's overlay.
 const OVERLAY: &str = "siege";
 
-/// Verbs over a connection, by name: what has no [`Files`] yet. A broker's client that has one
-/// becomes a [`Served::Files`] in [`Stand::open`], and `broker.rs` goes.
-pub(crate) trait Remote: Send {
-    /// Makes the call of a victim; `Unsupported` for verbs that the layer does not have.
-    fn call(&mut self, verb: &str, names: &Names<'_>) -> Result<Seen, Error>;
-
-    /// Exchanges two names.
-    fn exchange(&mut self, one: &RelPath, other: &RelPath) -> Result<(), Error>;
-}
-
 enum Served {
     Root(Root),
     Session(Session),
-    Remote(Mutex<Box<dyn Remote>>),
+    Lease(LeaseFiles),
+    /// By the names of verbs: a server has tools, and no `Files`.
+    Tools(Mutex<Tools>),
 }
 
 /// A layer over an arena's `root`, ready to be used.
@@ -169,8 +163,7 @@ impl Stand {
                 catalogue(top)?.create(OVERLAY, &spec)?;
             }
             Layer::Broker | Layer::Mcp => {
-                let (remote, service) = service::start(layer, top, program)?;
-                let served = Served::Remote(Mutex::new(remote));
+                let (served, service) = service::start(layer, top, program)?;
                 return Ok(Self::of(served, false, Some(service)));
             }
             _ => {}
@@ -205,9 +198,10 @@ impl Stand {
                 None => root,
             },
             Served::Session(session) => session,
-            Served::Remote(remote) => {
-                let mut remote = remote.lock().unwrap_or_else(PoisonError::into_inner);
-                return remote.call(victim.verb, names);
+            Served::Lease(files) => files,
+            Served::Tools(tools) => {
+                let mut tools = tools.lock().unwrap_or_else(PoisonError::into_inner);
+                return tools.call(victim.verb, names);
             }
         };
         victim.attempt.ok_or_else(lacks)?(files, names, number)
@@ -216,15 +210,18 @@ impl Stand {
     /// Which of the names that an overlay holds changes of lies below a directory; nothing for
     /// layers that write to the disk at once, where the disk is looked at. An overlay's reviewer
     /// sees the same list.
-    pub(crate) fn changed_below(&self, dir: &RelPath) -> Option<String> {
+    ///
+    /// # Errors
+    /// If the list cannot be had: then nobody knows.
+    pub(crate) fn changed_below(&self, dir: &RelPath) -> Result<Option<String>, Error> {
         let Served::Session(session) = &self.served else {
-            return None;
+            return Ok(None);
         };
-        let changes = session.diff().unwrap_or_default();
-        changes
+        let changes = patiently(|| session.diff())?;
+        let found = changes
             .iter()
-            .find(|change| change.path.as_rel().starts_with(dir))
-            .map(|change| change.path.to_string())
+            .find(|change| change.path.as_rel().starts_with(dir));
+        Ok(found.map(|change| change.path.to_string()))
     }
 
     /// Whether changes wait in an overlay.
@@ -233,21 +230,44 @@ impl Stand {
     }
 
     /// Drops what an overlay holds, so that the next attempt meets the scene again.
-    pub(crate) fn refresh(&self) {
-        if let (Served::Session(session), true) = (&self.served, self.is_overlay) {
-            drop(session.discard(&[]));
+    ///
+    /// # Errors
+    /// If it is still there: the next attempt would meet what the one before made.
+    pub(crate) fn refresh(&self) -> Result<(), Error> {
+        match (&self.served, self.is_overlay) {
+            (Served::Session(session), true) => patiently(|| session.discard(&[])).map(drop),
+            _ => Ok(()),
         }
     }
 
     /// Takes what an overlay holds to the disk, whatever conflicts there are; the disk then shows
     /// what was let through.
-    pub(crate) fn commit(&self) {
-        if let (Served::Session(session), true) = (&self.served, self.is_overlay) {
-            let options = CommitOptions {
-                on_conflict: OnConflict::Overwrite,
-                ..CommitOptions::default()
-            };
-            drop(session.commit(&options, &mut |_, _| {}));
+    ///
+    /// # Errors
+    /// If the disk does not show it.
+    pub(crate) fn commit(&self) -> Result<(), Error> {
+        let (Served::Session(session), true) = (&self.served, self.is_overlay) else {
+            return Ok(());
+        };
+        let options = CommitOptions {
+            on_conflict: OnConflict::Overwrite,
+            ..CommitOptions::default()
+        };
+        patiently(|| session.commit(&options, &mut |_, _| {})).map(drop)
+    }
+}
+
+/// Looks again while the attacker comes in between; the look itself is not what is attacked.
+fn patiently<T>(look: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+    const MAX_RETRIES: u32 = 50;
+    let mut tries = 0;
+    loop {
+        match look() {
+            Err(error) if error.kind() == ErrorKind::Raced && tries < MAX_RETRIES => {
+                tries += 1;
+                std::thread::sleep(std::time::Duration::from_micros(200));
+            }
+            found => return found,
         }
     }
 }
@@ -281,8 +301,10 @@ pub(crate) fn accomplice(layer: Layer, top: &Path, pair: (&str, &str)) -> io::Re
             }))
         }
         Layer::Broker => {
-            let mut client = broker::join(top)?;
-            Ok(Box::new(move || client.exchange(&one, &other).is_ok()))
+            let files = broker::join(top)?;
+            Ok(Box::new(move || {
+                files.rename(&one, &other, RenameMode::Exchange).is_ok()
+            }))
         }
         // A root has no rules that one caller could bend for another; a server has one client.
         _ => Err(io::ErrorKind::Unsupported.into()),

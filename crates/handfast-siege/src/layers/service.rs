@@ -3,13 +3,14 @@
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use handfast_broker::{Rulebook, ServeOptions, bind_socket};
 use handfast_mcp::{LogChoice, Options, Server, Source};
 use serde_json::json;
 
-use super::{Layer, POLICY, Remote, broker, mcp, policy};
+use super::{Layer, POLICY, Served, broker, mcp};
 use crate::attacker::AttackerProgram;
 use crate::cores;
 
@@ -31,7 +32,7 @@ pub(super) fn start(
     layer: Layer,
     top: &Path,
     program: Option<&AttackerProgram>,
-) -> io::Result<(Box<dyn Remote>, Service)> {
+) -> io::Result<(Served, Service)> {
     let Some(program) = program else {
         let why = "no program was named that can be started as one";
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));
@@ -51,12 +52,12 @@ pub(super) fn start(
     if let (Layer::Mcp, Some(input), Some(output)) = (layer, input, output) {
         let mut tools = mcp::Tools::new(input, output);
         tools.tool("list_allowed_directories", &json!({}))?;
-        return Ok((Box::new(tools), service));
+        return Ok((Served::Tools(Mutex::new(tools)), service));
     }
     let begun = Instant::now();
     loop {
         match broker::acquire(top) {
-            Ok(leased) => return Ok((Box::new(leased), service)),
+            Ok(files) => return Ok((Served::Lease(files), service)),
             Err(error) if begun.elapsed() > START_TIMEOUT => return Err(error),
             Err(_) => {}
         }
@@ -74,7 +75,7 @@ pub(crate) fn serve(layer: Layer, top: &Path) -> io::Result<()> {
     match layer {
         Layer::Broker => {
             let text = std::fs::read(top.join(POLICY))?;
-            let rulebook = Rulebook::of_policy(&policy(top)?, &text, false);
+            let rulebook = Rulebook::parse(&text, top, false);
             // A path of this length fits into an address, wherever the arena lies.
             std::env::set_current_dir(top)?;
             let listener = bind_socket(Path::new(broker::SOCKET), false)?;
