@@ -103,8 +103,8 @@ impl Interp<'_> {
             // Only what is joined to something counts as a spawn of a path.
             None => found.spawns.clear(),
         }
-        dedupe(&mut found.flows);
-        dedupe(&mut found.spawns);
+        dedupe(&mut found.flows, &self.reached_from);
+        dedupe(&mut found.spawns, &self.reached_from);
         found.roots = self.root_facts(&found.flows);
         self.ordering(&mut found);
         found
@@ -115,7 +115,11 @@ impl Interp<'_> {
     fn enters_at(&self, file: u32, flow: &Flow) -> bool {
         flow.leaves.iter().any(|leaf| {
             let mut vid = leaf.vid;
-            while let Term::Field(of, _) | Term::Index(of, _) = self.terms.get(vid) {
+            while let Term::Field(of, _)
+            | Term::Index(of, _)
+            | Term::Elem(of)
+            | Term::Coll { of, .. } = self.terms.get(vid)
+            {
                 vid = *of;
             }
             match self.terms.get(vid) {
@@ -129,8 +133,12 @@ impl Interp<'_> {
     /// Text that was read from a stream or a socket is nobody's own choice of a file, even alone.
     fn is_read_in(&self, flow: &Flow) -> bool {
         flow.leaves.iter().any(|leaf| {
+            let mut vid = leaf.vid;
+            while let Term::Field(of, _) = self.terms.get(vid) {
+                vid = *of;
+            }
             leaf.kind == SourceKind::Process
-                && matches!(self.terms.get(leaf.vid), Term::Source { at, .. } if at.line > 0)
+                && matches!(self.terms.get(vid), Term::Source { at, .. } if at.line > 0)
         }) && self.program.file(flow.sink.function.0).lang.family() == "c"
     }
 
@@ -361,7 +369,8 @@ impl Interp<'_> {
 }
 
 /// One operation met on several ways is asked once, with what holds on all of them.
-fn dedupe(flows: &mut Vec<Flow>) {
+/// A function that another one hands the same text is seen through that one.
+fn dedupe(flows: &mut Vec<Flow>, reached_from: &std::collections::BTreeMap<FnId, FnId>) {
     let mut out: Vec<Flow> = Vec::new();
     for flow in flows.drain(..) {
         let same = out.iter_mut().find(|known| {
@@ -375,6 +384,10 @@ fn dedupe(flows: &mut Vec<Flow>) {
                     .all(|(a, b)| a.vid == b.vid)
         });
         match same {
+            Some(known) if reached_from.get(&known.sink.entry) == Some(&flow.sink.entry) => {
+                *known = flow;
+            }
+            Some(known) if reached_from.get(&flow.sink.entry) == Some(&known.sink.entry) => {}
             Some(known) => {
                 for (a, b) in known.leaves.iter_mut().zip(&flow.leaves) {
                     a.facts = a.facts.both(&b.facts);

@@ -321,7 +321,11 @@ pub(crate) fn hazard(scope: &Scope<'_>, hazard: &Hazard) -> Finding {
         HazardKind::FixedTemp
         | HazardKind::LateMode
         | HazardKind::FixedDraft
-        | HazardKind::ListedThenChanged => (Severity::Medium, Classification::Likely),
+        | HazardKind::ListedThenChanged
+        | HazardKind::ForeignHome
+        | HazardKind::LookedThenWritten
+        | HazardKind::FollowedWalk
+        | HazardKind::BesideEntries => (Severity::Medium, Classification::Likely),
         HazardKind::DrawnTemp => (Severity::Low, Classification::Likely),
         HazardKind::CheckThenUse => (Severity::High, Classification::Likely),
     };
@@ -330,7 +334,10 @@ pub(crate) fn hazard(scope: &Scope<'_>, hazard: &Hazard) -> Finding {
     let mut steps = Vec::new();
     if let Some(before) = hazard.before {
         let words = match hazard.kind {
-            HazardKind::CheckThenUse => "the name is looked at",
+            HazardKind::CheckThenUse | HazardKind::LookedThenWritten | HazardKind::FollowedWalk => {
+                "the name is looked at"
+            }
+            HazardKind::BesideEntries => "an archive is unpacked",
             _ => "the name is made up",
         };
         steps.push(step(scope, before, words.to_owned()));
@@ -339,6 +346,10 @@ pub(crate) fn hazard(scope: &Scope<'_>, hazard: &Hazard) -> Finding {
     let path = &scope.program.file(scope.file).path;
     let cause = match hazard.kind {
         HazardKind::CheckThenUse => "descriptor",
+        HazardKind::ForeignHome | HazardKind::BesideEntries | HazardKind::LookedThenWritten => {
+            "leaf"
+        }
+        HazardKind::FollowedWalk => "walk",
         _ => "write",
     };
     Finding {

@@ -23,6 +23,14 @@ pub(crate) enum HazardKind {
     FixedDraft,
     /// Found in a directory, and changed by name.
     ListedThenChanged,
+    /// A fixed name in the directory of another user.
+    ForeignHome,
+    /// A fixed name in a directory that an archive was unpacked into.
+    BesideEntries,
+    /// Looked at without following, and written through by name.
+    LookedThenWritten,
+    /// A tree that is changed is gone through with links followed.
+    FollowedWalk,
 }
 
 /// One such mistake.
@@ -61,6 +69,18 @@ impl HazardKind {
             Self::ListedThenChanged => {
                 "what a directory holds is changed by name: a link may stand there by then"
             }
+            Self::ForeignHome => {
+                "a file in the directory of another user is opened, and links are followed"
+            }
+            Self::BesideEntries => {
+                "a fixed name beside the entries of an archive: the archive may bring it as a link"
+            }
+            Self::LookedThenWritten => {
+                "what stands there is looked at, and then written through by name: it may be a second name of another file"
+            }
+            Self::FollowedWalk => {
+                "a tree is gone through and changed, and a link to a directory counts as one"
+            }
         }
     }
 }
@@ -76,6 +96,7 @@ impl Interp<'_> {
                 .or_else(|| self.listed_then_changed(sink))
                 .or_else(|| self.check_then_use(sink))
                 .or_else(|| self.after_create(sink, sinks))
+                .or_else(|| self.link_hazard(sink, sinks))
             else {
                 continue;
             };
@@ -170,16 +191,21 @@ impl Interp<'_> {
         })
     }
 
+    /// Whether a call gives the names of a directory.
+    pub(crate) fn is_listing(&self, name: &str) -> bool {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        LISTINGS.contains(&last)
+    }
+
     /// A name that a walk through a directory gave.
-    fn is_listed(&self, vid: Vid, depth: usize) -> bool {
+    pub(crate) fn is_listed(&self, vid: Vid, depth: usize) -> bool {
         if depth > 8 {
             return false;
         }
         match self.terms.get(vid) {
             Term::Param { of, index: 0, .. } => self.is_visitor(*of),
             Term::Call { name, args, .. } => {
-                let last = name.rsplit('.').next().unwrap_or(name);
-                LISTINGS.contains(&last)
+                self.is_listing(name)
                     || args
                         .first()
                         .is_some_and(|of| self.is_listed(*of, depth + 1))

@@ -153,7 +153,8 @@ impl Family {
     fn index_operations(&mut self) {
         let made: BTreeSet<&str> = self.rows.iter().map(|row| row.returns.as_str()).collect();
         for row in &self.rows {
-            if !matches!(row.role, Role::Sink | Role::Temp | Role::Handle) {
+            let starts = row.role == Role::Spawn && row.what != "shell" && row.what != "argument";
+            if !starts && !matches!(row.role, Role::Sink | Role::Temp | Role::Handle) {
                 continue;
             }
             let on_self = matches!(&row.arg, Slot::Named(name) if name == "self");

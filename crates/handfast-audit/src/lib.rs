@@ -26,6 +26,7 @@ mod items;
 mod judge;
 mod kb;
 mod lang;
+mod link_hazards;
 mod lower;
 mod program;
 mod quick;

@@ -96,6 +96,17 @@ impl SeenThrough {
             .collect()
     }
 
+    /// A handler of the same file was followed into the function where a flow begins.
+    fn is_handed(&self, program: &Program, flow: &Flow) -> bool {
+        let entry = flow.sink.entry;
+        let is_guess = |leaf: &crate::interp::Leaf| leaf.kind == SourceKind::Guessed;
+        flow.leaves.iter().all(is_guess)
+            && self
+                .0
+                .get(&entry)
+                .is_some_and(|caller| caller.0 == entry.0 && has_source(program.function(*caller)))
+    }
+
     /// A caller above was followed into the function with its own values; two functions that call
     /// each other do not cover one another.
     fn covers(&self, id: FnId) -> bool {
@@ -128,8 +139,9 @@ impl Traced {
                     .leaves
                     .iter()
                     .all(|leaf| matches!(leaf.kind, SourceKind::Guessed | SourceKind::Undeclared));
-            // Of a file that was named every public function is a boundary.
-            let is_boundary = is_named && entry.is_public;
+            // Of a file that was named every public function is a boundary, unless a caller in the
+            // same file hands it what surely comes from outside.
+            let is_boundary = is_named && entry.is_public && !through.is_handed(program, flow);
             guessed && !is_boundary && through.covers(flow.sink.entry)
         };
         // Where text that surely comes from outside reaches the same operation, no guess is needed.

@@ -23,6 +23,18 @@ impl Interp<'_> {
             }
             // A method that is bound to its object: `self.look`.
             Term::Field(object, name) => {
+                // Go: a method as a function of its receiver: `(*task).run`.
+                if let Term::Undefined(class) = self.terms.get(object).clone()
+                    && let Some((first, rest)) = args.list.split_first()
+                    && let Some(id) = self.program.method(file, &class, &name)
+                {
+                    let rest = Args {
+                        receiver: Some(first.1),
+                        list: rest.to_vec(),
+                        places: args.places.get(1..).unwrap_or_default().to_vec(),
+                    };
+                    return Some(self.invoke(id, Some(first.1), &rest, None, at, state));
+                }
                 let class = match self.terms.get(object) {
                     Term::Object { class, .. } => class.clone(),
                     _ => self.terms.ty(object).map(Sym::from),
@@ -33,26 +45,29 @@ impl Interp<'_> {
             // A function of a module by its name: `os.path.realpath`.
             Term::Config { label, .. } | Term::Undefined(label) => {
                 let name = self.canonical_name(&label);
+                let full = self.canonical_name(&self.program.qualify(file, &label));
+                let name = match self.first_row(&name, &[]) {
+                    Some(_) => name,
+                    None => full,
+                };
                 if let Some(row) = self.fitting_row(&name, args) {
                     return Some(self.apply(row, args, &label, at, false, state));
                 }
-                let id = self.program.free_function(file, &label)?;
+                let id = self.program.free_function(file, &label);
+                let id = id.or_else(|| self.associated(file, &label))?;
                 Some(self.invoke(id, None, args, None, at, state))
             }
             Term::Global { of, .. } => self.apply_value(of, args, at, state),
             // One of several functions of a table.
             Term::Phi(parts) if parts.iter().all(|part| self.is_function(*part)) => {
-                let mut result = None;
-                for part in parts {
-                    let mut inner = state.clone();
-                    let one = self.apply_value(part, args, at, &mut inner);
-                    result = match (result, one) {
-                        (Some(all), Some(one)) => Some(self.terms.phi(all, one)),
-                        (all, one) => all.or(one),
-                    };
-                }
-                state.age();
-                result
+                self.apply_each(&parts, args, at, state)
+            }
+            Term::Index(of, _) | Term::Elem(of) => {
+                let parts = self.entries_of(of);
+                let is_table = !parts.is_empty()
+                    && parts.len() <= 8
+                    && parts.iter().all(|part| self.is_function(*part));
+                is_table.then(|| self.apply_each(&parts, args, at, state))?
             }
             Term::Object {
                 class: Some(class), ..
@@ -66,26 +81,54 @@ impl Interp<'_> {
         }
     }
 
+    /// Calls each of several functions, as any of them may be meant.
+    fn apply_each(
+        &mut self,
+        functions: &[Vid],
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) -> Option<Vid> {
+        let mut result = None;
+        let mut end: Option<State> = None;
+        let mark = self.terms.len();
+        for function in functions {
+            let mut inner = state.clone();
+            let one = self.apply_value(*function, args, at, &mut inner);
+            result = match (result, one) {
+                (Some(all), Some(one)) => Some(self.terms.phi(all, one)),
+                (all, one) => all.or(one),
+            };
+            match &mut end {
+                Some(end) => end.join(inner, &mut self.terms, mark),
+                None => end = Some(inner),
+            }
+        }
+        *state = end?;
+        state.age();
+        result
+    }
+
+    /// What a table or a list holds, as it is written down.
+    pub(super) fn entries_of(&self, vid: Vid) -> Vec<Vid> {
+        match self.terms.get(vid) {
+            Term::Global { of, .. } => self.entries_of(*of),
+            Term::Dict(pairs) => pairs.iter().map(|(_, value)| *value).collect(),
+            Term::List(parts) => parts.clone(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The objects of the program that a value can be: one of several, an entry of a table.
     pub(super) fn objects_in(&self, vid: Vid) -> Vec<Vid> {
         let held = match self.terms.get(vid) {
             Term::Phi(parts) => parts.clone(),
-            Term::Index(of, _) | Term::Elem(of) => {
-                let of = match self.terms.get(*of) {
-                    Term::Global { of, .. } => *of,
-                    _ => *of,
-                };
-                match self.terms.get(of) {
-                    Term::Dict(pairs) => pairs.iter().map(|(_, value)| *value).collect(),
-                    Term::List(parts) => parts.clone(),
-                    _ => return Vec::new(),
-                }
-            }
+            Term::Index(of, _) | Term::Elem(of) => self.entries_of(*of),
             _ => return Vec::new(),
         };
         let is_object =
             |vid: &Vid| matches!(self.terms.get(*vid), Term::Object { class: Some(_), .. });
-        if held.len() <= 8 && held.iter().all(is_object) {
+        if (1..=8).contains(&held.len()) && held.iter().all(is_object) {
             held
         } else {
             Vec::new()

@@ -158,6 +158,24 @@ impl Interp<'_> {
             ("any" | "all", _) => {
                 return self.quantifier(entry.what == "any", subject, args, at, state);
             }
+            ("holds_and", _) => {
+                let is_there = Pred::Variant(subject, Sym::from("Ok"));
+                let is_there = self.terms.make(Term::Pred(is_there));
+                let value = self.payload(subject);
+                let given = Args {
+                    receiver: None,
+                    list: vec![(None, value)],
+                    places: vec![None],
+                };
+                let mut inside = state.clone();
+                match args
+                    .at(0)
+                    .and_then(|f| self.apply_value(f, &given, at, &mut inside))
+                {
+                    Some(holds) => Pred::And(is_there, holds),
+                    None => Pred::Unknown(self.terms.fresh()),
+                }
+            }
             ("missing", _) => Pred::IsMissing(subject),
             ("equal", Some(other)) => Pred::Compare(crate::ir::Op::Eq, subject, other),
             ("is_ok", _) => Pred::Variant(subject, Sym::from("Ok")),

@@ -190,12 +190,16 @@ impl Interp<'_> {
     }
 
     /// What holds of a field of every element: `all(|n| ok(n.label))`.
-    fn lift_fields(&self, elem: Vid, inner: &State, state: &mut State) {
+    pub(super) fn lift_fields(&self, elem: Vid, inner: &State, state: &mut State) {
         let of_element = |mut vid: Vid| {
-            for _ in 0..4 {
+            for _ in 0..8 {
                 match self.terms.get(vid) {
-                    Term::Field(of, _) | Term::Index(of, _) => vid = *of,
-                    _ => return vid == elem,
+                    _ if vid == elem => return true,
+                    Term::Field(of, _)
+                    | Term::Index(of, _)
+                    | Term::Elem(of)
+                    | Term::Coll { of, .. } => vid = *of,
+                    _ => return false,
                 }
             }
             false
@@ -382,6 +386,14 @@ impl Interp<'_> {
                         (inner.own(elem).cloned(), self.terms.get(coll).clone())
                     {
                         self.lift_facts(kind, of, &facts, at, state);
+                    }
+                    if let (Some(facts), Term::List(parts)) =
+                        (inner.own(elem).cloned(), self.terms.get(coll).clone())
+                    {
+                        for part in parts {
+                            let part = self.deref(part, state);
+                            state.edit(part).and(&facts);
+                        }
                     }
                     self.lift_fields(elem, &inner, state);
                     // A list of bad things, none of which occurs.

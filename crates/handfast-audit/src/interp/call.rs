@@ -221,6 +221,10 @@ impl Interp<'_> {
             {
                 return true;
             }
+            // A word that selects it: `buffer.toString("hex")`.
+            if key.is_none() && wanted.is_none() && self.terms.string(*vid) == Some(name) {
+                return true;
+            }
             if let Term::Dict(pairs) = self.terms.get(*vid)
                 && pairs
                     .iter()
@@ -432,6 +436,11 @@ impl Interp<'_> {
             return self.unknown_call(method, &args, at, state);
         }
         let is_open = class.as_deref().is_none_or(|class| !class.contains('.'));
+        // Go: what a request holds are tables with methods of their own.
+        let is_table_of_request = self.lang() == Lang::Go
+            && matches!(&**method, "Get" | "Set" | "Add" | "Del" | "Has" | "Values")
+            && self.external_base(real, 0) == Some(crate::term::SourceKind::Request);
+        let is_open = is_open && !is_table_of_request;
         if is_open
             && !matches!(self.terms.get(real), Term::Config { .. } | Term::Str(_))
             && let Some(id) = self.program.unique_method(file, method)

@@ -131,7 +131,7 @@ impl Interp<'_> {
         }
         // `target[len(root)] == '/'` after a prefix test: the separator is there after all.
         if let Term::Index(base, index) = *self.terms.get(one)
-            && let Term::Length(root, _) = *self.terms.get(index)
+            && let Some(root) = self.length_of(index)
             && (self.is_separator(two) || self.ends_text(two))
         {
             if truth {
@@ -325,8 +325,22 @@ impl Interp<'_> {
         self.terms.string(vid) == Some("\0") || self.terms.number(vid) == Some(0)
     }
 
+    /// The text whose length a number is: by what it was made from, or because a prefix of that
+    /// length was compared.
+    fn length_of(&self, vid: Vid) -> Option<Vid> {
+        match self.terms.get(vid) {
+            Term::Length(of, _) => Some(*of),
+            _ => self.lengths.get(&vid).copied(),
+        }
+    }
+
     pub(super) fn strncmp(&mut self, args: &[Vid]) -> Pred {
         let (subject, prefix) = (args[0], args[1]);
+        if let Some(length) = args.get(2)
+            && self.terms.number(*length).is_none()
+        {
+            self.lengths.insert(*length, prefix);
+        }
         // strncmp(p, root, strlen(root)): a prefix without separator.
         Pred::Prefix(subject, prefix)
     }

@@ -46,6 +46,11 @@ impl Interp<'_> {
         }
         let (of, class) = self.program.class(file, &qualified)?;
         let name = class.name.clone();
+        let declared: Vec<Sym> = class
+            .fields
+            .iter()
+            .map(|(field, _)| field.clone())
+            .collect();
         if self.lang().family() == "rust"
             && !is_new
             && qualified
@@ -60,9 +65,11 @@ impl Interp<'_> {
         if by_name || matches!(self.lang().family(), "go" | "rust") {
             for (index, arg) in args.iter().enumerate() {
                 let value = self.eval(&arg.value, state);
+                let by_place = declared.get(index).filter(|_| self.lang() == Lang::Go);
                 let field = arg
                     .name
                     .clone()
+                    .or_else(|| by_place.cloned())
                     .unwrap_or_else(|| Sym::from(index.to_string().as_str()));
                 state.set_field(object, field, value);
             }
@@ -73,24 +80,17 @@ impl Interp<'_> {
         if let Some(ctor) = ctors.first() {
             self.invoke(*ctor, Some(object), &args, None, at, state);
         } else {
-            let declared: Vec<Sym> = self
-                .program
-                .class(of, &name)
-                .map(|(_, class)| {
-                    class
-                        .fields
-                        .iter()
-                        .map(|(field, _)| field.clone())
-                        .collect()
-                })
-                .unwrap_or_default();
             for (index, (field, value)) in args.list.iter().enumerate() {
-                let by_place = (self.lang() == Lang::Cpp)
-                    .then(|| declared.get(index))
-                    .flatten();
+                let is_plain = matches!(self.lang(), Lang::Cpp | Lang::Python);
+                let by_place = is_plain.then(|| declared.get(index)).flatten();
                 if let Some(field) = field.as_ref().or(by_place) {
                     state.set_field(object, field.clone(), *value);
                 }
+            }
+            // Python: what a class of data does once its fields are set.
+            if let Some(after) = self.program.method(of, &name, "__post_init__") {
+                let none = super::call::Args::default();
+                self.invoke(after, Some(object), &none, None, at, state);
             }
         }
         Some(object)
@@ -164,10 +164,11 @@ impl Interp<'_> {
         let bare = ty.trim_start_matches(['&', '*', ' ']);
         let bare = bare.replace("::", ".");
         let head = bare.split('<').next().unwrap_or(&bare).trim();
-        if !bare.contains('<') && self.lang() == Lang::Rust {
-            return None;
-        }
         let full = self.program.qualify(self.here().0, head);
+        if !bare.contains('<') && self.lang() == Lang::Rust {
+            let is_known = full.contains('.');
+            return family.field(&format!("param:{full}")).filter(|_| is_known);
+        }
         family
             .field(&format!("param:{head}"))
             .or_else(|| family.field(&format!("param:{full}")))

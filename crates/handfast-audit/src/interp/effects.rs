@@ -10,10 +10,27 @@ use crate::term::{Term, Vid};
 
 impl Interp<'_> {
     /// Something the operator decides.
-    pub(super) fn apply_config(&mut self, subject: Option<Vid>, shown: &str, at: Span) -> Vid {
+    pub(super) fn apply_config(
+        &mut self,
+        entry: &Row,
+        subject: Option<Vid>,
+        shown: &str,
+        at: Span,
+    ) -> Vid {
         let key = subject
             .and_then(|vid| self.terms.string(vid))
             .unwrap_or(shown);
+        if entry.returns == "env" && super::sources::is_cgi_variable(key) {
+            let label = Sym::from(key);
+            let kind = crate::term::SourceKind::Request;
+            let vid = self.terms.make(Term::Source {
+                label,
+                kind,
+                at: Span::default(),
+            });
+            self.met.entry(vid).or_insert(at);
+            return vid;
+        }
         let label = Sym::from(key);
         let vid = self.terms.make(Term::Config {
             label,

@@ -82,6 +82,13 @@ impl Interp<'_> {
             }
         }
         let (a, b) = (self.deref(a, state), self.deref(b, state));
+        // `strcmp(KNOWN[i], x) == 0`: one of a list that is written down.
+        for (one, two) in [(a, b), (b, a)] {
+            if self.is_entry_of_constants(one) {
+                state.add(two, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
+                return;
+            }
+        }
         // `x.replace("..", "") == x`: there was nothing to take out.
         for (one, two) in [(a, b), (b, a)] {
             if let Term::Part { of, .. } = *self.terms.get(one)
@@ -98,6 +105,12 @@ impl Interp<'_> {
         for (one, two) in [(a, b), (b, a)] {
             if self.is_plain_form(one, two, state, 0) {
                 state.add(two, bit::ROOTED | bit::SEGS_CLEAN, at);
+                if let Term::Concat(parts) = self.terms.get(two).clone()
+                    && let [slash, rest] = parts.as_slice()
+                    && self.is_separator(*slash)
+                {
+                    state.add(*rest, bit::ROOTED | bit::SEGS_CLEAN, at);
+                }
                 return;
             }
         }
@@ -114,6 +127,19 @@ impl Interp<'_> {
         }
     }
 
+    /// An entry of a list or table of texts that are written down.
+    fn is_entry_of_constants(&self, vid: Vid) -> bool {
+        let (Term::Index(of, _) | Term::Elem(of)) = self.terms.get(vid) else {
+            return false;
+        };
+        let of = match self.terms.get(*of) {
+            Term::Coll { of, .. } => *of,
+            _ => *of,
+        };
+        let entries = self.entries_of(of);
+        !entries.is_empty() && entries.iter().all(|one| self.terms.string(*one).is_some())
+    }
+
     /// Whether a value is another one with `..` folded away below a slash.
     pub(super) fn is_plain_form(&self, form: Vid, of: Vid, state: &State, depth: usize) -> bool {
         if depth > 6 {
@@ -126,6 +152,7 @@ impl Interp<'_> {
                 ..
             } => {
                 let holds = match self.terms.get(*inner) {
+                    _ if *inner == of => true,
                     Term::Concat(parts) | Term::Join { parts, .. } => parts.contains(&of),
                     _ => false,
                 };

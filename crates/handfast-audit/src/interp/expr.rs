@@ -66,12 +66,21 @@ impl Interp<'_> {
                 self.assume(cond_vid, false, &mut other, cond.span);
                 let one = self.eval(then, state);
                 let two = self.eval(otherwise, &mut other);
+                if other.dead {
+                    return one;
+                }
+                if state.dead {
+                    *state = other;
+                    return two;
+                }
                 if self.is_nothing(one) != self.is_nothing(two) {
                     return self.either((one, state.clone()), (two, other), state);
                 }
                 // What was asked to choose a value holds of that value.
                 let one = self.chosen(one, at, state, &other);
                 let two = self.chosen(two, at, &mut other, state);
+                let one = self.keep_either(one, at, state);
+                let two = self.keep_either(two, at, &mut other);
                 state.join(other, &mut self.terms, mark);
                 self.terms.phi(one, two)
             }
@@ -99,9 +108,10 @@ impl Interp<'_> {
                 let coll = self.eval(iter, state);
                 let entry = self.iterated(coll, iter.span, state);
                 let coll = self.as_collection(coll);
-                let elem = match entry {
-                    Some(entry) => entry,
-                    None => self.terms.make(Term::Elem(coll)),
+                let elem = match (entry, self.terms.get(coll)) {
+                    (Some(entry), _) => entry,
+                    (None, Term::Mapped { element, .. }) => *element,
+                    _ => self.terms.make(Term::Elem(coll)),
                 };
                 let mut inner = state.clone();
                 self.assign(target, elem, &mut inner, at);
@@ -173,6 +183,16 @@ impl Interp<'_> {
                     }),
                 }
             }
+        }
+    }
+
+    /// One of several values, of which something is known together, stays one value.
+    fn keep_either(&mut self, value: Vid, at: Span, state: &mut State) -> Vid {
+        let is_known = matches!(self.terms.get(value), Term::Phi(_)) && state.own(value).is_some();
+        if is_known {
+            self.keep(value, at, state)
+        } else {
+            value
         }
     }
 

@@ -28,8 +28,10 @@ impl Interp<'_> {
                 text.push('%');
                 continue;
             }
+            let mut verb = ' ';
             for c in chars.by_ref() {
                 if c.is_ascii_alphabetic() && !matches!(c, 'l' | 'z' | 'h') {
+                    verb = c;
                     break;
                 }
             }
@@ -37,7 +39,15 @@ impl Interp<'_> {
                 parts.push(self.terms.make(Term::Str(Sym::from(text.as_str()))));
                 text.clear();
             }
-            parts.extend(rest.next());
+            let value = rest.next();
+            // The number of a descriptor is no text.
+            let is_number = matches!(verb, 'd' | 'i' | 'u')
+                && value.is_some_and(|vid| matches!(self.terms.get(vid), Term::Fd(_)));
+            parts.extend(if is_number {
+                Some(self.terms.unknown())
+            } else {
+                value
+            });
         }
         if !text.is_empty() {
             parts.push(self.terms.make(Term::Str(Sym::from(text.as_str()))));
@@ -194,6 +204,39 @@ impl Interp<'_> {
         self.concat(parts, state)
     }
 
+    /// `path.and_then(File::open)`, `.map(Zone::try_from)`: a function by its name.
+    fn map_named(&mut self, receiver: Vid, function: Vid, at: Span, state: &mut State) -> Vid {
+        let is_list = matches!(
+            self.terms.get(receiver),
+            Term::Coll { .. } | Term::Mapped { .. } | Term::List(_)
+        );
+        let value = match (is_list, self.terms.get(receiver)) {
+            (true, Term::Mapped { element, .. }) => *element,
+            (true, _) => {
+                let coll = self.as_collection(receiver);
+                self.terms.make(Term::Elem(coll))
+            }
+            _ => self.deref(receiver, state),
+        };
+        let value = self.payload(value);
+        let given = Args {
+            receiver: None,
+            list: vec![(None, value)],
+            places: vec![None],
+        };
+        match self.apply_value(function, &given, at, state) {
+            Some(element) if is_list => {
+                let element = self.payload(element);
+                self.terms.make(Term::Mapped {
+                    element,
+                    coll: receiver,
+                })
+            }
+            Some(made) => made,
+            None => receiver,
+        }
+    }
+
     pub(super) fn map_value(&mut self, args: &Args, at: Span, state: &mut State) -> Vid {
         // A closure over each element, or over a payload.
         let Some(receiver) = args.receiver else {
@@ -203,7 +246,7 @@ impl Interp<'_> {
             return receiver;
         };
         let Term::Closure { of, env } = *self.terms.get(closure) else {
-            return receiver;
+            return self.map_named(receiver, closure, at, state);
         };
         let is_one = self.lang() == crate::lang::Lang::Rust
             && !matches!(

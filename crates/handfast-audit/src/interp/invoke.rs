@@ -27,6 +27,10 @@ impl Interp<'_> {
         let program = self.program;
         let id = program.overload(id, args.list.len());
         let recursive = self.frames.iter().any(|frame| frame.id == id);
+        if recursive && self.tails.contains(&at) && self.here() == id {
+            state.dead = true;
+            return self.terms.unknown();
+        }
         let dull = !self.is_worth_following(id, receiver, args, state);
         if dull || recursive || self.frames.len() > MAX_CALLS || self.overrun {
             let name = program.function(id).name.to_string();

@@ -257,7 +257,7 @@ impl Interp<'_> {
                 .iter()
                 .take(3)
                 .find_map(|arg| self.external_base(*arg, depth + 1)),
-            Term::Phi(parts) => parts
+            Term::Phi(parts) | Term::Concat(parts) => parts
                 .iter()
                 .find_map(|part| self.external_base(*part, depth + 1)),
             _ => None,

@@ -28,7 +28,7 @@ impl Interp<'_> {
                 self.muted += 1;
             }
             let mut now = state.clone();
-            if let Some(cond) = cond.filter(|_| !body_first || round > 0) {
+            if let Some(cond) = cond.filter(|_| !body_first) {
                 let vid = self.eval(cond, &mut now);
                 over = over.or_else(|| self.walked_over(vid));
                 let mut out = now.clone();
@@ -43,6 +43,13 @@ impl Interp<'_> {
             let looped = self.pop_loop();
             for copy in looped.continues {
                 now.join(copy, &mut self.terms, mark);
+            }
+            if let Some(cond) = cond.filter(|_| body_first && !now.dead) {
+                let vid = self.eval(cond, &mut now);
+                let mut out = now.clone();
+                self.assume(vid, false, &mut out, cond.span);
+                self.assume(vid, true, &mut now, cond.span);
+                exits.push(out);
             }
             ends = now.clone();
             self.push_loop();
@@ -166,9 +173,14 @@ impl Interp<'_> {
                 self.muted += 1;
             }
             let mut now = state.clone();
-            // What an earlier turn proved of its element says nothing of this one.
+            // What an earlier turn proved of its element says nothing of this one; what an earlier
+            // loop proved of all of them does.
             if matches!(self.terms.get(elem), Term::Elem(_)) {
-                std::sync::Arc::make_mut(&mut now.facts).remove(&elem);
+                let facts = std::sync::Arc::make_mut(&mut now.facts);
+                match before.facts.get(&elem) {
+                    Some(known) => facts.insert(elem, known.clone()),
+                    None => facts.remove(&elem),
+                };
             }
             match (&target.kind, is_pair) {
                 (ExprKind::List(parts), true) if parts.len() == 2 => {
@@ -204,6 +216,9 @@ impl Interp<'_> {
         }
         self.lift(coll, &ends, state);
         self.lift_walk(&before, &ends, state);
+        if breaks.is_empty() && !ends.dead {
+            self.lift_elements(coll, key.unwrap_or(elem), &ends, state);
+        }
         for copy in breaks {
             let mut copy = copy;
             self.lift_walk(&before, &copy.clone(), &mut copy);
@@ -306,6 +321,31 @@ impl Interp<'_> {
                 }
             }
             CollKind::Other => {}
+        }
+    }
+
+    /// A loop that looks at every element and goes on only if it is right says it of all of them.
+    fn lift_elements(&mut self, coll: Vid, elem: Vid, ends: &State, state: &mut State) {
+        if !matches!(self.terms.get(elem), Term::Elem(_)) {
+            return;
+        }
+        let own = ends.own(elem).cloned();
+        if let Some(facts) = &own {
+            state.edit(elem).and(facts);
+        }
+        self.lift_fields(elem, ends, state);
+        // `for x in a + b`: the elements of both.
+        let of = match self.terms.get(coll) {
+            Term::Coll { of, .. } => *of,
+            _ => coll,
+        };
+        let (Term::Concat(parts), Some(facts)) = (self.terms.get(of).clone(), own) else {
+            return;
+        };
+        for part in parts {
+            let part = self.as_collection(part);
+            let one = self.terms.make(Term::Elem(part));
+            state.edit(one).and(&facts);
         }
     }
 

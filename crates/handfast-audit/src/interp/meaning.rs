@@ -47,7 +47,9 @@ impl Interp<'_> {
         let entry: &Row = &family.rows[row];
         let subject = self.slot(&entry.arg, args);
         // Whether it is an error is asked of all ways out at once.
-        let is_whole = entry.what.starts_with("is_") || matches!(&*entry.what, "throws" | "mapped");
+        let is_whole = entry.what.starts_with("is_")
+            || entry.what == "holds_and"
+            || matches!(&*entry.what, "throws" | "mapped");
         let subject = match subject {
             Some(vid) if !is_whole => Some(self.deref(vid, state)),
             other => other,
@@ -57,7 +59,7 @@ impl Interp<'_> {
                 Some(vid) => vid,
                 None => return self.unknown_call(shown, args, at, state),
             },
-            Role::Config => self.apply_config(subject, shown, at),
+            Role::Config => self.apply_config(entry, subject, shown, at),
             Role::Sink => self.apply_sink(entry, args, subject, shown, at, is_guess, state),
             Role::Join => self.apply_join(entry, args, at, state),
             Role::Norm => self.normalise(entry, subject, args, at, state),

@@ -191,6 +191,8 @@ struct Frame {
     tries: Vec<Vec<State>>,
     loops: Vec<Loop>,
     called_at: Span,
+    /// Names whose value is what the function gives back.
+    returning: Vec<Sym>,
     /// Ends of scopes that release what is held.
     releases: usize,
 }
@@ -234,6 +236,8 @@ pub(crate) struct Interp<'p> {
     pending: Vec<(FnId, u32)>,
     /// What was taken out of a text, by the text without it.
     removed: BTreeMap<Vid, Sym>,
+    /// Numbers that are the length of a text, because prefixes of that length were compared.
+    lengths: BTreeMap<Vid, Vid>,
     /// Values that are others in another type: the outer and the inner one.
     wraps: Vec<(Vid, Vid)>,
     called: BTreeSet<FnId>,
@@ -259,6 +263,8 @@ pub(crate) struct Interp<'p> {
     passed: Vec<Vec<State>>,
     /// Something nobody understands stands before the function that is run.
     doubt: u32,
+    /// Calls whose result is what the function gives back.
+    tails: Vec<Span>,
     /// A call whose result nobody waits for.
     loose: Option<Span>,
     pub(crate) overrun: bool,
@@ -307,6 +313,7 @@ impl<'p> Interp<'p> {
             fd_places: Vec::new(),
             pending: Vec::new(),
             removed: BTreeMap::new(),
+            lengths: BTreeMap::new(),
             wraps: Vec::new(),
             called: BTreeSet::new(),
             reached_from: BTreeMap::new(),
@@ -320,6 +327,7 @@ impl<'p> Interp<'p> {
             always: Vec::new(),
             passed: Vec::new(),
             doubt: 0,
+            tails: Vec::new(),
             loose: None,
             overrun: false,
             at_top: false,
@@ -370,6 +378,7 @@ impl<'p> Interp<'p> {
             tries: Vec::new(),
             loops: Vec::new(),
             called_at,
+            returning: Vec::new(),
             releases: 0,
         });
     }

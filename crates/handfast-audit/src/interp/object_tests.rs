@@ -276,12 +276,12 @@ impl Interp<'_> {
             }
             Term::Elem(_) => {
                 // Rust: `Component::Normal(_)` is a plain name.
-                if (name == "Normal") == truth && name == "Normal" {
-                    state.add(
-                        subject,
-                        bit::NOT_DOTDOT | bit::NOT_DOT | bit::NONEMPTY | bit::NOT_ABSOLUTE,
-                        at,
-                    );
+                if truth && matches!(name, "Normal" | "CurDir") {
+                    let bits = bit::NOT_DOTDOT | bit::NONEMPTY | bit::NOT_ABSOLUTE;
+                    state.add(subject, bits, at);
+                    if name == "Normal" {
+                        state.add(subject, bit::NOT_DOT, at);
+                    }
                 } else if !truth && name == "ParentDir" {
                     state.add(subject, bit::NOT_DOTDOT, at);
                 } else if !truth && (name == "RootDir" || name == "Prefix") {

@@ -273,6 +273,14 @@ impl Interp<'_> {
                 Term::Regex(pattern, _) => Some(Sym::from(pattern.replace('\\', "").as_str())),
                 _ => None,
             });
+        // One separator for the other: the same segments.
+        let written: Vec<&str> = given
+            .iter()
+            .filter_map(|arg| self.terms.string(*arg))
+            .collect();
+        if written == ["\\", "/"] && !self.wraps.contains(&(vid, subject)) {
+            self.wraps.push((vid, subject));
+        }
         if let Some(taken) = taken {
             self.removed.insert(vid, taken);
         }

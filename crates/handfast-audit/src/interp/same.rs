@@ -34,6 +34,16 @@ impl Interp<'_> {
         }
         match entry.what.as_str() {
             "map" => return self.map_value(args, at, state),
+            // The elements of what each element gives.
+            "flat_map" => {
+                let mapped = self.map_value(args, at, state);
+                let Term::Mapped { element, coll } = *self.terms.get(mapped) else {
+                    return mapped;
+                };
+                let inner = self.as_collection(element);
+                let element = self.terms.make(Term::Elem(inner));
+                return self.terms.make(Term::Mapped { element, coll });
+            }
             "appended" => return self.appended(args, at, state),
             // `text.push_str(more)` changes its receiver.
             "grow" => {

@@ -53,6 +53,17 @@ impl Interp<'_> {
             }
         }
         let is_shell = entry.what == "shell" || self.option_is_true("shell", args);
+        if !is_shell && args.receiver.is_none() {
+            self.started(&values, shown, at, state);
+        }
+        if entry.what == "program" {
+            let vid = self.terms.make(Term::Call {
+                name: Sym::from(shown),
+                args: values,
+                at,
+            });
+            return self.terms.typed(vid, &entry.returns);
+        }
         let dashes = values
             .iter()
             .position(|vid| self.terms.string(*vid) == Some("--"));
@@ -76,6 +87,27 @@ impl Interp<'_> {
             at,
         });
         self.terms.typed(vid, &entry.returns)
+    }
+
+    /// The program that is started is a file too, where its path is put together.
+    fn started(&mut self, values: &[Vid], shown: &str, at: Span, state: &State) {
+        let Some(first) = values.first() else {
+            return;
+        };
+        let program = self.deref(*first, state);
+        let is_path = match self.terms.get(program) {
+            Term::Join { .. } => true,
+            Term::Concat(parts) => parts.iter().any(|part| {
+                self.terms
+                    .string(*part)
+                    .is_some_and(|text| text.contains('/'))
+            }),
+            _ => false,
+        };
+        if is_path {
+            let sink = self.new_sink(SinkKind::Read, shown, program, at, false, state);
+            self.sink(sink);
+        }
     }
 
     #[expect(
@@ -185,6 +217,19 @@ impl Interp<'_> {
                     kind: crate::term::SourceKind::Archive,
                     at: Span::default(),
                 });
+                // One member that something was asked about.
+                let given = match &entry.arg {
+                    Slot::Either(1, _) => args.at(0),
+                    _ => None,
+                };
+                let names = match given {
+                    Some(member) => {
+                        let name = self.field(member, &Sym::from("name"), at, state);
+                        let is_entry = !self.leaves(name, state).is_empty();
+                        if is_entry { name } else { names }
+                    }
+                    None => names,
+                };
                 let below = self.join_paths(vec![path, names], true, state);
                 vec![(SinkKind::Create, below)]
             }

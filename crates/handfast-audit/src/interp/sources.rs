@@ -112,7 +112,7 @@ impl Interp<'_> {
 }
 
 /// Variables that a web server fills from the request.
-fn is_cgi_variable(name: &str) -> bool {
+pub(super) fn is_cgi_variable(name: &str) -> bool {
     name.starts_with("HTTP_")
         || matches!(
             name,

@@ -23,6 +23,9 @@ impl Interp<'_> {
                 self.eval(expr, state);
                 self.loose = None;
             }
+            StmtKind::Assign { target, value } if self.is_returning(target) => {
+                self.give_back(value, at, state);
+            }
             StmtKind::Assign { target, value, .. } => {
                 let vid = self.eval(value, state);
                 if !state.dead {
@@ -51,34 +54,10 @@ impl Interp<'_> {
             } => {
                 self.exec_for(target, iter, body, *is_pair, state);
             }
-            // Which of two records is returned is a way out of its own.
-            StmtKind::Return(Some(Expr {
-                kind: ExprKind::Cond(cond, then, otherwise),
-                ..
-            })) if matches!(
-                (&then.kind, &otherwise.kind),
-                (ExprKind::Dict(_), ExprKind::Dict(_))
-            ) =>
-            {
-                let cond_vid = self.eval(cond, state);
-                let mut other = state.clone();
-                self.assume(cond_vid, true, state, cond.span);
-                self.assume(cond_vid, false, &mut other, cond.span);
-                for (value, way) in [(then, state), (otherwise, &mut other)] {
-                    let vid = self.eval(value, way);
-                    if !way.dead {
-                        self.do_return(vid, at, way);
-                    }
-                }
-            }
-            StmtKind::Return(value) => {
-                let vid = match value {
-                    Some(value) => self.eval(value, state),
-                    None => self.terms.make(Term::Null),
-                };
-                if !state.dead {
-                    self.do_return(vid, at, state);
-                }
+            StmtKind::Return(Some(value)) => self.give_back(value, at, state),
+            StmtKind::Return(None) => {
+                let nothing = self.terms.make(Term::Null);
+                self.do_return(nothing, at, state);
             }
             StmtKind::Throw(value) => {
                 let raw = match value {
@@ -126,6 +105,69 @@ impl Interp<'_> {
             }
             StmtKind::Block(body) => self.exec_all(body, state),
         }
+    }
+
+    /// A name that stands for what the function gives back: `match` and `if` as its last value.
+    fn is_returning(&self, target: &Expr) -> bool {
+        let ExprKind::Name(name) = &target.kind else {
+            return false;
+        };
+        let frame = self.frames.last();
+        frame.is_some_and(|frame| frame.returning.contains(name))
+    }
+
+    /// Leaves the function with a value. Where the value has branches, each is a way out.
+    fn give_back(&mut self, value: &Expr, at: Span, state: &mut State) {
+        match &value.kind {
+            // Which of two records is returned is a way out of its own.
+            ExprKind::Cond(cond, then, otherwise)
+                if matches!(
+                    (&then.kind, &otherwise.kind),
+                    (ExprKind::Dict(_), ExprKind::Dict(_))
+                ) =>
+            {
+                let cond_vid = self.eval(cond, state);
+                let mut other = state.clone();
+                self.assume(cond_vid, true, state, cond.span);
+                self.assume(cond_vid, false, &mut other, cond.span);
+                for (value, way) in [(then, state), (otherwise, &mut other)] {
+                    let vid = self.eval(value, way);
+                    if !way.dead {
+                        self.do_return(vid, at, way);
+                    }
+                }
+            }
+            ExprKind::Block(statements, Some(last)) => {
+                let result = match &last.kind {
+                    ExprKind::Name(name) if name.starts_with('%') => Some(name.clone()),
+                    _ => None,
+                };
+                if let (Some(name), Some(frame)) = (result, self.frames.last_mut()) {
+                    frame.returning.push(name);
+                }
+                self.exec_all(statements, state);
+                if !state.dead {
+                    self.give_back(last, at, state);
+                }
+            }
+            _ => {
+                let vid = self.eval_returned(value, state);
+                if !state.dead {
+                    self.do_return(vid, at, state);
+                }
+            }
+        }
+    }
+
+    /// The value that a function gives back. A call of the same function at its end gives nothing
+    /// that the other ways out do not give.
+    fn eval_returned(&mut self, value: &Expr, state: &mut State) -> Vid {
+        let mut tails = Vec::new();
+        tail_calls(value, &mut tails);
+        let outer = std::mem::replace(&mut self.tails, tails);
+        let vid = self.eval(value, state);
+        self.tails = outer;
+        vid
     }
 
     pub(super) fn failure(&mut self, how: Failure, at: Span) {
@@ -371,6 +413,19 @@ impl Interp<'_> {
         });
         here.add(kept, bits, place);
         Some(kept)
+    }
+}
+
+/// The calls of which one gives the value of an expression.
+fn tail_calls(expr: &Expr, out: &mut Vec<Span>) {
+    match &expr.kind {
+        ExprKind::Call { .. } => out.push(expr.span),
+        ExprKind::Await(inner) | ExprKind::Ref(inner) => tail_calls(inner, out),
+        ExprKind::Cond(_, then, otherwise) => {
+            tail_calls(then, out);
+            tail_calls(otherwise, out);
+        }
+        _ => {}
     }
 }
 

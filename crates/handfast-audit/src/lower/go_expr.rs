@@ -126,6 +126,11 @@ pub(super) fn expr_inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
 pub(super) fn composite(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
     let ty = field(node, "type");
     let parts = field(node, "body").map(children).unwrap_or_default();
+    // `Repo[Key, Value]{…}` is a `Repo`.
+    let ty = match ty {
+        Some(generic) if generic.kind() == "generic_type" => field(generic, "type"),
+        other => other,
+    };
     let is_struct = ty.is_some_and(|n| matches!(n.kind(), "type_identifier" | "qualified_type"));
     if !is_struct {
         let is_map = ty.is_some_and(|n| n.kind() == "map_type");

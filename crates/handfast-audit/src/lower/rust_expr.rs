@@ -300,6 +300,16 @@ fn pattern_inner(cx: &mut Cx<'_>, pattern: Node<'_>, value: Expr) -> Expr {
             ExprKind::Binary(Op::Eq, Box::new(value), Box::new(literal))
         }
         "_" => return yes,
+        "range_pattern" => match children(pattern).as_slice() {
+            [low, high] => {
+                let (low, high) = (expr(cx, *low), expr(cx, *high));
+                let from = ExprKind::Binary(Op::Ge, Box::new(value.clone()), Box::new(low));
+                let to = ExprKind::Binary(Op::Le, Box::new(value), Box::new(high));
+                let (from, to) = (cx.expr(from, pattern), cx.expr(to, pattern));
+                ExprKind::Binary(Op::And, Box::new(from), Box::new(to))
+            }
+            _ => ExprKind::Opaque(vec![value]),
+        },
         "reference_pattern" | "ref_pattern" | "mut_pattern" => match children(pattern).last() {
             Some(inner) => return pattern_test(cx, *inner, value),
             None => return yes,
