@@ -102,7 +102,6 @@ mod serve {
                 "--quota" => options.quota = Some(number(value()?)?),
                 "--archive-limit" => options.archive_limit = number(value()?)?,
                 "--read-limit" => options.read_limit = number(value()?)?,
-                "--sync" => options.sync = true,
                 "--allow-delete" => options.delete = true,
                 "--without-tool" => options.without_tools.push(value()?),
                 "--full-answers" => options.answer_limit = u64::MAX,

@@ -39,13 +39,17 @@ fn push_char(out: &mut String, character: char) {
     }
 }
 
-/// Characters that do something to a terminal or a reader instead of being seen.
-fn is_hidden(character: char) -> bool {
+/// Whether a character does something to a terminal or a reader instead of being seen: controls,
+/// what Unicode calls ignorable by default, line separators, and letters without a shape.
+#[must_use]
+pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -65,5 +69,7 @@ mod tests {
             escape("a\u{200b}b\u{feff}".as_bytes()),
             "a\\u{200b}b\\u{feff}"
         );
+        let no_shape = "\u{34f}\u{115f}\u{2800}\u{3164}\u{ffa0}\u{e0101}";
+        assert_eq!(escape(no_shape.as_bytes()).matches("\\u{").count(), 6);
     }
 }

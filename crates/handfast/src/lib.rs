@@ -76,7 +76,7 @@ mod unsupported;
 
 pub use enforcement::{Backend, BackendReason, Enforcement, MountIdentity};
 pub use error::{Effect, Error, ErrorKind};
-pub use escape::escape;
+pub use escape::{escape, is_hidden};
 pub use event::{Decision, Event, Phase, RecordError, Recorder, TouchedEntry};
 pub use filesystem::FilesystemKind;
 pub use identity::Identity;

@@ -12,6 +12,8 @@ pub enum Flag {
     CiWorkflow,
     /// A shell or an editor obeys it.
     ShellOrEditorSettings,
+    /// An agent obeys it, or starts what it names.
+    AgentSettings,
     /// A build tool or a package manager runs or obeys it.
     BuildSettings,
     /// It may be executed and could not before.
@@ -36,6 +38,7 @@ impl Flag {
             Self::RunByGit => "run-by-git",
             Self::CiWorkflow => "ci-workflow",
             Self::ShellOrEditorSettings => "shell-or-editor-settings",
+            Self::AgentSettings => "agent-settings",
             Self::BuildSettings => "build-settings",
             Self::BecomesExecutable => "becomes-executable",
             Self::SetIdAsked => "set-id-asked",
@@ -53,6 +56,7 @@ impl Flag {
             Self::RunByGit => "run by git",
             Self::CiWorkflow => "CI workflow",
             Self::ShellOrEditorSettings => "shell or editor settings",
+            Self::AgentSettings => "agent settings",
             Self::BuildSettings => "obeyed by a build tool",
             Self::BecomesExecutable => "becomes executable",
             Self::SetIdAsked => "set-id asked for",
@@ -70,12 +74,14 @@ type Known = (Flag, &'static [&'static str], &'static [&'static str]);
 const KNOWN: &[Known] = &[
     (
         Flag::RunByGit,
-        &[".git/", ".husky/", ".githooks/"],
+        &[".git/", ".husky/", ".githooks/", ".lefthook/"],
         &[
             ".gitattributes",
             ".gitmodules",
             ".gitconfig",
             ".pre-commit-config.yaml",
+            "lefthook.yml",
+            ".lefthook.yml",
         ],
     ),
     (
@@ -85,17 +91,22 @@ const KNOWN: &[Known] = &[
             ".github/actions/",
             ".circleci/",
             ".gitlab/",
+            ".buildkite/",
+            ".woodpecker/",
         ],
         &[
             ".gitlab-ci.yml",
             "Jenkinsfile",
             "azure-pipelines.yml",
             ".travis.yml",
+            ".drone.yml",
+            ".woodpecker.yml",
+            "bitbucket-pipelines.yml",
         ],
     ),
     (
         Flag::ShellOrEditorSettings,
-        &[".vscode/", ".idea/", ".devcontainer/", ".config/"],
+        &[".vscode/", ".idea/", ".zed/", ".devcontainer/", ".config/"],
         &[
             ".bashrc",
             ".bash_profile",
@@ -108,6 +119,23 @@ const KNOWN: &[Known] = &[
             ".vimrc",
             ".exrc",
             ".direnvrc",
+            ".devcontainer.json",
+            ".bash_logout",
+            ".inputrc",
+            ".tmux.conf",
+            ".gdbinit",
+            ".nvim.lua",
+        ],
+    ),
+    (
+        Flag::AgentSettings,
+        &[".claude/", ".codex/", ".cursor/", ".gemini/", ".windsurf/"],
+        &[
+            ".mcp.json",
+            "CLAUDE.md",
+            "AGENTS.md",
+            "GEMINI.md",
+            ".cursorrules",
         ],
     ),
     (
@@ -119,6 +147,10 @@ const KNOWN: &[Known] = &[
             "conftest.py",
             ".npmrc",
             ".yarnrc.yml",
+            ".yarnrc",
+            ".pnpmfile.cjs",
+            ".mise.toml",
+            "mise.toml",
             "Makefile",
         ],
     ),

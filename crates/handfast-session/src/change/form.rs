@@ -52,10 +52,9 @@ impl Form {
 
 /// How many bytes are no UTF-8, or control something.
 fn odd_bytes(content: &[u8]) -> usize {
-    let odd = content.utf8_chunks().map(|chunk| {
-        let controls = chunk.valid().chars().filter(|letter| is_hidden(*letter));
-        controls.count() + chunk.invalid().len()
-    });
+    let odd = content
+        .utf8_chunks()
+        .map(|chunk| hidden(chunk.valid()).count() + chunk.invalid().len());
     odd.sum()
 }
 
@@ -68,20 +67,28 @@ fn oddity(content: &[u8]) -> Option<String> {
         Ok(text) => text,
         Err(error) => return Some(format!("not UTF-8 at byte {}", error.valid_up_to())),
     };
-    let (at, found) = text.char_indices().find(|(_, letter)| is_hidden(*letter))?;
+    let (at, found) = hidden(text).next()?;
     Some(format!("the character U+{:04X} at byte {at}", found as u32))
 }
 
-/// Characters that a terminal obeys or hides instead of showing them.
-pub(super) fn is_hidden(letter: char) -> bool {
-    let control = letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
-    control
-        || matches!(
-            letter,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
+/// Characters that a terminal obeys or hides instead of showing them, with their places.
+fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut before = ' ';
+    text.char_indices()
+        .filter(move |(_, letter)| is_hidden(std::mem::replace(&mut before, *letter), *letter))
+}
+
+/// Whether a letter is obeyed or hidden behind another one. The two selectors that choose between
+/// text and picture are usual behind a symbol; anywhere else they are a way to hide bytes.
+pub(super) fn is_hidden(before: char, letter: char) -> bool {
+    match letter {
+        '\t' | '\n' | '\r' => false,
+        '\u{fe0e}' | '\u{fe0f}' => {
+            let is_key = matches!(before, '0'..='9' | '#' | '*');
+            !is_key && (before.is_ascii() || handfast::is_hidden(before))
+        }
+        _ => handfast::is_hidden(letter),
+    }
 }
 
 #[cfg(test)]
@@ -102,5 +109,22 @@ mod tests {
         assert!(matches!(Form::of(b"abcdefghijklm\xff\n"), Form::Odd(_)));
         assert!(matches!(Form::of(&[0xff; 20]), Form::Binary(_)));
         assert_eq!(Form::of(b""), Form::Text);
+        assert_eq!(
+            Form::of("I \u{2764}\u{fe0f} it, 1\u{fe0f}\n".as_bytes()),
+            Form::Text
+        );
+        for hidden in [
+            "a\u{fe0f}",
+            "\u{2764}\u{fe0f}\u{fe0f}",
+            "a\u{e0101}",
+            "\u{3164}",
+            "\u{2800}",
+        ] {
+            let text = format!("const a_long_name = '{hidden}';\n");
+            assert!(
+                matches!(Form::of(text.as_bytes()), Form::Odd(_)),
+                "{hidden:?}"
+            );
+        }
     }
 }

@@ -145,9 +145,12 @@ pub(crate) fn visible(bytes: &[u8]) -> String {
     use std::fmt::Write;
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
+        let mut before = ' ';
         for letter in chunk.valid().chars() {
+            let is_hidden = is_hidden(before, letter);
+            before = letter;
             // Writing to a string does not fail.
-            let _ = match letter == '\r' || letter == '\n' || is_hidden(letter) {
+            let _ = match letter == '\r' || letter == '\n' || is_hidden {
                 true => write!(text, "<U+{:04X}>", letter as u32),
                 false => write!(text, "{letter}"),
             };
