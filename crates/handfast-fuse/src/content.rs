@@ -1,5 +1,6 @@
 //! Requests about what files hold, and about their attributes.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -10,6 +11,9 @@ use handfast::{Metadata, OpenOptions, Timestamp};
 use crate::errno::{errno, errno_of_feature};
 use crate::face::Face;
 use crate::open_files::OpenFile;
+
+/// So many zeros are written at a time.
+const ZEROS: usize = 64 * 1024;
 
 /// What a program wants changed.
 #[derive(Default)]
@@ -92,6 +96,32 @@ impl Face {
             }
         }
         Ok(u32::try_from(done).unwrap_or(u32::MAX))
+    }
+
+    /// Makes room for content, or takes content away. Nothing is reserved: a file grows, or the
+    /// range reads as zeros.
+    pub(crate) fn allocate(&self, id: u64, range: Range<u64>, mode: i32) -> Result<(), Errno> {
+        let handle = self.file(id)?.handle();
+        let metadata = handle.metadata().map_err(|error| errno(&error))?;
+        let keeps_size = mode & libc::FALLOC_FL_KEEP_SIZE != 0;
+        let told = |error| errno(&error);
+        match mode & !libc::FALLOC_FL_KEEP_SIZE {
+            0 => {}
+            libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE => {
+                let zeros = vec![0; ZEROS];
+                let end = range.end.min(metadata.len);
+                let mut at = range.start;
+                while at < end {
+                    let most = usize::try_from(end - at).map_or(ZEROS, |left| left.min(ZEROS));
+                    at += handle.write_at(&zeros[..most], at).map_err(told)? as u64;
+                }
+            }
+            _ => return Err(Errno::EOPNOTSUPP),
+        }
+        if !keeps_size && range.end > metadata.len {
+            handle.set_len(range.end).map_err(told)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn sync(&self, id: u64) -> Result<(), Errno> {

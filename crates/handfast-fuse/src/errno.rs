@@ -38,7 +38,10 @@ pub(crate) fn errno(error: &Error) -> Errno {
 /// links that lead out, owners, special files.
 pub(crate) fn errno_of_feature(error: &Error) -> Errno {
     match error.kind() {
-        ErrorKind::Unsupported | ErrorKind::Escape | ErrorKind::Kind => Errno::EPERM,
+        ErrorKind::Unsupported | ErrorKind::Escape | ErrorKind::Kind | ErrorKind::Link => {
+            Errno::EPERM
+        }
+        ErrorKind::Limit => Errno::EMLINK,
         _ => errno(error),
     }
 }

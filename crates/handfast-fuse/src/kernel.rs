@@ -424,6 +424,23 @@ impl Filesystem for Face {
         done(reply, self.on_node(ino.0, remove));
     }
 
+    fn fallocate(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        fh: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        let end = offset.checked_add(length).ok_or(Errno::EFBIG);
+        done(
+            reply,
+            end.and_then(|end| self.allocate(fh.0, offset..end, mode)),
+        );
+    }
+
     fn create(
         &self,
         _: &Request,

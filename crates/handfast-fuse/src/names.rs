@@ -95,7 +95,9 @@ impl Face {
             self.files.lookup(at.dir, at.name)
         };
         let node = self.in_dir(place, make, errno_of_feature)?;
-        Ok(self.told(place, node))
+        let metadata = *node.metadata();
+        self.table().linked(number, place.dir, place.name, node);
+        Ok(self.attr_of(number, &metadata))
     }
 
     pub(crate) fn remove(&self, place: Place<'_>, what: WhatToRemove<'_>) -> Result<(), Errno> {

@@ -19,6 +19,8 @@ struct Known {
     node: Node,
     /// The directory above and the name in it; nothing for the top, and for what was removed.
     place: Option<(u64, Name)>,
+    /// More names of a file.
+    others: Vec<(u64, Name)>,
     /// The names in it that the kernel knows.
     children: BTreeMap<Name, u64>,
     /// How often the kernel was told of it, and has not forgotten yet.
@@ -27,6 +29,46 @@ struct Known {
     opened: u64,
     /// The epoch in which its handle was looked up.
     epoch: u64,
+}
+
+impl Known {
+    fn new(node: Node, epoch: u64) -> Self {
+        Self {
+            node,
+            place: None,
+            others: Vec::new(),
+            children: BTreeMap::new(),
+            lookups: 0,
+            opened: 0,
+            epoch,
+        }
+    }
+
+    /// It is found under a name from now on. A file is found under its other names as well. The
+    /// name that a directory had.
+    fn add_place(&mut self, dir: u64, name: Name) -> Option<(u64, Name)> {
+        let new = (dir, name);
+        let old = self.place.replace(new.clone()).filter(|old| *old != new);
+        if self.node.kind() == FileKind::Dir {
+            return old;
+        }
+        self.others.extend(old);
+        self.others.retain(|other| *other != new);
+        None
+    }
+
+    /// It has lost a name.
+    fn remove_place(&mut self, dir: u64, name: &Name) {
+        self.others
+            .retain(|(at, other)| (*at, other) != (dir, name));
+        if self
+            .place
+            .as_ref()
+            .is_some_and(|(at, old)| (*at, old) == (dir, name))
+        {
+            self.place = self.others.pop();
+        }
+    }
 }
 
 /// What is known of one number.
@@ -48,14 +90,8 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(top: Node) -> Self {
-        let top = Known {
-            node: top,
-            place: None,
-            children: BTreeMap::new(),
-            lookups: 1,
-            opened: 0,
-            epoch: 0,
-        };
+        let mut top = Known::new(top, 0);
+        top.lookups = 1;
         Self {
             known: HashMap::from([(TOP, top)]),
             next: OWN,
@@ -83,14 +119,8 @@ impl Table {
     pub(crate) fn told(&mut self, dir: u64, name: NameRef<'_>, node: Node) -> u64 {
         let number = self.number_for(dir, name, &node);
         let epoch = self.epoch;
-        let known = self.known.entry(number).or_insert_with(|| Known {
-            node: node.clone(),
-            place: None,
-            children: BTreeMap::new(),
-            lookups: 0,
-            opened: 0,
-            epoch,
-        });
+        let known = self.known.entry(number);
+        let known = known.or_insert_with(|| Known::new(node.clone(), epoch));
         known.node = node;
         known.lookups += 1;
         known.epoch = epoch;
@@ -98,6 +128,17 @@ impl Table {
             self.place(number, dir, name.to_name());
         }
         number
+    }
+
+    /// A file that is known has another name, and counts the kernel's reference.
+    pub(crate) fn linked(&mut self, number: u64, dir: u64, name: NameRef<'_>, node: Node) {
+        let epoch = self.epoch;
+        if let Some(known) = self.known.get_mut(&number) {
+            known.node = node;
+            known.lookups += 1;
+            known.epoch = epoch;
+        }
+        self.place(number, dir, name.to_name());
     }
 
     fn number_for(&self, dir: u64, name: NameRef<'_>, node: &Node) -> u64 {
@@ -145,11 +186,7 @@ impl Table {
         let Some(known) = self.known.get_mut(&number) else {
             return;
         };
-        let old = known.place.replace((dir, name.clone()));
-        // A file with several names is found by any of them; a directory has one.
-        if let Some((old_dir, old_name)) = old
-            && (old_dir, &old_name) != (dir, &name)
-            && known.node.kind() == FileKind::Dir
+        if let Some((old_dir, old_name)) = known.add_place(dir, name)
             && let Some(above) = self.known.get_mut(&old_dir)
         {
             above.children.remove(&old_name);
@@ -157,10 +194,8 @@ impl Table {
     }
 
     fn unplace(&mut self, number: u64, dir: u64, name: &Name) {
-        if let Some(known) = self.known.get_mut(&number)
-            && known.place.as_ref() == Some(&(dir, name.clone()))
-        {
-            known.place = None;
+        if let Some(known) = self.known.get_mut(&number) {
+            known.remove_place(dir, name);
         }
         self.collect(number);
     }
@@ -189,7 +224,12 @@ impl Table {
             self.epoch += 1;
         }
         match moved {
-            Some(number) => self.place(number, to.0, to_name),
+            Some(number) => {
+                if let Some(known) = self.known.get_mut(&number) {
+                    known.remove_place(from.0, &from_name);
+                }
+                self.place(number, to.0, to_name);
+            }
             None => self.removed(to.0, to.1),
         }
     }
@@ -199,7 +239,7 @@ impl Table {
         self.epoch += 1;
         let first = self.child(one.0, one.1);
         let second = self.child(other.0, other.1);
-        for (number, (dir, name)) in [(first, other), (second, one)] {
+        for (number, old, (dir, name)) in [(first, one, other), (second, other, one)] {
             let name = name.to_name();
             let Some(above) = self.known.get_mut(&dir) else {
                 continue;
@@ -208,7 +248,8 @@ impl Table {
                 Some(number) => {
                     above.children.insert(name.clone(), number);
                     if let Some(known) = self.known.get_mut(&number) {
-                        known.place = Some((dir, name));
+                        known.remove_place(old.0, &old.1.to_name());
+                        known.add_place(dir, name);
                     }
                 }
                 None => {

@@ -373,7 +373,7 @@ impl Layer {
         let (from, to) = (moving.from.spot(), moving.to.spot());
         let direct = match self {
             Self::Direct(direct) => direct,
-            Self::Overlay(_) => return Err(unsupported("hard links")),
+            Self::Overlay(overlay) => return overlay.hard_link(moving),
         };
         let (source, target) = (direct.at(from)?, direct.at(to)?);
         direct

@@ -1,6 +1,7 @@
 //! `handfast run`: a program in a session of the project.
 
 mod explain;
+mod preset;
 mod rules;
 mod summary;
 

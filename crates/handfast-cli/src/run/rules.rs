@@ -3,6 +3,7 @@
 use handfast_run::{Plan, Project};
 use handfast_session::{Mode, MountSpec, Protect, SessionSpec, VirtualPath};
 
+use super::preset::preset;
 use super::{Chosen, RunArgs};
 use crate::failure::Failure;
 use crate::session::{failed, misused};
@@ -84,7 +85,7 @@ impl RunArgs {
         }
         let mut protect = match self.protect.as_deref() {
             Some("none") => Protect::new(),
-            Some(name) => Protect::preset(name).map_err(|error| {
+            Some(name) => preset(name).map_err(|error| {
                 let mut failure = failed("run", "protect", "", &error);
                 failure.exit = crate::exit::Exit::Usage;
                 failure
@@ -132,5 +133,5 @@ impl RunArgs {
 
 /// A preset that is known to be there.
 fn preset_or_nothing(name: &str) -> Protect {
-    Protect::preset(name).expect("the preset is built in")
+    preset(name).expect("the preset is built in")
 }

@@ -37,7 +37,7 @@ impl Overlay {
                 Now::Dir(_) => Standing::Dir,
                 Now::Link { .. } => Standing::Link,
                 Now::File(file) => Standing::File(match file.content {
-                    Content::Object { id, sealed } => FileAt {
+                    Content::Object { id, sealed, .. } => FileAt {
                         object: Some(id),
                         sealed,
                         base: None,

@@ -4,6 +4,7 @@ use handfast::files::{Attributes, Put};
 use handfast::{Durability, ErrorKind, FileKind, OpenOptions, RelPath, WriteOptions, Written};
 
 use super::base::{FileAt, Standing, top_itself};
+use super::dir_times::DirTimes;
 use super::store::{NewMode, Source, fresh_id, object_path};
 use super::tree::{Change, Content, DirNode, Entry, FileNode, Found, Now, Tree, Was, base_path};
 use super::{Overlay, State};
@@ -11,6 +12,9 @@ use crate::error::Error;
 use crate::gate::Locked;
 use crate::layer::Content as LayerContent;
 use crate::place::{Guard, Spot};
+
+/// The longest target of a link that Linux keeps.
+const MAX_TARGET: usize = 4095;
 
 /// How often a file of the base that changes while it is copied is copied again.
 const TRIES: u32 = 8;
@@ -32,7 +36,7 @@ impl Overlay {
         let locked = self.begin()?;
         let path = &self.judged(&locked, spot, guard)?;
         guard.check_new(path, Some(FileKind::File))?;
-        let (changes, written, old) = {
+        let (changes, written, old, mark) = {
             let tree = locked.state().tree.clone_spine(path);
             refuse_top(path)?;
             let standing = match (self.standing(&tree, path), put) {
@@ -65,6 +69,9 @@ impl Overlay {
                 }
             };
             let old = file.and_then(|file| file.object.filter(|_| !file.sealed));
+            let mark = tree.object(path.as_bytes()).and_then(|(_, mark)| mark);
+            // A file that has other names keeps its content under those.
+            let old = old.filter(|id| tree.names(*id) < 2);
             let given = match put {
                 Put::If(version) => Some(version),
                 _ => None,
@@ -78,11 +85,11 @@ impl Overlay {
             let durability = options.durability_level();
             let (id, written) = self.put_object(source, bits, old, durability)?;
             let origin = origin_of(&tree, path, file);
-            (vec![put_file(path, was, id, origin)], written, old)
+            (vec![put_file(path, was, id, origin)], written, old, mark)
         };
         self.record(&locked, changes)?;
         self.sync_journal(&locked, options.durability_level())?;
-        self.drop_objects(old)?;
+        self.drop_objects(old.into_iter().chain(mark))?;
         Ok(written)
     }
 
@@ -139,13 +146,14 @@ impl Overlay {
             Standing::Missing if options.creates() => {
                 refuse_dir_name(path)?;
                 let was = self.was(&tree, path.as_bytes())?;
-                // A new object is made under the umask, as any new file.
-                let bits = NewMode::Umask(options.creation_mode());
-                let (id, written) =
-                    self.put_object(Source::Bytes(b""), bits, None, Durability::None)?;
-                drop(written);
+                let (id, mode) = self.new_object(options.creation_mode())?;
                 self.record(&locked, vec![put_file(path, was, id, None)])?;
-                id
+                let file = self.open_object(id, options.create(false).truncate(false), true)?;
+                // Who makes a file writes to it, whatever its mode says to later ones.
+                if mode & 0o600 != 0o600 {
+                    self.store.chmod(&object_path(id), mode)?;
+                }
+                return Ok((file, id));
             }
             Standing::Missing => {
                 return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
@@ -161,6 +169,16 @@ impl Overlay {
             self.account.charge(self.key(id), 0, true, None)?;
         }
         Ok((file, id))
+    }
+
+    /// An empty object that can be written to, and the mode that it is to have: what the umask
+    /// leaves, as of any new file.
+    fn new_object(&self, mode: u32) -> Result<(u64, u32), Error> {
+        let mode = self.under_umask(mode)?;
+        let bits = NewMode::Exact(mode | 0o600);
+        let (id, written) = self.put_object(Source::Bytes(b""), bits, None, Durability::None)?;
+        drop(written);
+        Ok((id, mode))
     }
 
     /// An object of the live tree alone, with the file's content: copied up if it is not there. The
@@ -181,6 +199,9 @@ impl Overlay {
                 return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
             }
         };
+        if let Some(guard) = guard {
+            self.judge_all_names(&locked.state().tree, path, guard)?;
+        }
         if let Some(id) = file.object.filter(|_| !file.sealed) {
             return Ok(id);
         }
@@ -204,8 +225,14 @@ impl Overlay {
                 (None, None) => Was::File(before.to_string()),
                 _ => self.was(&tree, path.as_bytes())?,
             };
-            let origin = origin_of(&tree, path, Some(file));
-            self.record(locked, vec![put_file(path, was, id, origin)])?;
+            let changes = match tree.object(path.as_bytes()) {
+                Some((old, Some(_))) => locked.state().tree.renumber(old, id),
+                _ => {
+                    let origin = origin_of(&tree, path, Some(file));
+                    vec![put_file(path, was, id, origin)]
+                }
+            };
+            self.record(locked, changes)?;
             return Ok(id);
         }
         Err(Error::refused(
@@ -284,7 +311,7 @@ impl Overlay {
             return Err(taken(path));
         }
         refuse_dir_name(path)?;
-        handfast::check_symlink_target(target, path)?;
+        check_target(target, path, is_free)?;
         if !is_free {
             return Err(exists());
         }
@@ -317,21 +344,33 @@ impl Overlay {
         refuse_top(path)?;
         let tree = locked.state().tree.clone_spine(path);
         if let Standing::Dir = self.standing(&tree, path)? {
-            if attributes.accessed.is_some() || attributes.modified.is_some() {
-                return Err(Error::refused(
-                    ErrorKind::Unsupported,
-                    "an overlay keeps no times of directories",
-                ));
-            }
-            let Some(mode) = attributes.mode else {
-                return Ok(());
-            };
-            let old = self.old_mode(&tree, path)?;
-            let path = path.as_bytes().to_vec();
-            return self.record(&locked, vec![Change::DirMode { path, mode, old }]);
+            let changes = self.dir_changes(&tree, path, attributes)?;
+            return self.record(&locked, changes);
         }
         let id = self.own_object(&locked, path, Some(guard))?;
         handfast::Files::set_attributes(&self.store, &object_path(id), attributes)
+    }
+
+    /// The changes that give a directory its attributes.
+    fn dir_changes(
+        &self,
+        tree: &Tree,
+        path: &RelPath,
+        attributes: &Attributes,
+    ) -> Result<Vec<Change>, Error> {
+        let mut changes = Vec::new();
+        let at = path.as_bytes().to_vec();
+        if let Some(mode) = attributes.mode {
+            let old = self.old_mode(tree, path)?;
+            let path = at.clone();
+            changes.push(Change::DirMode { path, mode, old });
+        }
+        let (accessed, modified) = (attributes.accessed, attributes.modified);
+        if accessed.is_some() || modified.is_some() {
+            let times = DirTimes { accessed, modified };
+            changes.push(Change::DirTimes { path: at, times });
+        }
+        Ok(changes)
     }
 
     /// The mode of the directory of the base that a path shows; nothing if it is changed already,
@@ -365,7 +404,11 @@ fn put_file(path: &RelPath, was: Was, id: u64, origin: Option<(Vec<u8>, String)>
         Entry {
             was,
             now: Now::File(FileNode {
-                content: Content::Object { id, sealed: false },
+                content: Content::Object {
+                    id,
+                    sealed: false,
+                    linked: None,
+                },
                 origin,
             }),
         },
@@ -387,7 +430,7 @@ pub(super) fn refuse_top(path: &RelPath) -> Result<(), Error> {
 }
 
 /// Only a directory comes under a name with a slash behind it.
-fn refuse_dir_name(path: &RelPath) -> Result<(), Error> {
+pub(super) fn refuse_dir_name(path: &RelPath) -> Result<(), Error> {
     if path.must_be_dir() {
         return Err(Error::refused(
             ErrorKind::NotFound,
@@ -397,8 +440,21 @@ fn refuse_dir_name(path: &RelPath) -> Result<(), Error> {
     Ok(())
 }
 
+/// A link's target is data to an overlay, which never follows it outside. A commit refuses a target
+/// that leads there.
+fn check_target(target: &[u8], path: &RelPath, is_free: bool) -> Result<(), Error> {
+    match handfast::check_symlink_target(target, path) {
+        Err(error) if error.kind() != ErrorKind::Escape || !is_free => Err(error),
+        _ if target.len() > MAX_TARGET || target.contains(&0) => Err(Error::refused(
+            ErrorKind::TooLong,
+            "no filesystem keeps such a target",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The name of a new file is taken.
-fn taken(path: &RelPath) -> Error {
+pub(super) fn taken(path: &RelPath) -> Error {
     match path.must_be_dir() {
         true => Error::refused(ErrorKind::IsADirectory, "is a directory"),
         false => exists(),
@@ -409,12 +465,18 @@ pub(super) fn exists() -> Error {
     Error::refused(ErrorKind::Exists, "something is there already")
 }
 
-/// Directories and links of the overlay: they use a name and no content.
+/// Directories and links of the overlay, and names of linked files: they use a name and no content.
 pub(super) fn nodes_without_content(tree: &Tree) -> Vec<u64> {
     let mut found = Vec::new();
     tree.each(&mut |_, entry| match &entry.now {
         Now::Dir(dir) if dir.id != 0 => found.push(dir.id),
         Now::Link { id, .. } => found.push(*id),
+        Now::File(FileNode {
+            content: Content::Object {
+                linked: Some(id), ..
+            },
+            ..
+        }) => found.push(*id),
         _ => {}
     });
     found

@@ -111,6 +111,15 @@ impl Tree {
             Found::Base(at) => Some(FileKey::Base(at)),
             Found::Here(Now::Link { id, .. }) => Some(FileKey::Own(*id)),
             Found::Here(Now::File(file)) => match (&file.origin, file.content) {
+                // All names of a file that was linked lead to the same file.
+                (
+                    _,
+                    Content::Object {
+                        id,
+                        linked: Some(_),
+                        ..
+                    },
+                ) => Some(FileKey::Own(id)),
                 (Some((origin, _)), _) => Some(FileKey::Base(base_path(origin).ok()?)),
                 (None, Content::Object { id, .. }) => Some(self.changed_in_place(path, id)),
                 (None, Content::Base) => None,

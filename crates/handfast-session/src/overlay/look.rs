@@ -7,6 +7,7 @@ use handfast::{
 
 use super::Overlay;
 use super::base::Standing;
+use super::dir_times::DirTimes;
 use super::keys::DirHandle;
 use super::tree::{Content, Found, Now, base_path};
 use crate::error::Error;
@@ -21,9 +22,10 @@ const MAX_RETRIES: u32 = 64;
 pub(super) enum Where {
     Top,
     Base(RelPath),
-    Object(u64),
-    /// A directory of the overlay: its number, what shows through, its mode.
-    Dir(u64, Option<RelPath>, Option<u32>),
+    /// An object, and how many names it has.
+    Object(u64, u32),
+    /// A directory of the overlay: its number, what shows through, its mode and its times.
+    Dir(u64, Option<RelPath>, Option<u32>, DirTimes),
     Link(u64, Vec<u8>),
 }
 
@@ -41,10 +43,16 @@ impl Overlay {
                     dir.id,
                     dir.origin.as_deref().map(base_path).transpose()?,
                     dir.mode,
+                    dir.seen_times(),
                 ),
                 Found::Here(Now::Link { id, target }) => Where::Link(*id, target.clone()),
                 Found::Here(Now::File(file)) => match (&file.content, &file.origin) {
-                    (Content::Object { id, .. }, _) => Where::Object(*id),
+                    (Content::Object { id, linked, .. }, _) => {
+                        if let (Some(_), Some(guard)) = (linked, spot.guard) {
+                            tree.judge_names(*id, guard)?;
+                        }
+                        Where::Object(*id, tree.names(*id))
+                    }
                     (Content::Base, Some((at, _))) => Where::Base(base_path(at)?),
                     (Content::Base, None) => {
                         return Err(Error::refused(
@@ -59,13 +67,17 @@ impl Overlay {
 
     pub(crate) fn symlink_metadata(&self, spot: Spot<'_>) -> Result<Metadata, Error> {
         self.again(spot, |place| match place {
-            Where::Top => Ok(self.base.symlink_metadata(&RelPath::root())?),
+            Where::Top => self.top(),
             Where::Base(at) => Ok(self.base.symlink_metadata(at)?),
-            Where::Object(id) => Ok(self
-                .store
-                .symlink_metadata(&super::store::object_path(*id))
-                .map(only_one_name)?),
-            Where::Dir(id, origin, mode) => {
+            Where::Object(id, names) => {
+                let mut status = self
+                    .store
+                    .symlink_metadata(&super::store::object_path(*id))?;
+                // However the store keeps it.
+                status.nlink = (*names).into();
+                Ok(status)
+            }
+            Where::Dir(id, origin, mode, times) => {
                 let mut status = match origin.as_ref().map(|at| self.base.symlink_metadata(at)) {
                     Some(Ok(status)) if status.is_dir() => status,
                     _ => self.made_up(FileKind::Dir, *id, 0o755)?,
@@ -73,6 +85,7 @@ impl Overlay {
                 if let Some(mode) = mode {
                     status.mode = *mode;
                 }
+                times.put_into(&mut status);
                 Ok(status)
             }
             Where::Link(id, target) => {
@@ -104,7 +117,7 @@ impl Overlay {
     ) -> Result<(handfast::File, Option<Hold>), Error> {
         self.again(spot, |place| match place {
             Where::Base(at) => Ok((self.base.open(at)?, None)),
-            Where::Object(id) => {
+            Where::Object(id, _) => {
                 let hold = self.hold(*id);
                 Ok((self.store.open(&super::store::object_path(*id))?, hold))
             }
@@ -122,9 +135,9 @@ impl Overlay {
     ) -> Result<T, Error> {
         self.again(spot, |place| match place {
             Where::Base(at) => Ok(ask(&self.base, at)?),
-            Where::Object(id) => Ok(ask(&self.store, &super::store::object_path(*id))?),
+            Where::Object(id, _) => Ok(ask(&self.store, &super::store::object_path(*id))?),
             Where::Top => Ok(ask(&self.base, &RelPath::root())?),
-            Where::Dir(_, Some(origin), _) => Ok(ask(&self.base, origin)?),
+            Where::Dir(_, Some(origin), ..) => Ok(ask(&self.base, origin)?),
             Where::Dir(..) => Err(Error::refused(ErrorKind::IsADirectory, "is a directory")),
             Where::Link(..) => Err(super::tree::link()),
         })
@@ -220,9 +233,9 @@ impl Overlay {
         for _ in 0..MAX_RETRIES {
             let place = self.locate(spot)?;
             match (ask(&place), &place) {
-                (Err(error), Where::Object(id)) if error.kind() == ErrorKind::NotFound => {
+                (Err(error), Where::Object(id, _)) if error.kind() == ErrorKind::NotFound => {
                     let now = self.locate(spot)?;
-                    if matches!(now, Where::Object(other) if other == *id) {
+                    if matches!(now, Where::Object(other, _) if other == *id) {
                         return Err(Error::refused(
                             ErrorKind::Stale,
                             "the overlay's content for this file is gone: it was removed from outside",
@@ -252,9 +265,10 @@ impl Overlay {
 
     /// The top of the mount.
     pub(crate) fn top(&self) -> Result<Metadata, Error> {
-        let mode = self.with_tree(|tree| tree.root.mode)?;
+        let (mode, times) = self.with_tree(|tree| (tree.root.mode, tree.root.seen_times()))?;
         let mut status = self.base.symlink_metadata(&RelPath::root())?;
         status.mode = mode.unwrap_or(status.mode);
+        times.put_into(&mut status);
         Ok(status)
     }
 
@@ -310,10 +324,4 @@ pub(super) fn whole(path: &RelPath) -> Spot<'_> {
         expected: None,
         guard: None,
     }
-}
-
-/// However the store keeps it, in the session a file has one name.
-fn only_one_name(mut status: Metadata) -> Metadata {
-    status.nlink = 1;
-    status
 }

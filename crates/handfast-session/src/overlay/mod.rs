@@ -13,9 +13,11 @@ mod change;
 mod commit;
 mod content;
 mod diff;
+mod dir_times;
 mod discard;
 mod items;
 mod keys;
+mod links;
 mod lock;
 mod look;
 mod origin;
@@ -28,7 +30,8 @@ mod store;
 mod tree;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use handfast::{Durability, ErrorKind, Limits, RelPath, Root};
 
@@ -75,6 +78,8 @@ pub(crate) struct Overlay {
     account: Arc<Account>,
     /// The number of the mount in its session, for the account.
     mount: u32,
+    /// What the umask leaves of all permission bits, once somebody has asked.
+    umask: OnceLock<u32>,
 }
 
 /// What this process knows of the journal.
@@ -108,6 +113,7 @@ impl Overlay {
             store,
             account,
             mount,
+            umask: OnceLock::new(),
         };
         Ok(overlay)
     }
@@ -250,6 +256,7 @@ impl Overlay {
         let mut state = locked.state();
         let record = record::write(&changes);
         state.log.append(&record)?;
+        state.tree.set_clock(SystemTime::now());
         for change in changes {
             state.tree.apply(change)?;
         }
@@ -277,6 +284,7 @@ impl State {
 
     fn catch_up(&mut self, locked: bool) -> Result<(), Error> {
         let Self { log, tree, .. } = self;
+        tree.set_clock(SystemTime::now());
         log.catch_up(locked, |bytes| {
             for change in record::read(bytes)? {
                 tree.apply(change)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::dir_times::{DirTimes, Moment};
 use super::tree::{Change, Content, DirNode, Entry, FileNode, Now, Tree, Was};
 use crate::codec::{Reader, Writer, unknown};
 use crate::error::Error;
@@ -39,6 +40,8 @@ pub(crate) fn of_tree(tree: &Tree) -> Vec<Vec<u8>> {
                     origin: dir.origin.clone(),
                     mode: dir.mode,
                     old_mode: dir.old_mode,
+                    times: dir.times,
+                    touched: dir.touched,
                     children: BTreeMap::new(),
                 }),
             },
@@ -53,6 +56,10 @@ pub(crate) fn of_tree(tree: &Tree) -> Vec<Vec<u8>> {
         let path = Vec::new();
         let old = tree.root.old_mode;
         records.push(&Change::DirMode { path, mode, old });
+    }
+    if let Some(times) = tree.root.times {
+        let path = Vec::new();
+        records.push(&Change::DirTimes { path, times });
     }
     records.finish()
 }
@@ -141,6 +148,11 @@ fn write_change(out: &mut Writer, change: &Change) {
             out.text(choice);
         }
         Change::Settled => out.byte(9),
+        Change::DirTimes { path, times } => {
+            out.byte(11);
+            out.text(path);
+            times.write(out);
+        }
         Change::Part { path, digest } => {
             out.byte(10);
             out.text(path);
@@ -195,9 +207,19 @@ fn read_change(input: &mut Reader<'_>) -> Result<Change, Error> {
             path: input.text()?.to_vec(),
             digest: read_string(input)?,
         },
+        11 => Change::DirTimes {
+            path: input.text()?.to_vec(),
+            times: DirTimes::read(input)?,
+        },
         _ => return Err(unknown()),
     })
 }
+
+/// What the kind of a file's content has more, if it was linked.
+const LINKED: u8 = 2;
+
+/// A directory whose times were set.
+const DIR_WITH_TIMES: u8 = 4;
 
 /// A mode, and in the upper half the one before, plus one: journals had the mode alone once.
 fn modes(mode: u32, old: Option<u32>) -> u64 {
@@ -216,7 +238,13 @@ fn write_entry(out: &mut Writer, entry: &Entry) {
     match &entry.now {
         Now::Gone => out.byte(0),
         Now::Dir(dir) => {
-            out.byte(1);
+            match dir.times {
+                Some(times) => {
+                    out.byte(DIR_WITH_TIMES);
+                    times.write(out);
+                }
+                None => out.byte(1),
+            }
             out.number(dir.id);
             out.option(dir.origin.as_ref(), |out, origin| out.text(origin));
             out.option(dir.mode, |out, mode| {
@@ -232,9 +260,13 @@ fn write_entry(out: &mut Writer, entry: &Entry) {
             out.byte(2);
             match file.content {
                 Content::Base => out.byte(0),
-                Content::Object { id, sealed } => {
-                    out.byte(if sealed { 2 } else { 1 });
+                Content::Object { id, sealed, linked } => {
+                    let kind = if sealed { 2 } else { 1 };
+                    out.byte(kind + if linked.is_some() { LINKED } else { 0 });
                     out.number(id);
+                    if let Some(name) = linked {
+                        out.number(name);
+                    }
                 }
             }
             out.option(file.origin.as_ref(), |out, (path, version)| {
@@ -257,7 +289,11 @@ fn read_entry(input: &mut Reader<'_>, depth: usize) -> Result<Entry, Error> {
     let was = read_was(input, depth)?;
     let now = match input.byte()? {
         0 => Now::Gone,
-        1 => {
+        kind @ (1 | DIR_WITH_TIMES) => {
+            let times = match kind {
+                DIR_WITH_TIMES => Some(DirTimes::read(input)?),
+                _ => None,
+            };
             let id = input.number()?;
             let origin = input.option(|input| Ok(input.text()?.to_vec()))?;
             let (mode, old_mode) = match input.option(Reader::number)? {
@@ -278,15 +314,21 @@ fn read_entry(input: &mut Reader<'_>, depth: usize) -> Result<Entry, Error> {
                 origin,
                 mode,
                 old_mode,
+                times,
+                touched: Moment::default(),
                 children,
             })
         }
         2 => {
             let content = match input.byte()? {
                 0 => Content::Base,
-                kind @ (1 | 2) => Content::Object {
+                kind @ 1..=4 => Content::Object {
                     id: input.number()?,
-                    sealed: kind == 2,
+                    sealed: kind % LINKED == 0,
+                    linked: match kind > LINKED {
+                        true => Some(input.number()?),
+                        false => None,
+                    },
                 },
                 _ => return Err(unknown()),
             };
@@ -360,112 +402,4 @@ fn read_string(input: &mut Reader<'_>) -> Result<String, Error> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changes_survive_the_round_trip() {
-        let file = |content| Entry {
-            was: Was::File("v1.x".into()),
-            now: Now::File(FileNode {
-                content,
-                origin: Some((b"a/b".to_vec(), "v1.y".into())),
-            }),
-        };
-        let changes = vec![
-            Change::Put {
-                path: b"a/\xff".to_vec(),
-                entry: file(Content::Object {
-                    id: 7,
-                    sealed: true,
-                }),
-            },
-            Change::Move {
-                from: b"x".to_vec(),
-                to: b"y".to_vec(),
-                was: Was::Dir(BTreeMap::from([(b"n".to_vec(), Was::Link(b"t".to_vec()))])),
-                left: Some(Entry {
-                    was: Was::Moved(Box::new(Was::Kept)),
-                    now: Now::Gone,
-                }),
-            },
-            Change::Put {
-                path: b"d".to_vec(),
-                entry: Entry {
-                    was: Was::Kept,
-                    now: Now::Dir(DirNode {
-                        id: 3,
-                        origin: None,
-                        mode: Some(0o700),
-                        old_mode: Some(0),
-                        children: BTreeMap::from([(b"c".to_vec(), file(Content::Base))]),
-                    }),
-                },
-            },
-            Change::Seal { but: vec![1, 2] },
-            Change::DirMode {
-                path: b"m".to_vec(),
-                mode: 0o755,
-                old: Some(0o1750),
-            },
-            Change::DirMode {
-                path: b"m".to_vec(),
-                mode: 0o755,
-                old: None,
-            },
-            Change::Exchange {
-                one: b"1".to_vec(),
-                other: b"2".to_vec(),
-                was_one: Was::Absent,
-                was_other: Was::Kept,
-            },
-            Change::Part {
-                path: b"p".to_vec(),
-                digest: "00ff".into(),
-            },
-            Change::Settled,
-        ];
-        assert_eq!(read(&write(&changes)).unwrap(), changes);
-    }
-
-    #[test]
-    fn a_cut_record_is_an_error_and_never_a_panic() {
-        let bytes = write(&[Change::Drop {
-            path: b"abc".to_vec(),
-        }]);
-        for end in 1..bytes.len() {
-            assert!(read(&bytes[..end]).is_err());
-        }
-        assert!(read(&[200]).is_err());
-    }
-
-    #[test]
-    fn a_tree_comes_in_records_no_longer_than_they_must_be() {
-        // Directories of the base that were removed with all that was in them.
-        let was = |number: usize| {
-            let names = (0..number).map(|n| (format!("{n:05}").into_bytes(), Was::Kept));
-            Was::Dir(names.collect())
-        };
-        let mut tree = Tree::new();
-        for number in 0..600 {
-            let entry = Entry {
-                was: was(if number == 300 { 20_000 } else { 200 }),
-                now: Now::Gone,
-            };
-            let path = format!("{number:03}").into_bytes();
-            tree.apply(Change::Put { path, entry }).unwrap();
-        }
-        let records = of_tree(&tree);
-        let longest = records.iter().map(Vec::len).max().unwrap();
-        let mut alone = Writer::default();
-        write_was(&mut alone, &was(20_000));
-        assert!(longest < alone.bytes.len() + 100, "{longest}");
-        let mut back = Tree::new();
-        for record in &records {
-            for change in read(record).unwrap() {
-                back.apply(change).unwrap();
-            }
-        }
-        assert_eq!(back, tree);
-    }
-}
+mod tests;

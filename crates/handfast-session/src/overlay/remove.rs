@@ -114,9 +114,13 @@ fn removal(tree: &Tree, path: &RelPath, mut was: Was) -> (Vec<Change>, Vec<u64>)
     let mut freed = Vec::new();
     match entry.map(|entry| &entry.now) {
         Some(Now::File(FileNode {
-            content: Content::Object { id, sealed: false },
+            content: Content::Object { id, sealed, linked },
             ..
-        })) => freed.push(*id),
+        })) => {
+            // The content goes with the last name.
+            freed.extend((!sealed && tree.names(*id) < 2).then_some(*id));
+            freed.extend(*linked);
+        }
         Some(Now::Dir(dir)) => {
             let entries = dir
                 .children

@@ -37,7 +37,8 @@ impl Overlay {
         if mode == RenameMode::Exchange {
             self.judge_move(&moving.to_guard, to, from, &target)?;
         }
-        if from.as_bytes() == to.as_bytes() {
+        let same_name = from.as_bytes() == to.as_bytes();
+        if same_name || (mode != RenameMode::Exchange && tree.are_one_file(from, to)) {
             return match mode {
                 RenameMode::NoReplace => Err(exists()),
                 _ => Ok(()),
@@ -341,6 +342,8 @@ impl Tree {
                 origin: dir.origin.clone(),
                 mode: dir.mode,
                 old_mode: dir.old_mode,
+                times: dir.times,
+                touched: dir.touched,
                 children: BTreeMap::new(),
             };
             let Some(name) = names.next() else {
@@ -361,6 +364,8 @@ impl Tree {
             root: spine(&self.root, names.iter().copied()),
             committing: self.committing.clone(),
             part: self.part.clone(),
+            links: self.links.clone(),
+            clock: self.clock,
         }
     }
 }

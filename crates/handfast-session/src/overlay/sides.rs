@@ -78,10 +78,10 @@ impl Overlay {
         };
         let seen = self.again(super::look::whole(&path), |place| match place {
             Where::Top => Ok(Object::Dir(self.top()?.mode.checked_rem(0o10000))),
-            Where::Object(id) => file(self.store.open(&super::store::object_path(*id))),
+            Where::Object(id, _) => file(self.store.open(&super::store::object_path(*id))),
             Where::Link(_, target) => Ok(Object::Link(target.clone())),
-            Where::Dir(_, None, mode) => Ok(Object::Dir(*mode)),
-            Where::Dir(_, Some(at), mode) => Ok(Object::Dir(match mode {
+            Where::Dir(_, None, mode, _) => Ok(Object::Dir(*mode)),
+            Where::Dir(_, Some(at), mode, _) => Ok(Object::Dir(match mode {
                 Some(mode) => Some(*mode),
                 None => Some(self.base.symlink_metadata(at)?.mode & 0o7777),
             })),

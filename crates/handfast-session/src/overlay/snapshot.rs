@@ -50,7 +50,7 @@ impl Overlay {
                 match &mut entry.now {
                     Now::Dir(next) => pending.push(next),
                     Now::File(FileNode {
-                        content: Content::Object { id, sealed },
+                        content: Content::Object { id, sealed, .. },
                         ..
                     }) => {
                         if let Some((_, copy)) = copies.iter().find(|(live, _)| live == id) {

@@ -113,18 +113,18 @@ impl Overlay {
         }
     }
 
-    /// What the umask leaves of a mode. The kernel is asked by making a file: asking for the umask
-    /// itself would set it for the whole process.
-    fn under_umask(&self, mode: u32) -> Result<u32, Error> {
-        if mode & 0o777 == 0o600 {
-            return Ok(0o600);
+    /// What the umask leaves of a mode. The kernel is asked once, by making a file: asking for the
+    /// umask itself would set it for the whole process.
+    pub(super) fn under_umask(&self, mode: u32) -> Result<u32, Error> {
+        if let Some(left) = self.umask.get() {
+            return Ok(mode & left);
         }
         let probe = object_path(fresh_id()?);
-        let how = OpenOptions::new().write(true).create_new(true).mode(mode);
+        let how = OpenOptions::new().write(true).create_new(true).mode(0o777);
         let made = self.store.open_with(&probe, how)?;
         let left = made.metadata().mode & 0o777;
         self.store.remove_file(&probe)?;
-        Ok(left)
+        Ok(mode & *self.umask.get_or_init(|| left))
     }
 
     /// Opens an object. One that is open for writing is marked as such for as long as it is.

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 use handfast::{ErrorKind, RelPath};
 
+use super::dir_times::{DirTimes, Moment};
+use super::links::Names;
 use crate::error::Error;
 
 pub(crate) type NameBytes = Vec<u8>;
@@ -56,6 +58,10 @@ pub(crate) struct DirNode {
     pub(crate) mode: Option<u32>,
     /// The mode that the directory of the base had then.
     pub(crate) old_mode: Option<u32>,
+    /// The times that a program gave it.
+    pub(crate) times: Option<DirTimes>,
+    /// When it was changed, as far as this process has seen it.
+    pub(crate) touched: Moment,
     pub(crate) children: BTreeMap<NameBytes, Entry>,
 }
 
@@ -72,8 +78,13 @@ pub(crate) struct FileNode {
 pub(crate) enum Content {
     /// Still in the base, at the file's origin.
     Base,
-    /// In the store. A sealed object belongs to a snapshot too and is never changed in place.
-    Object { id: u64, sealed: bool },
+    /// In the store. A sealed object belongs to a snapshot too and is never changed in place. A
+    /// file that was linked has a mark at each of its names.
+    Object {
+        id: u64,
+        sealed: bool,
+        linked: Option<u64>,
+    },
 }
 
 /// One change. A record of the journal is a list of these and happens as a whole.
@@ -105,6 +116,8 @@ pub(crate) enum Change {
         mode: u32,
         old: Option<u32>,
     },
+    /// The directory has these times.
+    DirTimes { path: Vec<u8>, times: DirTimes },
     /// The origin of a directory: where it lies in the base, after it was moved there.
     Origin { path: Vec<u8>, origin: Vec<u8> },
     /// Every object belongs to a snapshot, but for those that are being written.
@@ -125,6 +138,10 @@ pub(crate) struct Tree {
     pub(crate) committing: Option<Vec<u8>>,
     /// The file of which lines are being committed, and the digest of what the base gets.
     pub(crate) part: Option<(Vec<u8>, String)>,
+    /// How many names linked objects have.
+    pub(super) links: Names,
+    /// When changes are made.
+    pub(super) clock: Moment,
 }
 
 /// Where a path leads.
@@ -147,6 +164,8 @@ impl Tree {
             },
             committing: None,
             part: None,
+            links: Names::default(),
+            clock: Moment::default(),
         }
     }
 
@@ -244,13 +263,17 @@ impl Tree {
     /// Does one change. A change that does not fit is a journal that we did not write.
     pub(crate) fn apply(&mut self, change: Change) -> Result<(), Error> {
         match change {
-            Change::Put { path, entry } => {
-                let (dir, name) = self.parent_mut(&path)?;
-                dir.children.insert(name, entry);
+            Change::Put { path, mut entry } => {
+                if let Now::Dir(dir) = &mut entry.now
+                    && dir.times.is_none()
+                    && dir.id != 0
+                {
+                    dir.touch(self.clock);
+                }
+                self.insert(&path, entry)?;
             }
             Change::Drop { path } => {
-                let (dir, name) = self.parent_mut(&path)?;
-                dir.children.remove(&name);
+                self.take(&path)?;
                 self.prune(&path);
             }
             Change::Move {
@@ -259,19 +282,11 @@ impl Tree {
                 was,
                 left,
             } => {
-                let (dir, name) = self.parent_mut(&from)?;
-                let moved = dir.children.remove(&name).ok_or_else(misfit)?;
+                let now = self.take(&from)?.ok_or_else(misfit)?.now;
                 if let Some(left) = left {
-                    dir.children.insert(name, left);
+                    self.insert(&from, left)?;
                 }
-                let (dir, name) = self.parent_mut(&to)?;
-                dir.children.insert(
-                    name,
-                    Entry {
-                        was,
-                        now: moved.now,
-                    },
-                );
+                self.insert(&to, Entry { was, now })?;
             }
             Change::Exchange {
                 one,
@@ -279,21 +294,18 @@ impl Tree {
                 was_one,
                 was_other,
             } => {
-                let (dir, name) = self.parent_mut(&one)?;
-                let first = dir.children.remove(&name).ok_or_else(misfit)?;
-                let (dir, name) = self.parent_mut(&other)?;
-                let second = dir.children.remove(&name).ok_or_else(misfit)?;
-                let (dir, name) = self.parent_mut(&one)?;
+                let first = self.take(&one)?.ok_or_else(misfit)?;
+                let second = self.take(&other)?.ok_or_else(misfit)?;
                 let put = |was, now| Entry { was, now };
-                dir.children.insert(name, put(was_one, second.now));
-                let (dir, name) = self.parent_mut(&other)?;
-                dir.children.insert(name, put(was_other, first.now));
+                self.insert(&one, put(was_one, second.now))?;
+                self.insert(&other, put(was_other, first.now))?;
             }
             Change::DirMode { path, mode, old } => {
                 let dir = self.dir_mut(&path)?;
                 dir.mode = Some(mode);
                 dir.old_mode = dir.old_mode.or(old);
             }
+            Change::DirTimes { path, times } => self.dir_mut(&path)?.set_times(times),
             Change::Origin { path, origin } => {
                 self.dir_mut(&path)?.origin = Some(origin);
             }
@@ -306,6 +318,30 @@ impl Tree {
             }
         }
         Ok(())
+    }
+
+    /// Puts an entry under a name.
+    fn insert(&mut self, path: &[u8], entry: Entry) -> Result<(), Error> {
+        self.count_names(&entry, true);
+        let clock = self.clock;
+        let (dir, name) = self.parent_mut(path)?;
+        dir.touch(clock);
+        if let Some(old) = dir.children.insert(name, entry) {
+            self.count_names(&old, false);
+        }
+        Ok(())
+    }
+
+    /// Takes the entry of a name away.
+    fn take(&mut self, path: &[u8]) -> Result<Option<Entry>, Error> {
+        let clock = self.clock;
+        let (dir, name) = self.parent_mut(path)?;
+        dir.touch(clock);
+        let old = dir.children.remove(&name);
+        if let Some(old) = &old {
+            self.count_names(old, false);
+        }
+        Ok(old)
     }
 
     /// Forgets a changed mode of a directory.
@@ -348,7 +384,7 @@ impl Tree {
         while !at.is_empty() {
             let says_nothing = self.entry(at).is_some_and(|entry| {
                 entry.was == Was::Kept
-                    && matches!(&entry.now, Now::Dir(dir) if dir.children.is_empty() && dir.mode.is_none())
+                    && matches!(&entry.now, Now::Dir(dir) if dir.children.is_empty() && dir.mode.is_none() && dir.times.is_none())
             });
             if !says_nothing {
                 return;
@@ -374,6 +410,9 @@ impl Tree {
                 found.push(*id);
             }
         });
+        // A file may have several names.
+        found.sort_unstable();
+        found.dedup();
         found
     }
 
@@ -400,7 +439,7 @@ fn seal(dir: &mut DirNode, but: &[u64]) {
             match &mut entry.now {
                 Now::Dir(next) => pending.push(next),
                 Now::File(FileNode {
-                    content: Content::Object { id, sealed },
+                    content: Content::Object { id, sealed, .. },
                     ..
                 }) if !but.contains(id) => *sealed = true,
                 _ => {}

@@ -79,6 +79,8 @@ const fn refused(kind: ErrorKind) -> Answered {
     Answered::Refused(kind)
 }
 
+const TARGET: &str = "a target is data to an overlay; a commit refuses it";
+
 const NOT_FOLLOWED: &str = "no new file is looked for behind a link, a slash or not";
 
 /// What every session answers otherwise.
@@ -143,13 +145,13 @@ fn a_read_write_session_answers_like_a_root() {
 #[test]
 fn an_overlay_answers_like_a_root() {
     let refusals = [
-        Refusal::verb("hard_link", "an overlay keeps no hard links"),
         Refusal::verb("set_attributes all", "an overlay keeps no owners"),
         Refusal::verb("xattr", "an overlay keeps no extended attributes"),
     ];
     let no_file = [Answered::Anything, refused(ErrorKind::Kind)];
     let copied = [refused(ErrorKind::HardLink), Answered::Done];
-    let no_times = [Answered::Done, refused(ErrorKind::Unsupported)];
+    let own_names = [Answered::Done, Answered::Done];
+    let linked = [refused(ErrorKind::Escape), Answered::Done];
     let entry = [Answered::Anything, refused(ErrorKind::NotADirectory)];
     let own_copy = "the file is copied up: its other names keep their content";
     let differences = [
@@ -181,12 +183,10 @@ fn an_overlay_answers_like_a_root() {
         other("open", Some("hard"), copied, own_copy),
         other("append", Some("hard"), copied, own_copy),
         other("set_attributes", Some("hard"), copied, own_copy),
-        other(
-            "set_attributes times",
-            None,
-            no_times,
-            "an overlay keeps no times of directories",
-        ),
+        other("hard_link from", Some("hard"), own_names, own_copy),
+        other("symlink out", None, linked, TARGET),
+        other("symlink absolute", None, linked, TARGET),
+        other("symlink up", None, linked, TARGET),
     ];
     check(Mode::Memory, &refusals, &differences);
 }

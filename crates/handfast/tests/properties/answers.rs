@@ -92,12 +92,13 @@ impl Model {
             Step::Symlink(target, path) => {
                 let place = self.resolve(path, false).map_err(|kind| vec![kind])?;
                 let taken = self.at(&place).map(|_| ErrorKind::Exists);
-                let leaves = leaves(target, place.dir.len()).then_some(ErrorKind::Escape);
+                let is_kept = self.any_target && taken.is_none();
+                let leaves = !is_kept && leaves(target, place.dir.len());
+                let leaves = leaves.then_some(ErrorKind::Escape);
                 refuse_any(taken.into_iter().chain(leaves))?;
                 self.put(&place, Node::Link(target.clone()));
                 done
             }
-            Step::HardLink(..) if !self.hard_links => refuse(ErrorKind::Unsupported),
             Step::HardLink(from, to) => {
                 let source = match self.entry(from) {
                     Ok((_, Node::File(file))) => Ok(file),

@@ -24,8 +24,8 @@ pub type Refused = Vec<ErrorKind>;
 #[derive(Clone, Debug)]
 pub struct Model {
     pub links: Links,
-    /// Whether a file may be given another name.
-    pub hard_links: bool,
+    /// Whether a link may be made that leads out.
+    pub any_target: bool,
     top: Entries,
     files: Vec<Vec<u8>>,
 }
@@ -51,7 +51,7 @@ impl Model {
     pub fn new(links: Links) -> Self {
         Self {
             links,
-            hard_links: true,
+            any_target: false,
             top: Entries::new(),
             files: Vec::new(),
         }

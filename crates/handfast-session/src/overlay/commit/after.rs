@@ -24,8 +24,7 @@ pub(super) fn after(tree: &Tree, chosen: &[Item], rolled: &Rolled) -> Tree {
     let root = context.dir(&tree.root, b"", Some(b""), true);
     Tree {
         root,
-        committing: None,
-        part: None,
+        ..Tree::new()
     }
 }
 
@@ -46,6 +45,8 @@ impl Context<'_> {
             id: dir.id,
             mode: if settled { None } else { dir.mode },
             old_mode: if settled { None } else { dir.old_mode },
+            times: if settled { None } else { dir.times },
+            touched: dir.touched,
             children: BTreeMap::new(),
             origin,
         };
