@@ -105,6 +105,7 @@ mod serve {
                 "--allow-delete" => options.delete = true,
                 "--without-tool" => options.without_tools.push(value()?),
                 "--full-answers" => options.answer_limit = u64::MAX,
+                "--project" => options.project = Some(value()?.into()),
                 "--session" => options.session = Some(value()?),
                 "--policy" => options.source = Source::Policy(value()?.into()),
                 "--links" => {

@@ -32,6 +32,10 @@ pub struct Options {
     pub source: Source,
     /// The name of the session whose overlay takes the changes; `Some("")` makes a new name.
     pub session: Option<String>,
+    /// The directory of the project that `session` belongs to. It is mounted at `/` of the session, as
+    /// `handfast run` does it, and protected by the preset `workspace` unless rules are given. What is
+    /// served are directories in it.
+    pub project: Option<PathBuf>,
     /// Nothing is changed.
     pub read_only: bool,
     /// Patterns that deny, as in gitignore without `!`.
@@ -72,6 +76,7 @@ impl Options {
         Self {
             source,
             session: None,
+            project: None,
             read_only: false,
             deny: Vec::new(),
             protect: None,

@@ -105,7 +105,7 @@ fn review(call: &Call<'_>, path: Option<&str>) -> Result<String, Trouble> {
             let is_below = |place: &crate::place::Place| change.path.starts_with(&place.path);
             below.as_ref().is_none_or(is_below)
         })
-        .map(list_changes::line);
+        .map(|change| list_changes::line(call.view, change));
     let (lines, rest) = fitting(call, lines);
     if lines.is_empty() {
         return Ok("Nothing that I changed waits for a review.".to_owned());

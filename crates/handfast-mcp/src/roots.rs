@@ -58,7 +58,7 @@ pub(crate) fn narrow(server: &Server, answer: &Value) -> (View, Vec<String>) {
         warnings.push(why);
         return (view, warnings);
     }
-    let narrowed = granted.allowed.iter().any(|one| !allowed.contains(one));
+    let narrowed = granted.narrowed || granted.allowed.iter().any(|one| !allowed.contains(one));
     let view = View {
         allowed,
         narrowed,

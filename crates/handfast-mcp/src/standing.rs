@@ -3,6 +3,7 @@
 //! What is served is pinned, so a directory that is moved away would be served on under its old name,
 //! and one that is deleted would look empty. The name is only compared, never used.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use handfast::{ErrorKind, Root};
@@ -48,7 +49,8 @@ impl Standing {
             // It cannot be seen from here, which says nothing about it.
             Err(_) => return Ok(()),
         };
-        let dir = crate::text::names::path(&known.at);
+        let dir = known.host.as_os_str().as_bytes();
+        let dir = crate::text::names::shown(dir);
         Err(Trouble::new(
             ErrorKind::Stale,
             format!(

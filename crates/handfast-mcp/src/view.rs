@@ -25,10 +25,42 @@ pub(crate) struct View {
 }
 
 impl View {
+    /// Allows a directory under one more name.
+    pub(crate) fn allow(&mut self, spelled: VirtualPath, place: VirtualPath) {
+        if !self.allowed.iter().any(|known| known.spelled == spelled) {
+            self.allowed.push(Allowed { spelled, place });
+        }
+    }
+
     /// The directories as text, as they are listed.
     pub(crate) fn texts(&self) -> Vec<String> {
         let spelled = self.allowed.iter().map(|allowed| &allowed.spelled);
         spelled.map(names::path).collect()
+    }
+
+    /// The name of a place in the session, as clients can give it back. A directory that goes by the
+    /// same name in the session keeps it.
+    pub(crate) fn name_of(&self, place: &VirtualPath) -> String {
+        names::path(&self.spelled(place))
+    }
+
+    /// As [`View::name_of`], as a path.
+    pub(crate) fn spelled(&self, place: &VirtualPath) -> VirtualPath {
+        let holds = |allowed: &&Allowed| place.starts_with(&allowed.place);
+        let depth = |allowed: &Allowed| allowed.place.as_rel().depth();
+        let innermost = self.allowed.iter().filter(holds).map(depth).max();
+        let mut holders = self
+            .allowed
+            .iter()
+            .filter(holds)
+            .filter(|allowed| Some(depth(allowed)) == innermost);
+        let last = holders.clone().next_back();
+        let same = holders.find(|allowed| allowed.spelled == allowed.place);
+        let found = same.or(last).and_then(|allowed| {
+            let rest = place.strip_prefix(&allowed.place)?;
+            Some(allowed.spelled.join(rest))
+        });
+        found.unwrap_or_else(|| place.clone())
     }
 
     /// Where a path is in the session, if it is allowed: by the longest name that fits.
@@ -91,5 +123,18 @@ mod tests {
         assert_eq!(view.locate(&path("/elsewhere")), None);
         assert_eq!(view.holder(&path("/other/x")), Some(&path("/other")));
         assert_eq!(view.holder(&path("/otherwise")), None);
+        assert_eq!(view.name_of(&path("/real/x")), "/l/x");
+        assert_eq!(view.name_of(&path("/other")), "/l/deep");
+        assert_eq!(view.name_of(&path("/elsewhere")), "/elsewhere");
+        let both = View {
+            allowed: vec![
+                allowed("/real", "/real"),
+                allowed("/l", "/real"),
+                allowed("/srv/p", "/"),
+            ],
+            ..View::default()
+        };
+        assert_eq!(both.name_of(&path("/real/x")), "/real/x");
+        assert_eq!(both.name_of(&path("/src/x")), "/srv/p/src/x");
     }
 }

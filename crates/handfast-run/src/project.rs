@@ -3,6 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use sha2::Digest as _;
 
@@ -20,6 +21,8 @@ pub struct Project {
     pub cwd: PathBuf,
     device: u64,
     inode: u64,
+    /// When the directory was made, where the filesystem tells; tells a reused inode.
+    born: Option<SystemTime>,
 }
 
 impl Project {
@@ -75,6 +78,7 @@ impl Project {
             cwd,
             device: status.dev(),
             inode: status.ino(),
+            born: status.created().ok(),
         })
     }
 
@@ -84,14 +88,16 @@ impl Project {
         (object.identity.device, object.identity.inode) == (self.device, self.inode)
     }
 
-    /// The name of the project's session: the same for the same directory, another one if the
-    /// directory was replaced.
+    /// The name of the project's session, which `run` and `mcp --overlay` share: the same for the same
+    /// directory, another one if the directory was replaced.
     #[must_use]
     pub fn session_name(&self) -> String {
         let mut digest = sha2::Sha256::new();
-        digest.update(self.path.as_os_str().as_bytes());
         digest.update(self.device.to_le_bytes());
         digest.update(self.inode.to_le_bytes());
+        let born = self.born.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let born = born.map_or(0, |since| since.as_nanos());
+        digest.update(born.to_le_bytes());
         let digest = digest.finalize();
         let key: String = digest.iter().take(4).map(|b| format!("{b:02x}")).collect();
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
@@ -128,6 +134,14 @@ mod tests {
         assert_eq!(found.path, dir);
         assert_eq!(found.cwd, dir.join("sub/deep"));
         assert_ne!(found.session_name(), alone.session_name());
+        // A directory that took the place of another one is another project.
+        let sub = |dir: &Path| Project::find(&dir.join("other"), None).unwrap();
+        std::fs::create_dir_all(dir.join("other/.git")).unwrap();
+        let before = sub(&dir);
+        assert_eq!(sub(&dir).session_name(), before.session_name());
+        std::fs::remove_dir_all(dir.join("other")).unwrap();
+        std::fs::create_dir_all(dir.join("other/.git")).unwrap();
+        assert_ne!(sub(&dir).session_name(), before.session_name());
         assert!(Project::find(&dir.join("sub"), Some(&dir.join("sub"))).is_err());
         assert!(Project::find(Path::new("/"), None).is_err());
         std::fs::remove_dir(dir.join(".git")).unwrap();

@@ -60,9 +60,17 @@ pub(crate) struct McpArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "overlay")]
     session: Option<String>,
 
-    /// Keep changes in the overlay of a new session with a name of its own
-    #[arg(long)]
-    overlay: bool,
+    /// Keep changes in the overlay of the project, which `handfast run` shares and the next start
+    /// finds again; `--overlay=fresh` in a new one
+    #[arg(
+        long,
+        value_name = "WHICH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "project",
+        conflicts_with = "policy"
+    )]
+    overlay: Option<WhichOverlay>,
 
     /// Log nothing; otherwise every call is in a log below the state directory
     #[arg(long)]
@@ -140,6 +148,15 @@ enum LinkRule {
     Refuse,
 }
 
+/// Whose overlay takes the changes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum WhichOverlay {
+    /// The project's
+    Project,
+    /// That of a new session with a name of its own
+    Fresh,
+}
+
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum MoreTools {
     Audit,
@@ -173,10 +190,12 @@ impl McpArgs {
                 return failure.exit;
             }
         };
-        let started = match Server::start(&self.options()) {
+        let started = self
+            .options()
+            .and_then(|options| Server::start(&options).map_err(|error| Box::new(refused(&error))));
+        let started = match started {
             Ok(started) => started,
-            Err(error) => {
-                let failure = refused(&error);
+            Err(failure) => {
                 out.failure(&failure);
                 return failure.exit;
             }
@@ -206,17 +225,19 @@ impl McpArgs {
         }
     }
 
-    fn options(&self) -> Options {
+    fn options(&self) -> Result<Options, Box<Failure>> {
         let source = match (&self.policy, self.dirs.is_empty()) {
             (Some(file), _) => Source::Policy(file.clone()),
             (None, true) => Source::Session,
             (None, false) => Source::Dirs(self.dirs.clone()),
         };
         let mut options = Options::new(source);
-        options.session = match self.overlay {
-            true => Some(String::new()),
-            false => self.session.clone(),
-        };
+        options.session.clone_from(&self.session);
+        match self.overlay {
+            Some(WhichOverlay::Fresh) => options.session = Some(String::new()),
+            Some(WhichOverlay::Project) => self.share_project(&mut options)?,
+            None => {}
+        }
         options.read_only = self.read_only;
         options.deny.clone_from(&self.deny);
         options.protect.clone_from(&self.protect);
@@ -244,7 +265,38 @@ impl McpArgs {
         if self.full_answers {
             options.answer_limit = options.read_limit;
         }
-        options
+        Ok(options)
+    }
+
+    /// Takes the session of the project that the directory belongs to.
+    #[cfg(feature = "run")]
+    fn share_project(&self, options: &mut Options) -> Result<(), Box<Failure>> {
+        let misuse = |why: String, hint: &str| {
+            let text = "cannot find the project's overlay";
+            let failure = failure(ErrorKind::Invalid, text, why, Exit::Usage);
+            Box::new(failure.with_hints(Some(hint.to_owned())))
+        };
+        let [dir] = &self.dirs[..] else {
+            let why = "a project is one directory".to_owned();
+            let hint = "`--overlay=fresh` and `--session NAME` take several";
+            return Err(misuse(why, hint));
+        };
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let project = handfast_run::Project::find(dir, home.as_deref())
+            .map_err(|refusal| misuse(refusal.why, "`--overlay=fresh` takes any directory"))?;
+        options.session = Some(project.session_name());
+        options.project = Some(project.path);
+        Ok(())
+    }
+
+    #[cfg(not(feature = "run"))]
+    fn share_project(&self, _options: &mut Options) -> Result<(), Box<Failure>> {
+        let text = "cannot find the project's overlay";
+        let why = "this build has no `run`, which knows projects".to_owned();
+        let failure = failure(ErrorKind::Unsupported, text, why, Exit::Usage);
+        Err(Box::new(failure.with_hints(Some(
+            "`--overlay=fresh` takes a new session".to_owned(),
+        ))))
     }
 }
 

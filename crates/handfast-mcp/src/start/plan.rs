@@ -5,12 +5,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use handfast::{ErrorKind, Links, Root};
-use handfast_session::{Mode, MountSpec, Policy, Protect, Quota, SessionSpec};
+use handfast_session::{Mode, MountSpec, Policy, Protect, Quota, SessionSpec, VirtualPath};
 
 use super::{StartError, State, failed, usage};
 use crate::dirs::{self, Granted};
 use crate::options::{Options, Source};
-use crate::view::{Allowed, View};
+use crate::view::View;
 
 /// Directories, rules and names, before anything is opened.
 pub(super) struct Plan {
@@ -43,6 +43,9 @@ pub(super) fn plan(
     name: Option<&str>,
 ) -> Result<Plan, StartError> {
     match (&options.source, existing) {
+        (Source::Dirs(dirs), existing) if options.project.is_some() => {
+            of_project(options, dirs, existing)
+        }
         (_, Some(spec)) => from_spec(spec, Vec::new()),
         (Source::Dirs(dirs), None) => from_dirs(options, dirs),
         (Source::Policy(file), None) => from_policy(options, file),
@@ -79,7 +82,9 @@ pub(super) fn existing_session(
             ))
         });
     }
-    if let Source::Dirs(dirs) = &options.source {
+    if let Some(project) = &options.project {
+        require_project(project, &spec, name)?;
+    } else if let Source::Dirs(dirs) = &options.source {
         require_same_dirs(options, dirs, &spec, name)?;
     }
     Ok(Some(spec))
@@ -91,6 +96,27 @@ fn has_rules(options: &Options) -> bool {
         || options.protect.is_some()
         || options.links.is_some()
         || !options.deny.is_empty()
+}
+
+/// A session that is shared with `handfast run` has one overlay, at `/`.
+fn require_project(project: &Path, spec: &SessionSpec, name: &str) -> Result<(), StartError> {
+    let is_it = match spec.mounts() {
+        [mount] => {
+            mount.at().as_rel().is_root()
+                && mount.host() == project
+                && mount.mounted_as() == Mode::Overlay
+        }
+        _ => false,
+    };
+    match is_it {
+        true => Ok(()),
+        false => Err(StartError {
+            hint: Some("take `--overlay=fresh`, or a name with `--session`"),
+            ..usage(format!(
+                "the session `{name}` is no overlay of this project alone"
+            ))
+        }),
+    }
 }
 
 /// The directories that were typed must be those of the session: neither more nor fewer are served.
@@ -127,6 +153,72 @@ fn require_same_dirs(
     }
 }
 
+/// Directories in a project, over the session of the project.
+fn of_project(
+    options: &Options,
+    dirs: &[PathBuf],
+    existing: Option<SessionSpec>,
+) -> Result<Plan, StartError> {
+    let host = options.project.as_deref().unwrap_or(Path::new("/"));
+    let project = dirs::pin(host, None).map_err(usage)?;
+    let mut view = View::default();
+    for dir in dirs {
+        let granted = dirs::pin(dir, options.home.as_deref()).map_err(usage)?;
+        let Some(rest) = granted.real.strip_prefix(&project.real) else {
+            let shown = handfast::escape(dir.as_os_str().as_bytes());
+            return Err(usage(format!("`{shown}` is not in the project")));
+        };
+        let place = VirtualPath::root().join(rest);
+        // What a client asks for in a part of the project must not lead to the rest of it.
+        view.narrowed |= !place.as_rel().is_root();
+        for spelled in [&granted.spelled, &granted.real] {
+            view.allow(spelled.clone(), place.clone());
+        }
+    }
+    let spec = match existing {
+        Some(spec) => spec,
+        None => {
+            let preset = options.deny.is_empty() && options.protect.is_none();
+            let mut protect = protection(options)?;
+            if preset {
+                protect = Protect::preset("workspace").map_err(|e| failed("a preset", &e))?;
+            }
+            let mount = MountSpec::new(project.host(), VirtualPath::root())
+                .mode(Mode::Overlay)
+                .links(options.links.unwrap_or(Links::Beneath))
+                .protect(protect);
+            with_quota(options).mount(mount)
+        }
+    };
+    Ok(Plan {
+        spec,
+        roots: vec![project.root],
+        view,
+        warnings: Vec::new(),
+    })
+}
+
+/// The patterns that were asked for.
+fn protection(options: &Options) -> Result<Protect, StartError> {
+    let mut protect = match &options.protect {
+        Some(preset) => Protect::preset(preset).map_err(|error| failed("`--protect`", &error))?,
+        None => Protect::new(),
+    };
+    protect.deny.extend(options.deny.iter().cloned());
+    Ok(protect)
+}
+
+/// A session without mounts, with the quota that was asked for.
+fn with_quota(options: &Options) -> SessionSpec {
+    match options.quota {
+        Some(bytes) => SessionSpec::new().quota(Quota {
+            bytes: Some(bytes),
+            ..Quota::new()
+        }),
+        None => SessionSpec::new(),
+    }
+}
+
 fn from_dirs(options: &Options, dirs: &[PathBuf]) -> Result<Plan, StartError> {
     let mut warnings = Vec::new();
     let mut granted: Vec<Granted> = Vec::new();
@@ -152,18 +244,8 @@ fn from_dirs(options: &Options, dirs: &[PathBuf]) -> Result<Plan, StartError> {
         (true, false) => Mode::Overlay,
         (false, false) => Mode::ReadWrite,
     };
-    let mut protect = match &options.protect {
-        Some(preset) => Protect::preset(preset).map_err(|error| failed("`--protect`", &error))?,
-        None => Protect::new(),
-    };
-    protect.deny.extend(options.deny.iter().cloned());
-    let mut spec = SessionSpec::new();
-    if let Some(bytes) = options.quota {
-        spec = spec.quota(Quota {
-            bytes: Some(bytes),
-            ..Quota::new()
-        });
-    }
+    let protect = protection(options)?;
+    let mut spec = with_quota(options);
     let mut roots = Vec::new();
     for one in dirs::outermost(&granted) {
         let mount = MountSpec::new(one.host(), one.real.clone())
@@ -177,12 +259,7 @@ fn from_dirs(options: &Options, dirs: &[PathBuf]) -> Result<Plan, StartError> {
     let mut view = View::default();
     for one in &granted {
         for spelled in [&one.spelled, &one.real] {
-            if !view.allowed.iter().any(|known| known.spelled == *spelled) {
-                view.allowed.push(Allowed {
-                    spelled: spelled.clone(),
-                    place: one.real.clone(),
-                });
-            }
+            view.allow(spelled.clone(), one.real.clone());
         }
     }
     Ok(Plan {
@@ -223,10 +300,7 @@ fn from_spec(spec: SessionSpec, warnings: Vec<String>) -> Result<Plan, StartErro
             usage(text)
         })?;
         roots.push(root);
-        view.allowed.push(Allowed {
-            spelled: mount.at().clone(),
-            place: mount.at().clone(),
-        });
+        view.allow(mount.at().clone(), mount.at().clone());
     }
     Ok(Plan {
         spec,

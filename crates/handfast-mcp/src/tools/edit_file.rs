@@ -12,13 +12,13 @@ use crate::answer::{Answer, Cut};
 use crate::call::Call;
 use crate::text::edit::{self, Edit};
 use crate::text::lossless::Lossless;
-use crate::text::{diff, names, nearest};
+use crate::text::{diff, nearest};
 use crate::trouble::Trouble;
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let expected = call.expected_version()?;
     let place = call.place("path")?;
-    let shown = names::path(&call.resolved(&place)?);
+    let shown = call.view.name_of(&call.resolved(&place)?);
     let (bytes, version) =
         content::versioned(call, &place)?.ok_or_else(|| content::too_large(call, &place))?;
     if let Some(expected) = &expected

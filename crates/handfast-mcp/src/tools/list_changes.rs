@@ -5,8 +5,8 @@ use handfast_session::Changed;
 
 use crate::answer::{Answer, Cut};
 use crate::call::Call;
-use crate::text::names;
 use crate::trouble::Trouble;
+use crate::view::View;
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let first = match call.optional_text("cursor") {
@@ -23,7 +23,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let mut room = usize::try_from(call.server.answer_limit()).unwrap_or(usize::MAX);
     let mut lines = Vec::new();
     for change in changes.iter().skip(first) {
-        let line = line(change);
+        let line = line(call.view, change);
         if room < line.len() && !lines.is_empty() {
             break;
         }
@@ -45,15 +45,15 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
 }
 
 /// One change as a line.
-pub(crate) fn line(change: &Changed) -> String {
+pub(crate) fn line(view: &View, change: &Changed) -> String {
     let slash = if change.is_dir { "/" } else { "" };
     let mut line = format!(
         "{} {}{slash}",
         change.kind.name(),
-        names::path(&change.path)
+        view.name_of(&change.path)
     );
     if let Some(from) = &change.from {
-        line.push_str(&format!(" from {}", names::path(from)));
+        line.push_str(&format!(" from {}", view.name_of(from)));
     }
     if let Some((before, after)) = change.mode {
         line.push_str(&format!(" mode {before:03o} to {after:03o}"));

@@ -37,7 +37,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         mime if mime.starts_with("audio/") => Media::Audio { data, mime },
         mime => Media::Resource {
             resource: Resource {
-                uri: file_uri(&real),
+                uri: file_uri(&call.view.spelled(&real)),
                 mime,
                 blob: data,
             },

@@ -8,7 +8,6 @@ use super::directory_tree::compile;
 use super::walk::Walk;
 use crate::answer::Answer;
 use crate::call::{self, Call};
-use crate::text::names;
 use crate::trouble::Trouble;
 
 /// More paths than this are no answer any more.
@@ -22,7 +21,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         .map(compile)
         .collect::<Result<Vec<_>, _>>()?;
     let top = call.place("path")?;
-    let real = names::path(&call.resolved(&top)?);
+    let real = call.view.name_of(&call.resolved(&top)?);
     let mut walk = Walk::new(call, &top, call.flag("skipIgnored"))?;
     if let Some(cursor) = call.cursor()? {
         let after = String::from_utf8(cursor).map_err(|_| call.bad_cursor())?;

@@ -63,7 +63,7 @@ fn an_overlay_keeps_changes_apart_until_they_are_committed() {
         code == 2 && words.contains("there is no session"),
         "{words}"
     );
-    let mut fresh = command(&scratch, &["--overlay"]);
+    let mut fresh = command(&scratch, &["--overlay=fresh"]);
     fresh.arg(scratch.inside());
     let mut server = Mcp::spawn(fresh);
     server.text(
@@ -73,4 +73,95 @@ fn an_overlay_keeps_changes_apart_until_they_are_committed() {
     let words = server.words();
     assert!(words.contains("handfast session diff mcp-"), "{words}");
     assert_eq!(read(scratch.at("new.txt")), "new\n");
+}
+
+#[test]
+fn a_project_has_one_overlay_for_servers_and_runs() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.at(".git")).unwrap();
+    scratch.file("src/main.rs", "fn main() {}\n");
+    scratch.file("other/x", "x");
+    scratch.file(".env", "TOKEN=1");
+    scratch.link("../other/x", "src/sideways");
+    let server = |dir: &str| {
+        let mut command = command(&scratch, &["--overlay"]);
+        command.arg(scratch.at(dir));
+        let mut server = Mcp::spawn(command);
+        server.initialize(json!({}));
+        server
+    };
+    let mut one = server("");
+    one.text(
+        "write_file",
+        json!({"path": path(&scratch, "src/new"), "content": "new\n"}),
+    );
+    assert!(!scratch.at("src/new").exists());
+    // Names are those of the host, although the project is `/` in its session.
+    let changes = one.text("list_changes", json!({}));
+    assert!(
+        changes.contains(&format!("added {}", path(&scratch, "src/new"))),
+        "{changes}"
+    );
+    let edits = json!([{"oldText": "{}", "newText": "{ run() }"}]);
+    let diff = one.text("edit_file", json!({"path": "src/main.rs", "edits": edits}));
+    assert!(
+        diff.contains(&format!("Index: {}\n", path(&scratch, "src/main.rs"))),
+        "{diff}"
+    );
+    let found = one.text("search_files", json!({"path": "", "pattern": "**/new"}));
+    assert_eq!(found, path(&scratch, "src/new"));
+    let refusal = one.refusal("read_text_file", json!({"path": ".env"}));
+    assert!(refusal.contains("protected by deny"), "{refusal}");
+    // A second server meanwhile, over a part of it: the same overlay, and no more than the part.
+    let mut part = server("src");
+    assert_eq!(part.text("read_text_file", json!({"path": "new"})), "new\n");
+    for outside in [
+        "sideways",
+        "../other/x",
+        path(&scratch, "other/x").as_str(),
+        "/other/x",
+    ] {
+        let refusal = part.refusal("read_text_file", json!({"path": outside}));
+        assert!(refusal.starts_with("Access denied"), "{outside}: {refusal}");
+    }
+    assert_eq!((one.finish(), part.finish()), (0, 0));
+    // The next start finds it again, and so does `run`.
+    let mut again = server("");
+    assert_eq!(
+        again.text("read_text_file", json!({"path": "src/new"})),
+        "new\n"
+    );
+    let words = again.words();
+    let run = Command::new(binary())
+        .args(["run", "--explain", "--state"])
+        .arg(state(&scratch))
+        .current_dir(scratch.inside())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(run.status.success(), "{run:?}");
+    let name = words.split('`').nth(1).unwrap();
+    assert!(
+        name.starts_with("run-inside-") && told.contains(name),
+        "{words}: {told}"
+    );
+    let mut fresh = command(&scratch, &["--overlay=fresh"]);
+    fresh.arg(scratch.inside());
+    let mut server = Mcp::spawn(fresh);
+    server.initialize(json!({}));
+    let missing = server.refusal("read_text_file", json!({"path": "src/new"}));
+    assert!(missing.starts_with("ENOENT"), "{missing}");
+}
+
+#[test]
+fn an_overlay_of_no_project_or_of_two_is_refused() {
+    let scratch = Scratch::new();
+    let mut two = command(&scratch, &["--overlay"]);
+    two.args([scratch.inside(), scratch.outside()]);
+    let (code, words) = ended(two);
+    assert!(code == 2 && words.contains("one directory"), "{words}");
+    let mut home = command(&scratch, &["--overlay"]);
+    home.env("HOME", scratch.inside()).arg(scratch.inside());
+    let (code, words) = ended(home);
+    assert!(code == 2 && words.contains("home directory"), "{words}");
 }
