@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use handfast::{Identity, Verb};
-use handfast_session::{Session, VirtualPath};
+use handfast::{Identity, Root, Verb};
+use handfast_session::VirtualPath;
 
 use crate::drafts::Drafts;
 use crate::fault::{Code, Fault};
 use crate::identity::{ExeReader, Peer};
+use crate::in_force::InForce;
 use crate::lease::{Ended, Lease, LeaseHandle, LeaseTable};
 use crate::limits::Limits;
 use crate::log::Scribe;
@@ -22,10 +23,10 @@ use crate::token::TokenKey;
 
 /// What connections share.
 pub(crate) struct Broker {
-    pub(crate) rulebook: Arc<Rulebook>,
-    /// The roots and their rules, for looking only. What is done under a lease is asked of the same
-    /// session on behalf of the lease: see [`Broker::act`].
-    pub(crate) looking: Session,
+    /// The policy, and the session that keeps its roots.
+    pub(crate) in_force: Arc<InForce>,
+    /// Our own directories: served to nobody.
+    pub(crate) private: Vec<Root>,
     pub(crate) table: LeaseTable,
     pub(crate) store: Arc<dyn LeaseStore>,
     pub(crate) scribe: Scribe,
@@ -72,6 +73,11 @@ impl Tally {
 }
 
 impl Broker {
+    /// The policy, as it is now.
+    pub(crate) fn rulebook(&self) -> Arc<Rulebook> {
+        self.in_force.rulebook()
+    }
+
     /// Counts and remembers a refusal.
     pub(crate) fn denied(
         &self,
@@ -90,6 +96,20 @@ impl Broker {
     pub(crate) fn unkept_ends(&self) -> u64 {
         let unkept = self.unkept.lock();
         unkept.map_or_else(|poisoned| poisoned.get_ref().len(), |unkept| unkept.len()) as u64
+    }
+
+    /// What keeps the broker from doing its work now; nothing if it is ready.
+    pub(crate) fn troubles(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if !self.scribe.journal().health().0 {
+            let why = "the log has failed: nothing is done until it can be written again";
+            found.push(why.to_owned());
+        }
+        match self.unkept_ends() {
+            0 => {}
+            ends => found.push(format!("the store does not take the end of leases: {ends}")),
+        }
+        found
     }
 
     /// Says no to a verb that no lease may be used for.
@@ -113,7 +133,7 @@ impl Broker {
 impl fmt::Debug for Broker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Broker")
-            .field("rulebook", &self.rulebook)
+            .field("rulebook", &self.rulebook())
             .field("leases", &self.table.len())
             .finish_non_exhaustive()
     }

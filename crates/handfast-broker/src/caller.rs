@@ -28,6 +28,8 @@ pub(crate) struct Caller {
     shown: Option<(String, Claim)>,
     /// For what is refused without a lease.
     plain: Option<Arc<PeerRecorder>>,
+    /// The change of the policy that the recorders above name.
+    policy: u64,
 }
 
 /// A lease that the caller may use, and where its events go.
@@ -49,6 +51,16 @@ impl Caller {
             last: None,
             shown: None,
             plain: None,
+            policy: 0,
+        }
+    }
+
+    /// Forgets what was kept under another policy: events name the one that counts.
+    fn follow_policy(&mut self, broker: &Broker) {
+        let policy = broker.in_force.changes();
+        if self.policy != policy {
+            self.policy = policy;
+            (self.last, self.shown, self.plain) = (None, None, None);
         }
     }
 
@@ -66,6 +78,7 @@ impl Caller {
     /// # Errors
     /// `NoSuchLease`, or how it ended for who presents the id of one that has.
     pub(crate) fn present(&mut self, broker: &Broker, id: &str) -> Result<Claim, Fault> {
+        self.follow_policy(broker);
         // Who can measure this comparison has presented the id on this connection before.
         if let Some((shown, claim)) = &self.shown
             && shown == id

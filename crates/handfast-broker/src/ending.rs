@@ -55,7 +55,7 @@ impl Broker {
         let noted: Result<(), Fault> = ended
             .iter()
             .try_for_each(|lease| self.note_end(lease, how, by));
-        if how == Ended::Revoked && self.rulebook.terms.on_revoke == OnRevoke::Kill {
+        if how == Ended::Revoked && self.rulebook().terms.on_revoke == OnRevoke::Kill {
             for lease in &ended {
                 kill_holders(lease, by);
             }

@@ -3,7 +3,7 @@
 //! Which lease a verb is done under, and for whom, differs from call to call: every call asks the
 //! session on behalf of a caller of its own, whose recorder names both.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use handfast::{Backend, Decision, Event, Identity, Phase, RelPath, Verb};
 use handfast_ledger::Context;
@@ -54,7 +54,8 @@ impl<'a> Named<'a> {
 #[derive(Debug)]
 pub(crate) struct Scribe {
     journal: Arc<Journal>,
-    policy_sha256: String,
+    /// Of the policy that counts now.
+    policy_sha256: RwLock<Arc<str>>,
     /// For events about a path that belongs to no root.
     root: Identity,
     backend: Backend,
@@ -69,10 +70,21 @@ impl Scribe {
     ) -> Self {
         Self {
             journal,
-            policy_sha256,
+            policy_sha256: RwLock::new(policy_sha256.into()),
             root,
             backend,
         }
+    }
+
+    fn policy_sha256(&self) -> Arc<str> {
+        let digest = self.policy_sha256.read();
+        Arc::clone(&digest.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// From here on, events name this policy.
+    pub(crate) fn set_policy(&self, sha256: &str) {
+        let digest = self.policy_sha256.write();
+        *digest.unwrap_or_else(PoisonError::into_inner) = sha256.into();
     }
 
     pub(crate) fn journal(&self) -> &Journal {
@@ -83,7 +95,7 @@ impl Scribe {
     pub(crate) fn recorder(&self, peer: &Peer, lease: Option<Named<'_>>) -> Arc<PeerRecorder> {
         let mut context = Context::new()
             .workload(peer.workload())
-            .policy_sha256(self.policy_sha256.as_str());
+            .policy_sha256(&*self.policy_sha256());
         if let Some(named) = lease {
             context = context.lease(LeaseField {
                 id: named.handle.as_str().to_owned().into(),
@@ -148,7 +160,7 @@ impl Scribe {
         record.decision = Some(DecisionField {
             allow: true,
             why: why.map(Into::into),
-            policy_sha256: Some(self.policy_sha256.as_str().into()),
+            policy_sha256: Some(self.policy_sha256().to_string().into()),
             ..DecisionField::default()
         });
         if kind == EventKind::LeaseAcquire {
@@ -235,7 +247,7 @@ impl Scribe {
             allow: false,
             kind: Some(fault.log_kind().name().into()),
             why: Some(fault.why().into()),
-            policy_sha256: Some(self.policy_sha256.as_str().into()),
+            policy_sha256: Some(self.policy_sha256().to_string().into()),
             ..DecisionField::default()
         });
         self.append(&record)

@@ -9,8 +9,8 @@ use handfast_session::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::identity::{Peer, gid_of, uid_of};
-use crate::lease::{VerbSet, hex};
+use crate::identity::{Names, Peer};
+use crate::lease::{Lease, VerbSet, hex};
 use crate::spiffe::TrustBundle;
 use crate::start::StartError;
 
@@ -93,11 +93,21 @@ impl Rulebook {
     /// # Errors
     /// As [`Policy::parse`] and [`Rulebook::of_policy`].
     pub fn parse(text: &[u8], dir: &Path, knows_exe: bool) -> Result<Self, StartError> {
+        Self::parse_with(text, dir, knows_exe, &Names::of_this_machine())
+    }
+
+    /// As [`Rulebook::parse`], with names of users and groups that were read elsewhere.
+    pub(crate) fn parse_with(
+        text: &[u8],
+        dir: &Path,
+        knows_exe: bool,
+        names: &Names,
+    ) -> Result<Self, StartError> {
         let utf8 = str::from_utf8(text)
             .map_err(|_| StartError::Config("the policy is not UTF-8".to_owned()))?;
         let policy =
             Policy::parse(utf8, dir).map_err(|error| StartError::Config(error.detail()))?;
-        Self::of_policy(&policy, text, knows_exe)
+        Self::with_names(&policy, text, knows_exe, names)
     }
 
     /// A policy file's.
@@ -106,6 +116,15 @@ impl Rulebook {
     /// For what the broker does not serve: overlays; names of users that this machine does not
     /// know; identities that it cannot check.
     pub fn of_policy(policy: &Policy, text: &[u8], knows_exe: bool) -> Result<Self, StartError> {
+        Self::with_names(policy, text, knows_exe, &Names::of_this_machine())
+    }
+
+    fn with_names(
+        policy: &Policy,
+        text: &[u8],
+        knows_exe: bool,
+        names: &Names,
+    ) -> Result<Self, StartError> {
         let mut roots = Vec::new();
         for root in &policy.roots {
             if matches!(root.mount.access_mode(), Mode::Overlay | Mode::Memory) {
@@ -121,7 +140,7 @@ impl Rulebook {
         }
         let mut allow = Vec::new();
         for entry in &policy.allow {
-            allow.push(Rule::read(entry, &roots, knows_exe)?);
+            allow.push(Rule::read(entry, &roots, knows_exe, names)?);
         }
         Ok(Self {
             roots,
@@ -209,6 +228,28 @@ impl Rulebook {
             ));
         }
         lines
+    }
+
+    /// Whether it serves its roots by the same rules as another.
+    pub(crate) fn has_roots_of(&self, other: &Self) -> bool {
+        let specs = |rulebook: &Self| -> Vec<String> {
+            let roots = rulebook.roots.iter();
+            roots.map(|root| format!("{:?}", root.spec)).collect()
+        };
+        self.quota == other.quota && specs(self) == specs(other)
+    }
+
+    /// Whether some rule may give the user of a lease one of its verbs. Conditions on the process
+    /// are left to the moment of use.
+    pub(crate) fn may_serve(&self, lease: &Lease) -> bool {
+        let uid = lease.record.uid;
+        if self.allow.is_empty() {
+            return uid == self.own_uid;
+        }
+        let is_not_another = |is: &Is| !matches!(is, Is::Uid(other) if *other != uid);
+        let may = |rule: &Rule| rule.who.iter().all(is_not_another);
+        let rules = self.allow.iter().filter(|rule| may(rule));
+        rules.into_iter().any(|rule| rule.verbs.meets(lease.verbs))
     }
 
     /// Whether the socket must be open to other users.
@@ -329,7 +370,12 @@ impl Rulebook {
 }
 
 impl Rule {
-    fn read(entry: &Allow, roots: &[RootRule], knows_exe: bool) -> Result<Self, StartError> {
+    fn read(
+        entry: &Allow,
+        roots: &[RootRule],
+        knows_exe: bool,
+        names: &Names,
+    ) -> Result<Self, StartError> {
         let own_uid = rustix::process::geteuid().as_raw();
         let unknown = |what: &str, name: &str| {
             let name = handfast::escape(name.as_bytes());
@@ -338,9 +384,9 @@ impl Rule {
         let mut who = Vec::new();
         for is in &entry.who {
             who.push(match is {
-                Who::User(name) => Is::Uid(uid_of(name).ok_or_else(|| unknown("user", name))?),
+                Who::User(name) => Is::Uid(names.uid_of(name).ok_or_else(|| unknown("user", name))?),
                 Who::Uid(uid) => Is::Uid(*uid),
-                Who::Group(name) => Is::Gid(gid_of(name).ok_or_else(|| unknown("group", name))?),
+                Who::Group(name) => Is::Gid(names.gid_of(name).ok_or_else(|| unknown("group", name))?),
                 Who::Cgroup(path) => Is::Cgroup(path.clone()),
                 Who::Exe(_) if !knows_exe => {
                     return Err(StartError::Config(
@@ -348,7 +394,7 @@ impl Rule {
                     ));
                 }
                 // The kernel does not tell it about processes of others, so it would never match.
-                Who::Exe(_) if !is_own_user(entry, own_uid) && !may_see_programs() => {
+                Who::Exe(_) if !is_own_user(entry, own_uid, names) && !may_see_programs() => {
                     return Err(StartError::Config(
                         "[[allow]]: `exe` of other users can be checked only by root; a rule that cannot be checked is refused".to_owned(),
                     ));
@@ -401,10 +447,10 @@ impl Rule {
 }
 
 /// Whether a rule is for the broker's own user alone.
-fn is_own_user(entry: &Allow, own_uid: u32) -> bool {
+fn is_own_user(entry: &Allow, own_uid: u32, names: &Names) -> bool {
     entry.who.iter().any(|who| match who {
         Who::Uid(uid) => *uid == own_uid,
-        Who::User(name) => uid_of(name) == Some(own_uid),
+        Who::User(name) => names.uid_of(name) == Some(own_uid),
         _ => false,
     })
 }

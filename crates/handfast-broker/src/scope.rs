@@ -10,14 +10,14 @@ use handfast_session::{
 use crate::broker::Broker;
 use crate::caller::Claim;
 use crate::fault::{Code, Fault};
+use crate::in_force::InForce;
 use crate::journal::Told;
-use crate::rulebook::Rulebook;
 
-/// What one call may reach: one verb, under one lease, as the policy is now.
+/// What one call may reach: one verb, under one lease, as the policy is at each look.
 #[derive(Debug)]
 pub(crate) struct LeaseScope {
     pub(crate) claim: Claim,
-    pub(crate) rulebook: Arc<Rulebook>,
+    pub(crate) in_force: Arc<InForce>,
     pub(crate) verb: Verb,
 }
 
@@ -36,7 +36,11 @@ impl LeaseScope {
         if !covers {
             return Err(Fault::denied("the lease does not cover this path"));
         }
-        if !self.rulebook.permits(&self.claim.peer, self.verb, path) {
+        if !self
+            .in_force
+            .rulebook()
+            .permits(&self.claim.peer, self.verb, path)
+        {
             let why = "the policy does not let this user do this here";
             return Err(Fault::denied(why));
         }
@@ -80,7 +84,7 @@ impl Broker {
     pub(crate) fn scope(&self, claim: &Claim, verb: Verb) -> LeaseScope {
         LeaseScope {
             claim: claim.clone(),
-            rulebook: Arc::clone(&self.rulebook),
+            in_force: Arc::clone(&self.in_force),
             verb,
         }
     }
@@ -103,7 +107,10 @@ impl Broker {
         path: &VirtualPath,
         act: impl FnOnce(&Session) -> Result<T, Error>,
     ) -> Result<T, Fault> {
-        let session = self.looking.for_caller(self.caller_for(claim, verb));
+        let session = self
+            .in_force
+            .looking()
+            .for_caller(self.caller_for(claim, verb));
         act(&session).map_err(|error| {
             let own_words = (error.reason() == Some(Reason::OutOfScope)).then(|| error.detail());
             let mut fault = crate::log::fault_of(error);

@@ -11,7 +11,6 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use handfast_session::policy::OnRevoke;
 use handfast_session::{Caller, Session, SessionOptions};
 
 use crate::boundary::Boundary;
@@ -19,6 +18,7 @@ use crate::broker::{Broker, Tally};
 use crate::budget::RefusalBudget;
 use crate::drafts::Drafts;
 use crate::identity::{ExeReader, boot_id};
+use crate::in_force::InForce;
 use crate::journal::Journal;
 use crate::lease::{LeaseTable, Room};
 use crate::limits::Limits;
@@ -169,12 +169,8 @@ impl fmt::Debug for ServeOptions {
 
 fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, StartError> {
     let log_dir = options.log_dir();
-    let rulebook = Arc::new(options.rulebook);
-    rulebook.check_spiffe(options.bundle.as_ref())?;
-    if rulebook.terms.on_revoke == OnRevoke::Kill && rulebook.serves_others() && !may_kill() {
-        let why = "[lease] `on_revoke = \"kill\"`: processes of other users can be ended only with the right to kill them (root, or CAP_KILL); say \"deny\", or start the broker with it";
-        return Err(StartError::Config(why.to_owned()));
-    }
+    let rulebook = options.rulebook;
+    rulebook.check(options.bundle.as_ref())?;
     let boot_id = boot_id().map_err(|error| StartError::failed("the boot id", error))?;
     let mut site = Site::open(&rulebook, &options.state, &log_dir)?;
     site.keep_socket_private(&listener);
@@ -217,7 +213,8 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     let (root_identity, backend) = site.first;
     let broker = Arc::new(Broker {
         scribe: Scribe::new(journal, rulebook.sha256.clone(), root_identity, backend),
-        looking,
+        in_force: Arc::new(InForce::new(rulebook, looking)),
+        private: site.private,
         table: LeaseTable::new(Room {
             total: limits.leases,
             per_user: limits.leases_per_user,
@@ -236,17 +233,10 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         boundary,
         above: site.above,
         check_sender,
-        rulebook,
     });
     broker.restore()?;
     Running::new(broker, listener, log_dir, options.probe, options.metrics)
         .map_err(|error| StartError::failed("the first threads", error))
-}
-
-/// Whether this process may end those of other users.
-fn may_kill() -> bool {
-    rustix::thread::capabilities(None)
-        .is_ok_and(|sets| sets.effective.contains(rustix::thread::CapabilitySet::KILL))
 }
 
 /// A connection costs two descriptors and a draft two more; the usual soft limit of 1024 is for

@@ -3,25 +3,31 @@
 //! The kernel tells the program of another process only to who might trace it, and Landlock takes
 //! that away from the broker together with the files. So a small process that was started before
 //! the wall went up, the witness, reads `/proc/PID/exe` when it is handed a pidfd, and answers
-//! only if the process still runs after it was read. It does nothing else and reaches no client.
+//! only if the process still runs after it was read. For a broker that has a policy file it also opens
+//! that one file again, and those that name users and groups. It does nothing else and reaches no
+//! client.
 //!
 //! A program is a fact of the moment it was read: `execve` keeps the process. It is known by the
 //! file that runs and not by its path: in a mount namespace of its own, a process has any program it
 //! likes under any path.
 
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::names::{MAX_NAMES, Names};
 use super::process::{Process, is_alive};
 use crate::sys;
 use crate::wire::Channel;
 
 /// How long the witness may take. Connections are accepted one after the other, and wait for it.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The largest policy that is read, as at the start.
+const MAX_POLICY: u64 = 1 << 20;
 
 /// The program that a process runs.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -101,30 +107,70 @@ impl ExeReader {
         let mut witness = witness.lock().unwrap_or_else(PoisonError::into_inner);
         witness.ask(process.as_fd())
     }
+
+    /// The policy file as it is now, and the names of users and groups.
+    ///
+    /// # Errors
+    /// If there is no witness, it says nothing in time, or the file cannot be read.
+    pub(crate) fn policy(&self) -> io::Result<(Vec<u8>, Names)> {
+        let nobody = || io::Error::other("there is no witness that could read the policy again");
+        let witness = self.witness.as_ref().ok_or_else(nobody)?;
+        let mut witness = witness.lock().unwrap_or_else(PoisonError::into_inner);
+        let silent = || io::Error::other("the witness does not answer");
+        let (words, files) = witness.question(&[]).ok_or_else(silent)?;
+        let Ok([policy, users, groups]) = <[OwnedFd; 3]>::try_from(files) else {
+            return Err(io::Error::other(handfast::escape(&words)));
+        };
+        let names = Names {
+            users: read_all(users, MAX_NAMES)?,
+            groups: read_all(groups, MAX_NAMES)?,
+        };
+        Ok((read_all(policy, MAX_POLICY)?, names))
+    }
+}
+
+/// A regular file as it is, up to a size.
+fn read_all(file: OwnedFd, most: u64) -> io::Result<Vec<u8>> {
+    let file = std::fs::File::from(file);
+    // Nothing where there is no such file: see `policy_files`.
+    if !file.metadata()?.is_file() {
+        return Ok(Vec::new());
+    }
+    let mut text = Vec::new();
+    file.take(most + 1).read_to_end(&mut text)?;
+    match text.len() as u64 > most {
+        true => Err(io::ErrorKind::FileTooLarge.into()),
+        false => Ok(text),
+    }
 }
 
 impl Witness {
     fn ask(&mut self, pidfd: BorrowedFd<'_>) -> Option<Program> {
+        let (words, _) = self.question(&[pidfd])?;
+        Program::parse(&words)
+    }
+
+    /// Asks about a process, or without one for the policy; gives the answer's words and files.
+    fn question(&mut self, about: &[BorrowedFd<'_>]) -> Option<(Vec<u8>, Vec<OwnedFd>)> {
         self.asked += 1;
         let number = self.asked.to_string();
         let mut question = number.clone().into_bytes();
-        self.channel.send(&mut question, &[pidfd]).ok()?;
+        self.channel.send(&mut question, about).ok()?;
         loop {
-            let answer = self.channel.receive().ok()?.json;
-            let space = answer.iter().position(|byte| *byte == b' ')?;
-            let (of, program) = (&answer[..space], &answer[space + 1..]);
-            if of == number.as_bytes() {
-                return Program::parse(program);
+            let answer = self.channel.receive().ok()?;
+            let space = answer.json.iter().position(|byte| *byte == b' ')?;
+            if answer.json[..space] == *number.as_bytes() {
+                return Some((answer.json[space + 1..].to_vec(), answer.fds));
             }
         }
     }
 }
 
-/// Answers for the other end of the socket until it closes.
+/// Answers for the other end of the socket until it closes: about programs, and for this policy file.
 ///
 /// # Errors
 /// What the system says.
-pub fn serve_witness(socket: UnixStream) -> io::Result<()> {
+pub fn serve_witness(socket: UnixStream, policy: Option<&Path>) -> io::Result<()> {
     let mut channel = Channel::new(socket, PATIENCE)?;
     loop {
         let frame = match channel.receive() {
@@ -134,11 +180,28 @@ pub fn serve_witness(socket: UnixStream) -> io::Result<()> {
         };
         let mut answer = frame.json;
         answer.push(b' ');
-        if let Some(pidfd) = frame.fds.first() {
-            answer.extend(program(pidfd.as_fd()).unwrap_or_default());
+        let mut files = Vec::new();
+        match (frame.fds.first(), policy) {
+            (Some(pidfd), _) => answer.extend(program(pidfd.as_fd()).unwrap_or_default()),
+            (None, None) => answer.extend(b"the broker has no policy file"),
+            (None, Some(policy)) => match policy_files(policy) {
+                Ok(opened) => files.extend(opened),
+                Err(error) => answer.extend(error.to_string().bytes()),
+            },
         }
-        channel.send(&mut answer, &[]).map_err(io::Error::from)?;
+        let files: Vec<BorrowedFd<'_>> = files.iter().map(AsFd::as_fd).collect();
+        channel.send(&mut answer, &files).map_err(io::Error::from)?;
     }
+}
+
+/// The policy file, and those with the names of users and groups.
+fn policy_files(policy: &Path) -> io::Result<[OwnedFd; 3]> {
+    use rustix::fs::{Mode, OFlags};
+    // Something else than a file is not waited for.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let open = |path: &Path| rustix::fs::open(path, flags, Mode::empty());
+    let names = |path: &str| open(Path::new(path)).or_else(|_| open(Path::new("/dev/null")));
+    Ok([open(policy)?, names("/etc/passwd")?, names("/etc/group")?])
 }
 
 fn program(pidfd: BorrowedFd<'_>) -> Option<Vec<u8>> {
@@ -192,7 +255,7 @@ mod tests {
         let late = Channel::new(theirs.try_clone().unwrap(), PATIENCE).unwrap();
         late.send(&mut b"0 1:2 /usr/bin/another".to_vec(), &[])
             .unwrap();
-        let witness = std::thread::spawn(move || serve_witness(theirs));
+        let witness = std::thread::spawn(move || serve_witness(theirs, None));
         let reader = ExeReader::patient(ours, Duration::from_secs(60)).unwrap();
         // Where the kernel tells nothing about a pidfd, nothing is said.
         let own = std::env::current_exe().unwrap();

@@ -6,7 +6,7 @@ mod peer;
 mod process;
 
 pub use exe::{ExeReader, serve_witness, witness_socket_from_stdin};
-pub(crate) use names::{gid_of, uid_of};
+pub(crate) use names::Names;
 pub(crate) use peer::Peer;
 pub use process::ProcessRef;
 pub(crate) use process::{Process, boot_id};

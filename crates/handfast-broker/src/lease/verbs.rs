@@ -74,6 +74,12 @@ impl VerbSet {
         self.0 & Self::bit(verb) != 0
     }
 
+    /// Whether a verb is in both.
+    #[must_use]
+    pub fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// Whether it has nothing that the other has not.
     #[must_use]
     pub fn is_within(self, other: Self) -> bool {

@@ -141,7 +141,7 @@ impl Broker {
             _ if asked.tether == Some(true) => Some(known(process.as_ref())?),
             _ => None,
         };
-        let terms = &self.rulebook.terms;
+        let terms = self.rulebook().terms;
         let now = clock::now_ns();
         let seconds = |time: std::time::Duration| time.as_secs().saturating_mul(NANO);
         let mut limit_ns = now.saturating_add(seconds(terms.max_ttl));
@@ -171,7 +171,7 @@ impl Broker {
                 Bound::Process(_) => None,
                 _ => holder.as_ref().map(|process| process.id()),
             },
-            paths: self.rulebook.narrowed(&peer, asked.paths),
+            paths: self.rulebook().narrowed(&peer, asked.paths),
             verbs: asked.verbs,
             purpose: asked.purpose,
             max_opens: asked.max_opens,
@@ -218,7 +218,7 @@ impl Broker {
     fn bound_to(&self, asked: &Acquire, process: Option<&Arc<Process>>) -> Result<Bound, Fault> {
         let bind = match asked.bind.as_deref() {
             None if asked.holder.is_some() => Bind::Process,
-            None => self.rulebook.terms.bind,
+            None => self.rulebook().terms.bind,
             Some("process") => Bind::Process,
             Some("cgroup") => Bind::Cgroup,
             Some("user") => Bind::User,
@@ -277,7 +277,7 @@ impl Broker {
     /// Whether the policy lets a peer have such a lease. Paths are judged again at every use; here
     /// only what could never be used is refused.
     fn may_have(&self, peer: &Peer, lease: &Lease) -> Result<(), Fault> {
-        let allowed = self.rulebook.verbs_of(peer);
+        let allowed = self.rulebook().verbs_of(peer);
         if allowed.is_empty() {
             return Err(Fault::denied("the policy gives this user nothing"));
         }
@@ -312,7 +312,7 @@ impl Broker {
         for path in plain_paths(&lease.record.paths) {
             if !verbs
                 .iter()
-                .any(|verb| self.rulebook.permits(peer, *verb, &path))
+                .any(|verb| self.rulebook().permits(peer, *verb, &path))
             {
                 return Err(Fault::denied(
                     "the policy gives this user nothing at a path that was asked for",

@@ -74,7 +74,9 @@ impl Broker {
         // Behind the gate, so that a lease that ends right now is not made longer.
         let held = lease.hold(now);
         let _held = held.map_err(|fault| caller.note(self, &asked.lease, fault))?;
-        let seconds = asked.increment.unwrap_or(self.rulebook.terms.ttl.as_secs());
+        let seconds = asked
+            .increment
+            .unwrap_or(self.rulebook().terms.ttl.as_secs());
         if seconds == 0 {
             return Err(Fault::parameter("increment", "at least a second"));
         }
@@ -122,7 +124,7 @@ impl Broker {
     pub(crate) fn list(&self, caller: &Caller, asked: &ListLeases) -> Result<Answer, Fault> {
         let prefix = asked.prefix.as_deref().unwrap_or_default();
         let mut found = self.table.below(prefix);
-        if !self.rulebook.is_keeper(&caller.peer) {
+        if !self.rulebook().is_keeper(&caller.peer) {
             found.retain(|lease| lease.record.uid == caller.peer.uid);
         }
         if let Some(after) = &asked.after {
@@ -156,7 +158,7 @@ impl Broker {
         let own = format!("u{}", caller.peer.uid);
         let prefix = asked.prefix.trim_end_matches('/');
         let is_own = prefix == own || prefix.starts_with(&format!("{own}/"));
-        if !is_own && !self.rulebook.is_keeper(&caller.peer) {
+        if !is_own && !self.rulebook().is_keeper(&caller.peer) {
             let why = format!("only leases below `{own}/` are this user's to revoke");
             return Err(caller.note(self, "", Fault::denied(why)));
         }
@@ -187,7 +189,7 @@ impl Broker {
     /// A lease of the caller's user, by id or handle; any lease for who keeps the broker.
     fn own_lease(&self, caller: &Caller, text: &str) -> Result<Arc<Lease>, Fault> {
         let handle = LeaseHandle::of_either(text).ok_or_else(Self::no_such_lease)?;
-        let keeper = self.rulebook.is_keeper(&caller.peer);
+        let keeper = self.rulebook().is_keeper(&caller.peer);
         let lease = match self.table.get(&handle) {
             Some(lease) => lease,
             None if keeper || LeaseId::parse(text).is_some() => {

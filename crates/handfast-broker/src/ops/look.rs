@@ -204,7 +204,10 @@ impl Broker {
         let mut page = Page::of_at_most(PAGE);
         // A refusal is noted here; looking names up is not.
         self.act(&claim, Verb::Walk, &path, |session| session.metadata(&path))?;
-        let session = self.looking.for_caller(self.caller_for(&claim, Verb::Walk));
+        let session = self
+            .in_force
+            .looking()
+            .for_caller(self.caller_for(&claim, Verb::Walk));
         let walk = session.walk(&path, TreeLimits::new());
         let mut walk = walk.map_err(crate::log::fault_of)?;
         loop {
@@ -249,7 +252,7 @@ impl Broker {
             return (status, None);
         }
         let quiet = self.caller_for(claim, Verb::Version).quiet();
-        let opened = self.looking.for_caller(quiet).open(path);
+        let opened = self.in_force.looking().for_caller(quiet).open(path);
         match opened {
             Ok(file) if file.metadata().identity.same_object(&status.identity) => {
                 let version = FileHandle::version(&file, false).ok();

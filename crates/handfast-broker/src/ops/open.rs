@@ -66,7 +66,7 @@ impl Broker {
             GivenMode::Write => Verb::OpenWrite,
         };
         let claim = caller.claim(self, &asked.lease, verb, &path)?;
-        if mode == GivenMode::Write && self.rulebook.terms.writes != Writes::Direct {
+        if mode == GivenMode::Write && self.rulebook().terms.writes != Writes::Direct {
             let why =
                 "the policy takes writes by commit (`Begin`, `Commit`), not through descriptors";
             return Err(claim.refuse(self, verb, &path, Fault::denied(why)));

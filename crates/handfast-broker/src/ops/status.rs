@@ -30,6 +30,8 @@ struct Info<'a> {
     committed: Big,
     acquired: Big,
     ended: Big,
+    /// What keeps it from its work.
+    troubles: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -80,7 +82,7 @@ struct Denials {
 impl Broker {
     /// The last refusals: one's own, or all for who keeps the broker.
     pub(crate) fn denials(&self, caller: &Caller) -> Result<Answer, Fault> {
-        let keeper = self.rulebook.is_keeper(&caller.peer);
+        let keeper = self.rulebook().is_keeper(&caller.peer);
         let last = self.refusals.last().into_iter();
         let shown = last.filter(|refusal| keeper || refusal.uid == caller.peer.uid);
         let denials = shown.map(|refusal| {
@@ -106,6 +108,7 @@ impl Broker {
         let tally = &self.tally;
         let count = |of: &std::sync::atomic::AtomicU64| Big(of.load(Ordering::Relaxed));
         let peer = &caller.peer;
+        let rulebook = self.rulebook();
         Answer::of(&Info {
             version: env!("CARGO_PKG_VERSION"),
             uid: rustix::process::geteuid().as_raw(),
@@ -118,8 +121,7 @@ impl Broker {
                 cgroup: peer.cgroup.map(Big),
                 exe: peer.exe.as_ref().map(|program| program.path.as_str()),
             },
-            roots: self
-                .rulebook
+            roots: rulebook
                 .roots
                 .iter()
                 .zip(&self.above)
@@ -148,6 +150,7 @@ impl Broker {
             committed: count(&tally.committed),
             acquired: count(&tally.acquired),
             ended: count(&tally.ended),
+            troubles: self.troubles(),
         })
     }
 }

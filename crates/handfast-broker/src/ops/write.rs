@@ -114,11 +114,11 @@ impl Broker {
         let held = claim.hold(self, verb, &path)?;
         let refuse = |fault: Fault| claim.refuse(self, verb, &path, fault);
         self.judge(&claim, verb, &path)?;
-        let (root, _) = self.rulebook.route(&path).ok_or_else(|| {
+        let (root, _) = self.rulebook().route(&path).ok_or_else(|| {
             refuse(Fault::new(Code::Failed, "nothing is served there").of_kind(ErrorKind::NotFound))
         })?;
         let size = asked.max_size.0;
-        let quota = self.rulebook.roots[root].spec.limits();
+        let quota = self.rulebook().roots[root].spec.limits();
         if quota.file_bytes.is_some_and(|most| size > most) {
             let why = "the quota allows no file of that size";
             return Err(refuse(
@@ -170,13 +170,14 @@ impl Broker {
 
     /// How many bytes the quotas still allow in a root, if they are limited.
     fn room(&self, root: usize) -> Result<Option<Room>, Fault> {
-        let own = self.rulebook.roots[root].spec.limits().bytes;
-        let whole = self.rulebook.quota.bytes;
+        let rulebook = self.rulebook();
+        let own = rulebook.roots[root].spec.limits().bytes;
+        let whole = rulebook.quota.bytes;
         if own.is_none() && whole.is_none() {
             return Ok(None);
         }
-        let usage = self.looking.usage()?;
-        let at = self.rulebook.roots[root].spec.mount_point();
+        let usage = self.in_force.looking().usage()?;
+        let at = rulebook.roots[root].spec.mount_point();
         let used = usage.iter().find(|mount| mount.at == *at);
         let used = used.map_or(0, |mount| mount.used.bytes);
         let all: u64 = usage.iter().map(|mount| mount.used.bytes).sum();
@@ -187,7 +188,7 @@ impl Broker {
         let left = left.into_iter().flatten().min();
         Ok(left.map(|bytes| Room {
             bytes,
-            bytes_of_user: match self.rulebook.serves_others() {
+            bytes_of_user: match rulebook.serves_others() {
                 true => bytes / 2,
                 false => bytes,
             },

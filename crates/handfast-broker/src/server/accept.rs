@@ -19,6 +19,8 @@ use super::metrics::{self, MetricsListener};
 use crate::broker::{Broker, Tally};
 use crate::fault::{Code, Fault};
 use crate::identity::Peer;
+use crate::rulebook::Rulebook;
+use crate::start::StartError;
 use crate::wire::Channel;
 
 /// Enough for every verb; a thousand connections cost address space and little else.
@@ -91,16 +93,37 @@ impl Running {
         let broker = &self.broker;
         let boundary = &broker.boundary;
         let mut lines = vec![boundary.inner().to_owned()];
-        if broker.rulebook.serves_own_user() {
+        if broker.rulebook().serves_own_user() {
             lines.push(boundary.sentence(boundary.own_uid));
         }
-        if broker.rulebook.serves_others() {
+        if broker.rulebook().serves_others() {
             // Any number but the two that are special.
             let other = if boundary.own_uid == 1 { 2 } else { 1 };
             let sentence = boundary.sentence(other);
             lines.push(sentence.replace(&format!("uid {other} "), "another user "));
         }
         lines
+    }
+
+    /// Reads the policy file again, through the witness, and puts it in force: it counts at each next
+    /// use, and leases of users to whom it grants none of their verbs end. Relative paths in it
+    /// count from `dir`. Gives how many leases ended.
+    ///
+    /// # Errors
+    /// If it cannot be read, is wrong, or asks for what cannot change while the broker runs (roots,
+    /// limits, the log): then the policy that counted goes on to count.
+    pub fn reload(&self, dir: &Path) -> Result<usize, StartError> {
+        let exe = &self.broker.exe;
+        let read = exe.policy();
+        let (text, names) = read.map_err(|error| StartError::failed("the policy", error))?;
+        let rulebook = Rulebook::parse_with(&text, dir, exe.knows(), &names)?;
+        self.broker.reload(rulebook)
+    }
+
+    /// The digest of the policy that counts.
+    #[must_use]
+    pub fn policy_sha256(&self) -> String {
+        self.broker.rulebook().sha256.clone()
     }
 
     /// Where the log lies.
@@ -226,8 +249,8 @@ impl Guests {
     /// A place for a peer, if there is one. The last ones are the keeper's and root's.
     fn seat(self: &Arc<Self>, broker: &Arc<Broker>, peer: &Peer) -> Option<Seat> {
         let limits = &broker.limits;
-        let is_keeper = broker.rulebook.is_keeper(peer);
-        let is_stranger = broker.rulebook.is_stranger(peer);
+        let is_keeper = broker.rulebook().is_keeper(peer);
+        let is_stranger = broker.rulebook().is_stranger(peer);
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let of_user = counts.per_user.get(&peer.uid).copied().unwrap_or(0);
         let most = match is_keeper {

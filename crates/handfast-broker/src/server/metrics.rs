@@ -1,4 +1,5 @@
-//! Counts for Prometheus, in its text format, over HTTP on a socket of their own.
+//! Counts for Prometheus, in its text format, and whether the broker is well (`/healthz`, `/readyz`),
+//! over HTTP on a socket of their own.
 //!
 //! They name nobody: no lease, no path, no process. One request is answered after the other, each
 //! within a moment or not at all, so a client costs little.
@@ -142,7 +143,16 @@ where
     });
     let (status, body) = match (method, path) {
         (Some(b"GET"), Some(b"/metrics" | b"/")) => ("200 OK", text(broker)),
-        (Some(b"GET"), _) => ("404 Not Found", "it is at /metrics\n".to_owned()),
+        // It answers, so it runs; what troubles it, a restart would not mend.
+        (Some(b"GET"), Some(b"/healthz")) => ("200 OK", health(broker, "ok")),
+        (Some(b"GET"), Some(b"/readyz")) => match broker.troubles().is_empty() {
+            true => ("200 OK", health(broker, "ready")),
+            false => ("503 Service Unavailable", health(broker, "")),
+        },
+        (Some(b"GET"), _) => (
+            "404 Not Found",
+            "there are /metrics, /healthz and /readyz\n".to_owned(),
+        ),
         _ => ("405 Method Not Allowed", "only GET\n".to_owned()),
     };
     let message = format!(
@@ -150,6 +160,15 @@ where
         body.len()
     );
     writer.write_all(message.as_bytes())
+}
+
+/// What troubles the broker, a line each, or a word if nothing does.
+fn health(broker: &Broker, well: &str) -> String {
+    let troubles = broker.troubles();
+    match troubles.is_empty() {
+        true => format!("{well}\n"),
+        false => format!("{}\n", troubles.join("\n")),
+    }
 }
 
 /// The counts.

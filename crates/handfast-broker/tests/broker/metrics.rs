@@ -48,6 +48,12 @@ fn counts_are_told_in_the_text_format_and_name_nobody() {
     client.open(&id, "src/a.txt").unwrap();
     assert_eq!(code(client.open(&id, "top.txt")), Code::Denied);
     let draft = client.begin(&id, "src/new.txt", 77, None).unwrap();
+    for (path, word) in [("/healthz", "ok\n"), ("/readyz", "ready\n")] {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
+        let text = ask(UnixStream::connect(&place).unwrap(), &request);
+        assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
+        assert!(text.ends_with(&format!("\r\n\r\n{word}")), "{text}");
+    }
     let text = get();
     assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
     assert!(text.contains("text/plain; version=0.0.4"));

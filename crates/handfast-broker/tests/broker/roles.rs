@@ -27,7 +27,8 @@ fn another_process() {
         "honest" => honest(&dir),
         "witness" => {
             let socket = handfast_broker::witness_socket_from_stdin().unwrap();
-            handfast_broker::serve_witness(socket).unwrap();
+            let policy = std::env::var_os("HF_POLICY").map(PathBuf::from);
+            handfast_broker::serve_witness(socket, policy.as_deref()).unwrap();
         }
         "ask" => {
             let mut client = Client::connect(dir.join("sock/broker.sock")).unwrap();

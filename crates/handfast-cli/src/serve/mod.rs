@@ -41,7 +41,14 @@ pub(crate) struct ServeArgs {
     #[arg(long, requires = "policy")]
     check: bool,
 
-    /// Listen here [default: $HANDFAST_SOCKET, or below the user's runtime directory]
+    /// Ask a broker that runs whether it is ready: exit code 0 or 1
+    #[arg(
+        long,
+        conflicts_with_all = ["dir", "policy", "state", "log", "metrics", "check_sender", "any_sender"]
+    )]
+    health_check: bool,
+
+    /// Listen here, or ask here [default: $HANDFAST_SOCKET, or below the user's runtime directory]
     #[arg(long, value_name = "PATH")]
     socket: Option<OsString>,
 
@@ -53,7 +60,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "DIR")]
     log: Option<OsString>,
 
-    /// Serve Prometheus metrics here: a loopback address, `127.0.0.1:9464`, or a path of a socket
+    /// Serve Prometheus metrics, /healthz and /readyz here: a loopback address, `127.0.0.1:9464`, or a
+    /// path of a socket
     #[arg(long, value_name = "ADDRESS|PATH")]
     metrics: Option<OsString>,
 
@@ -93,14 +101,15 @@ pub(crate) struct ServeArgs {
 impl ServeArgs {
     pub(crate) fn run(&self, out: &mut Output) -> Exit {
         if self.witness {
-            return witness::run();
+            return witness::run(self.policy.as_deref().map(Path::new));
         }
-        let done = match self.check {
-            true => self.check(out),
-            false => self.serve(out),
+        let done = match (self.check, self.health_check) {
+            (_, true) => self.health_check(out),
+            (true, _) => self.check(out).map(|()| Exit::Yes),
+            _ => self.serve(out).map(|()| Exit::Yes),
         };
         match done {
-            Ok(()) => Exit::Yes,
+            Ok(exit) => exit,
             Err(failure) => {
                 out.failure(&failure);
                 failure.exit
@@ -110,7 +119,8 @@ impl ServeArgs {
 
     fn serve(&self, out: &mut Output) -> Result<(), Box<Failure>> {
         // Before anything else: it must not be restricted, and it must not inherit what follows.
-        let (exe, _child) = witness::start().map_err(|error| {
+        let policy = self.policy.as_deref().map(|path| absolute(Path::new(path)));
+        let (exe, _child) = witness::start(policy.as_deref()).map_err(|error| {
             cannot(Exit::CannotTell, ErrorKind::Io, "start the witness", &error)
         })?;
         // Before the first thread, and after the witness, which is not to miss them.
@@ -160,9 +170,7 @@ impl ServeArgs {
         })?;
         loop {
             match signals.wait(Duration::from_secs(1)) {
-                Some(Signalled::Reload) => out.note(
-                    "SIGHUP: the policy is read at the start; end the broker and start it again, its leases survive",
-                ),
+                Some(Signalled::Reload) => reload(out, &running, policy.as_deref()),
                 Some(_) => {
                     running.stop();
                     return Ok(());
@@ -174,6 +182,39 @@ impl ServeArgs {
                 None => {}
             }
         }
+    }
+
+    /// Whether the broker on the socket is ready, for a probe that runs a command.
+    fn health_check(&self, out: &mut Output) -> Result<Exit, Box<Failure>> {
+        let no = |mut failure: Box<Failure>| {
+            // The question was whether it is ready, and that is answered.
+            failure.exit = Exit::No;
+            failure
+        };
+        let mut client = crate::lease::connect("serve", self.socket.as_deref()).map_err(no)?;
+        let info = client
+            .info()
+            .map_err(|error| no(cannot(Exit::No, ErrorKind::Io, "ask the broker", &error)))?;
+        let troubles: Vec<String> = info["troubles"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|trouble| Some(trouble.as_str()?.to_owned()))
+            .collect();
+        let is_ready = troubles.is_empty();
+        if out.is_json() {
+            out.object(
+                is_ready,
+                Object::new().with("troubles", Json::from_iter(troubles)),
+            );
+        } else if is_ready {
+            out.note("ready");
+        } else {
+            troubles
+                .iter()
+                .for_each(|trouble| out.alarm(&format!("{trouble}\n")));
+        }
+        Ok(if is_ready { Exit::Yes } else { Exit::No })
     }
 
     /// What the policy grants, without serving anything.
@@ -264,6 +305,26 @@ impl ServeArgs {
             out.note(&format!("leases    {} from before", running.leases()));
         }
         out.note("try       handfast lease acquire --paths '**' --verbs read --ttl 10m");
+    }
+}
+
+/// Reads the policy again, and says what came of it.
+fn reload(out: &mut Output, running: &handfast_broker::Running, policy: Option<&Path>) {
+    let Some(policy) = policy else {
+        out.note("reload    there is no policy file to read again");
+        return;
+    };
+    let dir = policy.parent().unwrap_or(Path::new("/"));
+    match running.reload(dir) {
+        Ok(ended) => {
+            let digest = running.policy_sha256();
+            out.note(&format!(
+                "reload    policy {digest} counts now; leases that ended: {ended}"
+            ));
+        }
+        Err(error) => out.alarm(&format!(
+            "reload    refused, and the policy from before goes on to count: {error}\n"
+        )),
     }
 }
 

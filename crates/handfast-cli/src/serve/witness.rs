@@ -1,9 +1,10 @@
-//! The witness: a child that says which program a process runs. The broker cannot ask that itself
-//! once its wall is up.
+//! The witness: a child that says which program a process runs, and opens the policy again. The broker
+//! can do neither once its wall is up.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use handfast_broker::{ExeReader, serve_witness, witness_socket_from_stdin};
@@ -11,10 +12,14 @@ use handfast_broker::{ExeReader, serve_witness, witness_socket_from_stdin};
 use crate::exit::Exit;
 
 /// Starts the witness. It ends when the broker does.
-pub(super) fn start() -> io::Result<(ExeReader, Child)> {
+pub(super) fn start(policy: Option<&Path>) -> io::Result<(ExeReader, Child)> {
     let (ours, theirs) = UnixStream::pair()?;
-    let child = Command::new(std::env::current_exe()?)
-        .args(["serve", "--witness"])
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["serve", "--witness"]);
+    if let Some(policy) = policy {
+        command.arg("--policy").arg(policy);
+    }
+    let child = command
         .env_clear()
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
@@ -23,8 +28,9 @@ pub(super) fn start() -> io::Result<(ExeReader, Child)> {
 }
 
 /// The witness itself.
-pub(super) fn run() -> Exit {
-    match witness_socket_from_stdin().and_then(serve_witness) {
+pub(super) fn run(policy: Option<&Path>) -> Exit {
+    let socket = witness_socket_from_stdin();
+    match socket.and_then(|socket| serve_witness(socket, policy)) {
         Ok(()) => Exit::Yes,
         Err(_) => Exit::CannotTell,
     }

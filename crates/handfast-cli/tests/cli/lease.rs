@@ -49,10 +49,14 @@ impl Served {
         Self::started(scratch, broker)
     }
 
-    pub(crate) fn started(scratch: Scratch, mut command: Command) -> Self {
+    pub(crate) fn started(scratch: Scratch, command: Command) -> Self {
+        Self::complaining_to(scratch, command, Stdio::inherit())
+    }
+
+    pub(crate) fn complaining_to(scratch: Scratch, mut command: Command, stderr: Stdio) -> Self {
         let mut broker = command
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
+            .stderr(stderr)
             .spawn()
             .unwrap();
         let mut line = String::new();

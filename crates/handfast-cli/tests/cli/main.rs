@@ -31,6 +31,7 @@ mod mcp;
 mod mounts;
 mod names;
 mod pipes;
+mod reload;
 mod run;
 mod serving;
 mod session;

@@ -166,3 +166,24 @@ fn a_socket_that_cannot_be_bound_is_told_for_what_it_is() {
     assert_eq!(run.code, 2, "{run:?}");
     assert!(run.stderr.contains("--spiffe-bundle"), "{run:?}");
 }
+
+#[test]
+fn a_probe_asks_whether_the_broker_is_ready() {
+    let mut served = Served::new();
+    let socket = served.scratch.path.join("s/b.sock");
+    let probe = || {
+        let args = [
+            "serve",
+            "--health-check",
+            "--socket",
+            socket.to_str().unwrap(),
+        ];
+        Run::of(&args, b"", PATIENCE)
+    };
+    assert_eq!(probe().code, 0, "{:?}", probe());
+    served.broker.kill().unwrap();
+    served.broker.wait().unwrap();
+    assert_eq!(probe().code, 1, "{:?}", probe());
+    let both = Run::of(&["serve", "--health-check", "."], b"", PATIENCE);
+    assert_eq!(both.code, 2, "{both:?}");
+}
