@@ -24,7 +24,7 @@ class Server:
         self.process.stdin.write(line + b"\n")
 
     def receive(self, patience=30):
-        """The next message; a server that says nothing for so long is broken."""
+        """The next message; a server that says nothing for this long is broken."""
         end = time.monotonic() + patience
         while b"\n" not in self.buffer:
             left = end - time.monotonic()

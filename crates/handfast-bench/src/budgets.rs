@@ -97,7 +97,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The name, as it stands in tables and JSON.
+    /// The name, as it is in tables and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

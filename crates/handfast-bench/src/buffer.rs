@@ -17,7 +17,7 @@ impl Buffer {
         Self(Box::new(Page([0; SMALL])))
     }
 
-    /// What stands in a small file: no byte is zero.
+    /// What is in a small file: no byte is zero.
     pub(crate) fn filled() -> Self {
         let mut buffer = Self::new();
         for (byte, value) in buffer.iter_mut().zip((1..=u8::MAX).cycle()) {

@@ -121,7 +121,7 @@ impl Column {
         }
     }
 
-    /// The name, as it stands in tables, in JSON and in the budgets.
+    /// The name, as it is in tables, in JSON and in the budgets.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -11,7 +11,7 @@
 //! * [`LeaseStore`] keeps leases; [`SqliteStore`] is the one that is there.
 //!
 //! # Does
-//! Decides every open, begin and commit anew: the lease, those above it, the policy, the protected
+//! Decides every open, begin and commit again: the lease, those above it, the policy, the protected
 //! patterns, on the path that is walked. Ends a lease when its time is over, its holder ends, or
 //! somebody says so, and answers that only when nothing is done under it any more. Writes every
 //! decision to the ledger before it takes effect.

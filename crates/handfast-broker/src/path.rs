@@ -19,10 +19,10 @@ pub(crate) fn parse(name: &str, bytes: &[u8]) -> Result<VirtualPath, Fault> {
     parsed.map_err(|error| Fault::parameter(name, error.detail()))
 }
 
-/// Reads a path that stands in one of two fields.
+/// Reads a path that is in one of two fields.
 ///
 /// # Errors
-/// `InvalidParameter` for what is no path, is missing or stands there twice.
+/// `InvalidParameter` for text that is no path, that is missing or that is given twice.
 pub(crate) fn from_fields(
     name: &str,
     text: Option<Text<'_>>,

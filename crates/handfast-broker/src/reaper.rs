@@ -34,7 +34,7 @@ struct Inner {
     /// When each lease is looked at, the next first; one place for each, however often it is
     /// renewed.
     ends: BTreeSet<(u64, LeaseHandle)>,
-    /// Where each stands there.
+    /// Where each is.
     places: HashMap<LeaseHandle, u64>,
     stop: bool,
 }

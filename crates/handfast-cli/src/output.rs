@@ -98,7 +98,7 @@ impl Output {
         self.line(&object.to_string());
     }
 
-    /// Says something in passing, to people only.
+    /// Prints a note, for people only.
     pub(crate) fn note(&mut self, text: &str) {
         if self.form == Form::Words && !self.quiet {
             self.words(&format!("{text}\n"));

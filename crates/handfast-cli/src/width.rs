@@ -12,7 +12,7 @@ pub(crate) fn of_terminal() -> Option<usize> {
     })
 }
 
-/// Breaks a line between words where it would pass `columns`; what follows stands below `indent`,
+/// Breaks a line between words where it would pass `columns`; what follows is below `indent`,
 /// or nearer to the margin where that would leave no room. A word is not cut: somebody may copy it.
 pub(crate) fn fold(line: &str, indent: usize, columns: usize) -> String {
     let indent = if indent + 24 > columns { 4 } else { indent };

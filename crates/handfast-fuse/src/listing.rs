@@ -21,7 +21,7 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// The entries from an offset on. At the beginning the directory is read anew, as `rewinddir`
+    /// The entries from an offset on. At the beginning the directory is read again, as `rewinddir`
     /// asks for.
     pub(crate) fn from<E>(
         &mut self,

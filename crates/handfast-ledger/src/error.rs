@@ -32,7 +32,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The name of the kind, as it stands in JSON.
+    /// The name of the kind, as it is in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -43,7 +43,7 @@ impl Keep {
         self == Self::default()
     }
 
-    /// The rule, as it stands in `retention.set`.
+    /// The rule, as it is in `retention.set`.
     pub(crate) fn words(self) -> String {
         let bytes = self.bytes.map(|bytes| format!("{} bytes", bytes.0));
         let time = self.seconds.map(|seconds| format!("{} seconds", seconds.0));

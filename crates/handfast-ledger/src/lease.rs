@@ -101,7 +101,7 @@ impl LeaseHandle {
     }
 }
 
-/// What stands before the last part, and the last part, of three.
+/// What is before the last part, and the last part, of three.
 fn split(text: &str) -> Option<(&str, &str)> {
     let (prefix, last) = text.rsplit_once('/')?;
     let (user, task) = prefix.split_once('/')?;

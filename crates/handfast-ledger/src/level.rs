@@ -17,7 +17,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The name, as it stands in the log.
+    /// The name, as it is in the log.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

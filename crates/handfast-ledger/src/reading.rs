@@ -61,6 +61,7 @@ impl Damage {
         };
         let more = match self.places {
             0 | 1 => String::new(),
+            2 => " and 1 more place".to_owned(),
             places => format!(" and {} more places", places - 1),
         };
         let detail = format!("the log is damaged: {what}{more}; {missing}");

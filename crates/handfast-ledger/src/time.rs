@@ -24,7 +24,7 @@ pub fn rfc3339(wall_ns: i128) -> String {
 /// The first second with a year of four digits and no sign.
 const YEAR_0: i64 = -62_167_219_200;
 
-/// Milliseconds since 1970 of a time as it stands in an event; 0 for any other text.
+/// Milliseconds since 1970 of a time as it is in an event; 0 for any other text.
 #[must_use]
 pub fn milliseconds(text: &str) -> i64 {
     text.parse().map_or(0, Timestamp::as_millisecond)

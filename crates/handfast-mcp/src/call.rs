@@ -197,7 +197,7 @@ const PAUSES: [Duration; 5] = [
 
 impl Call<'_> {
     /// Tries again a few times if a link was in the way: somebody may be changing the tree just
-    /// now, and a call that only comes at a bad moment should not fail. Every try is decided anew.
+    /// now, and a call that only comes at a bad moment should not fail. Every try is decided again.
     pub(crate) fn patiently<T>(
         &self,
         mut act: impl FnMut() -> Result<T, Trouble>,

@@ -73,7 +73,7 @@ impl Trouble {
             ErrorKind::HardLink => denied("the file has other names (hard links)"),
             ErrorKind::Kind => denied("not a regular file or directory"),
             ErrorKind::Mount if error.reason() == Some(Reason::TwoMounts) => format!(
-                "EXDEV: cross-device link not permitted, {call} {quoted}: the two lie in different allowed directories; write it anew instead"
+                "EXDEV: cross-device link not permitted, {call} {quoted}: the two lie in different allowed directories; write a new file there instead"
             ),
             ErrorKind::Mount => denied("another filesystem is mounted there"),
             ErrorKind::Denied => match error.reason() {

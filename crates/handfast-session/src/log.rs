@@ -19,7 +19,7 @@ const HEAD: usize = 4 + 16;
 
 /// The largest record; a length beyond it is not one of ours.
 const MAX_RECORD: usize = 64 << 20;
-/// The largest that is added. Written anew it may be a little longer: what it speaks of may have got
+/// The largest that is added. Written again it may be a little longer: what it speaks of may have got
 /// another path.
 pub(crate) const MOST: usize = MAX_RECORD - (64 << 10);
 
@@ -178,7 +178,7 @@ impl Log {
         }
     }
 
-    /// Bytes in use, to know when to write it anew.
+    /// Bytes in use, to know when to write it again.
     pub(crate) fn len(&self) -> u64 {
         self.end
     }
@@ -259,7 +259,7 @@ fn damaged(error: handfast::Error) -> Error {
 mod tests {
     use super::*;
 
-    /// The records of a log, read anew.
+    /// The records of a log, read again.
     fn records(root: &Root) -> Result<Vec<Vec<u8>>, Error> {
         let mut found = Vec::new();
         Log::open(root, "log")?.catch_up(true, |record| {

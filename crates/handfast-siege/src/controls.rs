@@ -16,7 +16,7 @@ use crate::others::Others;
 use crate::pace::Jitter;
 use crate::watchdog::Watchdog;
 
-/// How long a control tries in all, and how often everything begins anew within that.
+/// How long a control tries in all, and how often everything begins again within that.
 const PATIENCE: Duration = Duration::from_secs(5);
 const BOUTS: u32 = 3;
 

@@ -21,7 +21,7 @@ use crate::watchdog::Watchdog;
 pub(crate) struct Duel {
     /// Sets the scene and plants the canary.
     pub(crate) scene: fn(&Arena) -> io::Result<Canary>,
-    /// What stands before every name that a victim uses, below the root.
+    /// What is before every name that a victim uses, below the root.
     pub(crate) prefix: &'static str,
     /// The directory those names lie in, below the arena, while nobody attacks.
     pub(crate) inside: &'static str,

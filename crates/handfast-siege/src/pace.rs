@@ -26,7 +26,7 @@ impl Pace {
         most: 1600,
     };
 
-    /// For victims that take so long: most are over before the next change, and one in nine is met
+    /// For victims that take this long: most are over before the next change, and one in nine is met
     /// in the middle. A pace that does not know how slow the build or the machine is either meets
     /// every call or none.
     pub(crate) fn around(call: Duration) -> Self {

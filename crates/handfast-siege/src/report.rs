@@ -28,7 +28,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The name, as it stands in JSON.
+    /// The name, as it is in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -15,7 +15,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// The name of the backend, as it stands in logs and JSON.
+    /// The name of the backend, as it is in logs and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -28,7 +28,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The name of the phase, as it stands in logs.
+    /// The name of the phase, as it is in logs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

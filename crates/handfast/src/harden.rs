@@ -32,7 +32,7 @@ pub enum Wall {
 }
 
 impl Wall {
-    /// The name, as it stands in logs and JSON.
+    /// The name, as it is in logs and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

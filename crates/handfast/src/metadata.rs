@@ -27,7 +27,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The name of the kind, as it stands in logs and JSON.
+    /// The name of the kind, as it is in logs and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

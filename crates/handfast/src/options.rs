@@ -193,7 +193,7 @@ impl RootOptions {
         self
     }
 
-    /// Names the party on whose behalf the root is used; it stands in every event.
+    /// Names the party on whose behalf the root is used; it is in every event.
     #[must_use]
     pub fn actor(mut self, actor: impl Into<Arc<str>>) -> Self {
         self.actor = Some(actor.into());

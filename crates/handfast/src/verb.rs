@@ -15,7 +15,7 @@ macro_rules! verbs {
             /// Every verb, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name of the verb, as it stands in errors, events and JSON.
+            /// The name of the verb, as it is in errors, events and JSON.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }

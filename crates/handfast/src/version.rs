@@ -43,7 +43,7 @@ pub struct Version {
 /// In what a file is not as it was seen.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Hash)]
 pub enum Difference {
-    /// Another object stands there.
+    /// Another object is there.
     Object,
     /// Its content was changed.
     Content,

@@ -31,7 +31,7 @@ const FAULTS: &[&str] = &[
     "signal=SIGKILL",
 ];
 
-/// A call the victim makes after its marker: its name, and the how-manieth of that name it is.
+/// A call the victim makes after its marker: its name, and its number among the calls of that name.
 #[derive(Clone, Debug)]
 struct Call {
     name: String,

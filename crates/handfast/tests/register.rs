@@ -53,7 +53,7 @@ fn tests(project: &Path) -> BTreeSet<String> {
     names
 }
 
-/// Rows of a table: what stands in the first column, and in the last.
+/// Rows of a table: what is in the first column, and in the last.
 fn rows(text: &str) -> Vec<(String, String)> {
     text.lines()
         .filter_map(|line| line.trim().strip_prefix('|')?.strip_suffix('|'))

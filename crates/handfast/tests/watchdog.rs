@@ -1,4 +1,4 @@
-//! Nothing that stands in a tree can make a call hang: each has a second.
+//! Nothing that is in a tree can make a call hang: each has a second.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

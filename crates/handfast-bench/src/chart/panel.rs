@@ -157,7 +157,7 @@ fn round_numbers(range: &std::ops::Range<f64>) -> Vec<f64> {
         .collect()
 }
 
-/// The size that stands at a place, if one does.
+/// The size at a place, if there is one.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

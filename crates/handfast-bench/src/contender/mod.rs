@@ -1,7 +1,7 @@
 //! The contenders, who do the work: one file for each, with everything it is asked to do.
 //!
 //! A contender does what its own documentation recommends. What it does not offer it says, with
-//! the reason, and its cell stays empty. The floor is no contender: it stands beside the work it
+//! the reason, and its cell stays empty. The floor is no contender: it is beside the work it
 //! is the floor of, in [`rows`](crate::rows).
 
 #[cfg(feature = "peers")]
@@ -60,7 +60,7 @@ pub enum Sync {
 /// Somebody who can be asked to do the work. All paths are relative to the site; where there are
 /// several, operation number `n` takes path `n`, over and over.
 pub trait Contender {
-    /// Where it stands in the tables.
+    /// Where it is in the tables.
     fn column(&self) -> Column;
 
     /// Opens a small file and reads it into the caller's buffer.
@@ -173,7 +173,7 @@ fn draft_of(path: &str) -> String {
     format!("{path}.draft")
 }
 
-/// The directory that a path's last component stands in.
+/// The directory that a path's last component is in.
 #[cfg(feature = "peers")]
 fn parent_of(path: &str) -> String {
     path.rsplit_once('/')

@@ -26,7 +26,7 @@ pub enum Promise {
 /// One thing that was measured.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// The name, as it stands in JSON.
+    /// The name, as it is in JSON.
     pub id: String,
     /// The name for people.
     pub title: String,

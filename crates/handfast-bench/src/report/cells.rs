@@ -53,7 +53,7 @@ impl Reasons {
         char::from(b'a'.saturating_add(u8::try_from(index).unwrap_or(u8::MAX)))
     }
 
-    /// What stands in an empty cell.
+    /// What is in an empty cell.
     pub(super) fn mark(&mut self, reason: &'static str) -> String {
         let known = self.0.iter().position(|told| *told == reason);
         let index = known.unwrap_or_else(|| {

@@ -43,7 +43,7 @@ pub fn markdown(report: &Report) -> String {
         text += "\n### Empty cells\n\n";
         text.extend(reasons.lines().map(|line| format!("- {line}\n")));
     }
-    text += "\n### Who is who\n\n";
+    text += "\n### The columns\n\n";
     let here = |column: &Column| {
         report
             .places

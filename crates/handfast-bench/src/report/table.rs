@@ -56,7 +56,7 @@ type Grid = Vec<Vec<String>>;
 fn times(columns: &[Column], rows: &[&Measured], clock: Clock, reasons: &mut Reasons) -> Grid {
     let mut header = vec![String::new()];
     for column in columns {
-        // Two texts make a cell; the name stands above the first.
+        // Two texts make a cell; the name is above the first.
         header.extend([column.to_string(), String::new()]);
     }
     let mut grid = vec![header];

@@ -52,7 +52,7 @@ fn work(site: &Site, sync: Sync) -> Result<Work, Failure> {
     Ok(work.staged(most, stage))
 }
 
-/// The library's sequence: what stands there is pinned, looked at and asked whether it may be
+/// The library's sequence: what is there is pinned, looked at and asked whether it may be
 /// written; a file without a name is locked, filled, dressed like the old one and named; one rename
 /// publishes it, and a last look says that it is the one under the name.
 fn floor<L: Lookup>(lookup: L, site: &Site, text: &str, sync: Sync) -> Result<Case, Failure> {

@@ -50,13 +50,13 @@ impl Acquire {
         self
     }
 
-    /// What for; stands in the log.
+    /// What the lease is for; the log has it.
     pub fn purpose(mut self, text: impl Into<String>) -> Self {
         self.purpose = Some(text.into());
         self
     }
 
-    /// A name for the task; stands in the lease's id.
+    /// A name for the task; a part of the lease's id.
     pub fn task(mut self, name: impl Into<String>) -> Self {
         self.task = Some(name.into());
         self

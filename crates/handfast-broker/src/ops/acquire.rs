@@ -152,7 +152,7 @@ impl Broker {
             Some(id) => Some(caller.present_own(self, id)?.lease),
             None => None,
         };
-        // Kept from ending until the child stands in the table, so that none is forgotten.
+        // Kept from ending until the child is in the table, so that none is forgotten.
         let _held = match &parent {
             Some(parent) => Some(parent.hold(now)?),
             None => None,

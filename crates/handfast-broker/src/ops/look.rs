@@ -199,7 +199,7 @@ impl Broker {
         }
         let (claim, path) =
             self.look(caller, asked.lease, asked.path, asked.path_b64, Verb::Walk)?;
-        // Checked anew for every page, and not held: a walk may take long, a revocation may not.
+        // Checked again for every page, and not held: a walk may take long, a revocation may not.
         drop(claim.hold(self, Verb::Walk, &path)?);
         let mut page = Page::of_at_most(PAGE);
         // A refusal is noted here; looking names up is not.

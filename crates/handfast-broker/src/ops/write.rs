@@ -68,7 +68,7 @@ struct Begun<'a> {
     max_size: Big,
 }
 
-/// What stands there now.
+/// What is there now.
 #[derive(Debug, Serialize)]
 pub(super) struct Standing {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +81,7 @@ pub(super) struct Standing {
 impl Standing {
     pub(super) fn of(written: &Written, size: u64) -> Self {
         Self {
-            // It stands there, whether or not it can still be said which version it is.
+            // It is there, whether or not it can still be said which version it is.
             version: written.version().ok().map(|version| version.to_string()),
             size: Big(size),
             handle: handle_of(&written.identity()),

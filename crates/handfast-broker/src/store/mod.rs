@@ -2,7 +2,7 @@
 //!
 //! The broker decides from what it holds in memory and writes every change through before it is
 //! answered. A store that several brokers share implements the same trait: `revision` grows with
-//! every change and stands in the log as the fence of what was done.
+//! every change and is in the log as the fence of what was done.
 
 mod memory;
 mod sqlite;

@@ -44,7 +44,7 @@ impl<'de> Deserialize<'de> for Big {
     }
 }
 
-/// Text as it stands in the message, copied only if it has escapes: serde borrows a `Cow` by
+/// Text as it is in the message, copied only if it has escapes: serde borrows a `Cow` by
 /// itself, but not one in an `Option`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Text<'a>(Cow<'a, str>);

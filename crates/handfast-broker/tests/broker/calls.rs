@@ -44,7 +44,7 @@ fn traced(stage: &Stage, ask: impl FnOnce()) -> Option<Vec<String>> {
         .filter(|line| line.starts_with(thread))
         .map(|line| line[thread.len()..].trim().to_owned())
         .take_while(|call| !call.starts_with("sendmsg("))
-        // A call that another thread's came between stands there twice.
+        // A call that another thread's came between is there twice.
         .filter(|call| !call.starts_with("<... "));
     Some(calls.collect())
 }

@@ -169,7 +169,7 @@ fn reservations_and_files_stay_within_the_quota() {
 }
 
 /// Writers that commit as fast as they can, and somebody who takes their lease away: what stands
-/// there when that is answered stands there for good.
+/// there when that is answered is there for good.
 #[test]
 fn when_a_revocation_is_answered_no_commit_is_on_its_way() {
     let stage = Stage::new();
@@ -194,7 +194,7 @@ fn when_a_revocation_is_answered_no_commit_is_on_its_way() {
                                 answered.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                             }
                             Err(ClientError::Fault(fault))
-                                // Another writer's file stands there already, or it is over.
+                                // Another writer's file is there already, or it is over.
                                 if fault.kind() == Some(ErrorKind::Raced)
                                     || fault.code() == Code::LeaseRevoked => {}
                             Err(error) => panic!("{error}"),

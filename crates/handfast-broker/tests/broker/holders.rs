@@ -201,7 +201,7 @@ fn lent(stage: &Stage) -> handfast_broker::Client {
     handfast_broker::Client::over(came.expect("a connection").into()).unwrap()
 }
 
-/// The reaper hears of a holder's end once. If that is before the lease stands in the table, nobody
+/// The reaper hears of a holder's end once. If that is before the lease is in the table, nobody
 /// would end it: a lease on the user's behalf, tied to a process that is gone, would last.
 #[test]
 fn a_process_that_has_ended_gets_no_lease_that_outlives_it() {

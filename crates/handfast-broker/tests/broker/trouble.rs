@@ -1,4 +1,4 @@
-//! A store that takes nothing for a while, behind the trait that every store stands behind.
+//! A store that takes nothing for a while, behind the trait that every store is behind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

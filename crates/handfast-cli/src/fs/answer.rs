@@ -60,7 +60,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// `note` is told to people in passing.
+    /// `note` is printed for people only.
     pub(crate) fn answer(fields: Object, note: String) -> Answered {
         Ok(Box::new(Self { fields, note }))
     }

@@ -22,7 +22,7 @@ pub(crate) struct Asked<'a> {
     deed: &'static str,
     path: &'a OsStr,
     destination: Option<&'a OsStr>,
-    /// What stands between the two: `to`, `with`, `as`.
+    /// What is between the two: `to`, `with`, `as`.
     joint: &'static str,
 }
 

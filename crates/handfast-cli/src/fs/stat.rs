@@ -1,4 +1,4 @@
-//! `stat PATH`: what stands there.
+//! `stat PATH`: what is there.
 
 use std::ffi::OsString;
 use std::time::{Duration, SystemTime};

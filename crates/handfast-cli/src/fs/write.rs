@@ -128,7 +128,7 @@ pub(crate) fn version_of(written: &Written, out: &Output) -> Option<String> {
 }
 
 /// Says no before standard input is read. What decides is the commit; this look only names the
-/// refusal, whatever kind of thing stands there.
+/// refusal, whatever kind of thing is there.
 fn refuse_existing(asked: &Asked<'_>, path: &RelPath) -> Result<(), Box<Failure>> {
     let is_there = || asked.files().metadata(path, LastLink::Itself).is_ok();
     if !path.must_be_dir() && is_there() {

@@ -31,7 +31,7 @@ pub(crate) fn failed(deed: &str, path: &[u8], error: &ClientError) -> Box<Failur
         Code::NoSuchLease | Code::LeaseExpired | Code::LeaseRevoked => {
             Some("`handfast lease acquire` gives another")
         }
-        Code::Stale => Some("look at the file again, and begin anew"),
+        Code::Stale => Some("look at the file again, and begin again"),
         // Chooses words only; the holder of a token cannot look.
         Code::Denied if fault.why().starts_with("the lease does not") => {
             Some("`handfast lease lookup` shows what it covers")
@@ -58,7 +58,7 @@ pub(crate) fn failed(deed: &str, path: &[u8], error: &ClientError) -> Box<Failur
     Box::new(failure.with_hints(hint.map(str::to_owned)))
 }
 
-/// Why, without the sentence that says what could not be done: that one stands before it already.
+/// Why, without the sentence that says what could not be done: that one is before it already.
 fn reason(code: Code, why: &str) -> &str {
     match why.split_once("`: ") {
         Some((start, reason)) if code == Code::Failed && start.starts_with("cannot ") => reason,

@@ -83,7 +83,7 @@ impl Widths {
     }
 }
 
-/// The name of the log that an event stands in, where there are several.
+/// The name of the log that an event is in, where there are several.
 fn label(logs: &[LogReader], event: &Found) -> String {
     if logs.len() < 2 {
         return String::new();

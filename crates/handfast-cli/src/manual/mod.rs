@@ -57,8 +57,8 @@ impl ManualArgs {
 }
 
 /// Writes a page for each command; how many there are.
-fn write(dir: &PathBuf) -> Result<u64, Failure> {
-    let root = Root::open_ambient(dir).map_err(|error| unopened(dir, &error))?;
+fn write(dir: &PathBuf) -> Result<u64, Box<Failure>> {
+    let root = Root::open_ambient(dir).map_err(|error| Box::new(unopened(dir, &error)))?;
     let mut command = Cli::command();
     command.build();
     let mut pages = 0;
@@ -67,7 +67,7 @@ fn write(dir: &PathBuf) -> Result<u64, Failure> {
         root.write(&RelPath::parse(format!("{name}.1"))?, page)?;
         Ok(())
     })
-    .map_err(|error| failure(&error))?;
+    .map_err(|error| Box::new(failure(&error)))?;
     Ok(pages)
 }
 

@@ -43,7 +43,7 @@ impl Keys {
         Self { typed, before }
     }
 
-    /// Waits for so long; whether a key says that it is enough.
+    /// Waits for a key or until the time is over; whether the key means quit.
     pub(super) fn quit_within(&self, time: Duration) -> bool {
         let until = Instant::now() + time;
         loop {

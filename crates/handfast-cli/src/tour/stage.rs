@@ -43,7 +43,7 @@ impl Stage {
         &self.path
     }
 
-    /// Makes a file and the directories it stands in.
+    /// Makes a file and the directories it is in.
     pub(super) fn put(&self, path: &str, content: &str) -> Result<(), handfast::Error> {
         let path = RelPath::parse(path)?;
         if let Some(parent) = path.parent().filter(|parent| !parent.is_root()) {

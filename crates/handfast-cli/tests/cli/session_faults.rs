@@ -209,7 +209,7 @@ fn commit_args(scratch: &Scratch) -> Vec<String> {
     .to_vec()
 }
 
-/// The calls of a commit, from the opening of the state on: name, and the how-manieth of it.
+/// The calls of a commit, from the opening of the state on: name, and number among the calls of that name.
 fn calls() -> Vec<(String, usize)> {
     let (scratch, _) = scene();
     calls_of(&scratch, &commit_args(&scratch), 100)

@@ -1,4 +1,4 @@
-//! What a document marks as ```` ```console run ```` is run, and prints what stands below it.
+//! What a document marks as ```` ```console run ```` is run, and prints what is below it.
 //!
 //! The blocks of a document share one empty directory and one shell. A line `…` stands for any
 //! lines, `…` within a line for any text. A comment `<!-- run: … -->` prepares something that the

@@ -1,4 +1,4 @@
-//! A type name that stands in more than two crates has a line in the glossary.
+//! A type name that is in more than two crates has a line in the glossary.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -48,7 +48,7 @@ fn links_and_headings_are_understood() {
 fn targets(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in outside_fences(text) {
-        // Every other part stands between backticks.
+        // Every other part is between backticks.
         for prose in line.split('`').step_by(2) {
             for rest in prose.split("](").skip(1) {
                 if let Some((target, _)) = rest.split_once(')') {

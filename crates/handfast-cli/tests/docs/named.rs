@@ -29,7 +29,7 @@ fn every_test_that_is_named_exists() {
             if names.is_empty() && !nothing_to_show {
                 missing.push(format!("{}: no test is named: {cell}", name(&document)));
             }
-            // A script stands there by its path, and is looked for with the files.
+            // A script is there by its path, and is looked for with the files.
             for test in names.iter().filter(|it| !it.contains(['/', '.'])) {
                 named += 1;
                 if !known.contains(*test) {
@@ -179,7 +179,7 @@ fn shown_by(text: &str) -> Vec<String> {
     found
 }
 
-/// The first words of what stands in code, outside of blocks.
+/// The first words of what is in code, outside of blocks.
 fn words_in_code(text: &str) -> Vec<String> {
     let mut inside = false;
     let mut found = Vec::new();

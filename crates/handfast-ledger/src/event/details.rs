@@ -303,7 +303,7 @@ fn lent<'b>(text: Option<&'b Cow<'_, str>>) -> Option<Cow<'b, str>> {
 }
 
 impl Workload<'_> {
-    /// The same without a copy of its texts: it stands in every event.
+    /// The same without a copy of its texts: it is in every event.
     pub(crate) fn lend(&self) -> Workload<'_> {
         Workload {
             agent_id: lent(self.agent_id.as_ref()),

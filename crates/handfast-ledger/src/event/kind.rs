@@ -21,7 +21,7 @@ macro_rules! kinds {
             /// Every kind that is not a verb.
             pub const OTHERS: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name, as it stands in the log.
+            /// The name, as it is in the log.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {

@@ -1,6 +1,6 @@
-//! What stands in the log: one JSON object a line, closed and versioned.
+//! What is in the log: one JSON object a line, closed and versioned.
 //!
-//! The bytes of a line are the leaf of the tree and are never written anew. Numbers that may pass
+//! The bytes of a line are the leaf of the tree and are never written again. Numbers that may pass
 //! 2^53 are strings. Names are bytes: they are the values of their keys where they are UTF-8 without
 //! control characters, and in base64 under the key with `_b64` otherwise; never both.
 //! `docs/formats/event.schema.json` says the same to other programs.

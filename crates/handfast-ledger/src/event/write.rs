@@ -17,7 +17,7 @@ use super::record::{
 };
 use super::text::{U64, decimal};
 
-/// Something that stands in an event.
+/// Something that is in an event.
 pub(super) trait Put {
     /// Writes it.
     fn put(&self, json: &mut Vec<u8>);

@@ -66,7 +66,7 @@ pub fn inclusion(tree: &impl Subtrees, index: u64, size: u64) -> Result<Vec<Hash
     Ok(path)
 }
 
-/// Whether a proof shows that this leaf stands at this index of the tree with this root.
+/// Whether a proof shows that this leaf is at this index of the tree with this root.
 #[must_use]
 pub fn verify_inclusion(leaf: Hash, index: u64, size: u64, path: &[Hash], root: Hash) -> bool {
     if index >= size {

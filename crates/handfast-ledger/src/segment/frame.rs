@@ -41,7 +41,7 @@ pub(crate) fn push_frame(buffer: &mut Vec<u8>, kind: FrameKind, payload: &[u8]) 
     push_checked(buffer, kind, payload, Checked::of(kind, payload));
 }
 
-/// Makes a frame of a payload that stands behind room for the rest.
+/// Makes a frame of a payload that is behind room for the rest.
 pub(crate) fn frame_in_place(bytes: &mut [u8], kind: FrameKind) {
     if let Some((head, payload)) = bytes.split_first_chunk_mut::<OVERHEAD>() {
         *head = head_of(kind, payload, Checked::of(kind, payload));
@@ -73,7 +73,7 @@ fn checksum(length: [u8; 4], kind: u8, payload: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&[a, b, c, d, kind]), payload)
 }
 
-/// What stands at an offset.
+/// What is at an offset.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Found<'a> {
     Frame {

@@ -1,7 +1,7 @@
 //! Writes tiles and bundles as the log grows.
 //!
 //! They never run ahead of what is synced in the segments. Where the segments are still there,
-//! tiles are written anew from them after a crash; a segment goes only when its events are on the
+//! tiles are written again from them after a crash; a segment goes only when its events are on the
 //! disk in bundles ([`TileWriter::sync`]), and then the rest is found from those (`rebuild.rs`).
 
 use handfast::Durability;

@@ -93,7 +93,7 @@ impl Verifier<'_> {
         Some(number)
     }
 
-    /// The note that was signed: as it stands there, or of the tree as it was.
+    /// The note that was signed: as it is there, or of the tree as it was.
     fn note_of(&self, size: u64, signature: &Signature) -> Result<(Checkpoint, SignedNote), Error> {
         match signature {
             Signature::Note(note) => Checkpoint::of_note(note),

@@ -13,7 +13,7 @@ use crate::tiles::{Bundle, TileReader, WIDTH};
 /// How often a segment may go while the log is read.
 const MOST_TURNS: usize = 1000;
 
-/// Where a segment stands in the log.
+/// Where a segment is in the log.
 struct InLog {
     first: u64,
     is_last: bool,

@@ -41,7 +41,7 @@ impl Bell {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Waits for a ring, or for so long. Whether it rang.
+    /// Waits for a ring, or until the time is over. Whether it rang.
     fn wait(&self, patience: Option<Duration>) -> bool {
         let deadline = patience.map(|patience| Instant::now() + patience);
         let mut guard = hold(&self.gate);

@@ -83,7 +83,7 @@ impl Publisher {
             }),
             None => Err(Error::new(
                 ErrorKind::Corrupt,
-                "the tiles do not fit the checkpoint, and the events to make them anew are gone",
+                "the tiles do not fit the checkpoint, and the events to make them from are gone",
             )),
         }
     }

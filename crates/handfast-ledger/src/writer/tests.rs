@@ -121,7 +121,7 @@ fn a_sync_that_fails_is_final() {
         }
         assert!(ledger.publish().is_err());
         die(ledger);
-        // What is there decides, when it is opened anew.
+        // What is there decides, when it is opened again.
         open(&scratch.log()).unwrap().close().unwrap();
         assert_eq!(verdict(&scratch.log()), Verdict::Good);
         let all = events(&scratch.log());

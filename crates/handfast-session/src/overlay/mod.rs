@@ -66,7 +66,7 @@ const JOURNAL: &str = "journal";
 const OBJECTS: &str = "objects";
 const SNAPSHOTS: &str = "snapshots";
 
-/// Beyond this a journal is written anew from its tree.
+/// Beyond this a journal is written again from its tree.
 const COMPACT_AT: u64 = 8 << 20;
 
 /// An overlay over one directory.
@@ -86,7 +86,7 @@ pub(crate) struct Overlay {
 struct State {
     log: Log,
     tree: Tree,
-    /// The journal's length when it was last written anew.
+    /// The journal's length when it was last written again.
     compacted: u64,
 }
 
@@ -118,7 +118,7 @@ impl Overlay {
         Ok(overlay)
     }
 
-    /// Cleans up after a process that died here, finishes a commit that was under way, and counts anew.
+    /// Cleans up after a process that died here, finishes a commit that was under way, and counts again.
     /// Nobody else may be at it: if somebody is, there is nothing to do.
     pub(crate) fn mend(&self) -> Result<(), Error> {
         let locked = self.begin()?;

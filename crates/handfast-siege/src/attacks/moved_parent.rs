@@ -23,7 +23,7 @@ pub(crate) static ATTACK: Attack = Attack {
         vec![Box::new(move || {
             let moved = if is_out {
                 std::fs::rename(&away, &inside).is_ok() || {
-                    // A victim made the missing directory anew; the old one comes back all the same.
+                    // A victim made the missing directory again; the old one comes back all the same.
                     drop(std::fs::remove_dir_all(&inside));
                     std::fs::rename(&away, &inside).is_ok()
                 }

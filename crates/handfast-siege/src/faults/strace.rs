@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::worker::{BEGIN, END};
 
-/// A call of an operation: its name, and the how-manieth of that name in the process it is.
+/// A call of an operation: its name, and its number among the calls of that name in the process.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Call {
     pub(super) name: String,

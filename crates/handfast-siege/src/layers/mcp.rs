@@ -24,7 +24,7 @@ impl Tools {
         }
     }
 
-    /// Calls a tool; gives its text and the version that stands beside it.
+    /// Calls a tool; gives its text and the version that is beside it.
     pub(super) fn tool(&mut self, name: &str, arguments: &Value) -> Result<Seen, Error> {
         self.next += 1;
         let call = json!({"jsonrpc": "2.0", "id": self.next, "method": "tools/call",

@@ -1,4 +1,4 @@
-//! What stands between a victim and the files: a root, a session, a broker, an MCP server.
+//! What is between a victim and the files: a root, a session, a broker, an MCP server.
 //!
 //! Each is set up over the same directory of an arena, with the same rules, from one policy file.
 
@@ -53,7 +53,7 @@ pub(crate) const EVERY: &[Layer] = &[
 ];
 
 impl Layer {
-    /// The name, as it stands in tables and JSON.
+    /// The name, as it is in tables and JSON.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Kernel => Backend::Kernel.name(),

@@ -73,7 +73,7 @@ impl ErrorKind {
         Self::Io,
     ];
 
-    /// The name of the kind, as it stands in logs and JSON.
+    /// The name of the kind, as it is in logs and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -168,7 +168,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// The name of the effect, as it stands in logs and JSON.
+    /// The name of the effect, as it is in logs and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

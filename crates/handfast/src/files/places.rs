@@ -16,7 +16,7 @@ use super::resolve::{LastLink, Resolved};
 /// What a trailing slash means for a verb.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Trailing {
-    /// The verb works on files: what stands there names the error.
+    /// The verb works on files: what is there names the error.
     File,
     /// The verb works on directories too.
     Any,

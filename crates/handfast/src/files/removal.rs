@@ -130,7 +130,7 @@ impl<F: Files + ?Sized> Removal<'_, F> {
                     self.budget.check_depth(depth).map_err(bare)?;
                     self.enter(parent, entry.name, dir)?;
                 }
-                // Something else stands there by now: only its own name goes.
+                // Something else is there by now: only its own name goes.
                 Ok(_) => drop(self.remove_file(&parent, &entry.name)?),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),

@@ -25,7 +25,7 @@ impl Name {
         NameRef::parse(bytes.as_ref()).map(NameRef::to_name)
     }
 
-    /// The name as it stands in the directory.
+    /// The name as it is in the directory.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_bytes()
@@ -92,7 +92,7 @@ impl<'a> NameRef<'a> {
         Self(name.to_bytes())
     }
 
-    /// The name as it stands in the directory.
+    /// The name as it is in the directory.
     #[must_use]
     #[inline]
     pub fn as_bytes(self) -> &'a [u8] {

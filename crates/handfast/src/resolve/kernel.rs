@@ -150,7 +150,7 @@ fn follow(
                 }
                 named => return Answer::Done(Err(named)),
             },
-            // A lookup that the kernel began anew goes on counting links, so a long chain may be
+            // A lookup that the kernel began again goes on counting links, so a long chain may be
             // called a loop by chance. A loop is one each time.
             Err(Errno::LOOP) if loops < LOOPS => loops += 1,
             Err(Errno::LOOP) => {

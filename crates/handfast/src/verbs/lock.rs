@@ -39,7 +39,7 @@ impl Root {
     ///
     /// # Errors
     /// `Busy` if others hold it for longer; `Kind`, `Link`, `HardLink`, `IsADirectory` if what
-    /// stands there is no file to lock; `Raced` if the file is replaced again and again.
+    /// is there is no file to lock; `Raced` if the file is replaced again and again.
     ///
     /// # Security
     /// The lock is handed out only if the locked file is the one then under the name. Somebody who

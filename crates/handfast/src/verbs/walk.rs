@@ -141,7 +141,7 @@ impl Walk {
             .inspect_err(|_| self.failed = true)?;
         let fd = match resolve::open_child_dir(&self.root, self.stack.current(), name) {
             Ok(fd) => fd,
-            // It went away, or something else stands there by now, or its kind was not known.
+            // It went away, or something else is there by now, or its kind was not known.
             Err(fault)
                 if matches!(
                     fault.kind,

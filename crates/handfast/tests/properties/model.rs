@@ -120,7 +120,7 @@ impl Model {
             })
     }
 
-    /// What stands at a place; a directory that is the place itself as such.
+    /// What is at a place; a directory that is the place itself as such.
     pub fn at(&self, place: &Place) -> Option<Node> {
         match &place.name {
             Some(name) => self.entries(&place.dir).get(name).cloned(),

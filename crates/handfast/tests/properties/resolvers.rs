@@ -117,7 +117,7 @@ pub fn oracle(root: &Root, path: &RelPath, links: Links, nofollow: bool) -> Resu
             Ok(fd) => Ok(rustix::fs::fstat(fd).expect("a held descriptor").st_ino),
             Err(Errno::AGAIN) => continue,
             Err(Errno::XDEV) => Err(ErrorKind::Escape),
-            // A lookup that the kernel began anew goes on counting links.
+            // A lookup that the kernel began again goes on counting links.
             Err(Errno::LOOP) if loops < 3 => {
                 loops += 1;
                 continue;

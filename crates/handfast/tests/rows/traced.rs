@@ -74,7 +74,7 @@ pub(crate) fn delayed_with(
 
 /// What fails, and where.
 pub(crate) struct Failing<'a> {
-    /// The call's name, and the how-manieth of that name after the marker it is.
+    /// The call's name, and its number among the calls of that name after the marker.
     pub(crate) call: &'a str,
     pub(crate) number: usize,
     pub(crate) error: &'a str,

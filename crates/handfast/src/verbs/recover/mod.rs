@@ -50,7 +50,7 @@ pub enum RecoveryOutcome {
 }
 
 impl RecoveryOutcome {
-    /// The outcome's name, as it stands in JSON.
+    /// The outcome's name, as it is in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

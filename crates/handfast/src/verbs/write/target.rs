@@ -1,4 +1,4 @@
-//! Where a file goes, what stands there now, and how the new one takes its place.
+//! Where a file goes, what is there now, and how the new one takes its place.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -21,7 +21,7 @@ use crate::sys;
 /// How often what the name refers to may turn into something else while we look.
 const TRIES: u32 = 16;
 
-/// Where a file goes, and what stands there now.
+/// Where a file goes, and what is there now.
 pub(in crate::verbs) struct Target {
     pub(in crate::verbs) place: Place,
     seen: Seen,
@@ -115,7 +115,7 @@ impl Target {
         self.seen.old()
     }
 
-    /// Looks at the name again, for a file that took long to write: what stands there when it is
+    /// Looks at the name again, for a file that took long to write: what is there when it is
     /// published is what is judged, and whose mode is kept.
     pub(in crate::verbs) fn look_again(&self, root: &Root) -> Result<Option<Seen>, Fault> {
         let now = Self::look(root, &self.place)?;
