@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::environment;
@@ -106,17 +107,6 @@ const TOOLS: [&str; 26] = [
     ".npm-global",
 ];
 
-/// Passwords and keys of the machine. Only root could read them.
-const MASKED: [&str; 7] = [
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/krb5.keytab",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/ssl/private",
-    "/etc/sudoers",
-];
-
 /// Directories that are private and empty.
 pub(crate) const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 
@@ -157,14 +147,11 @@ impl Plan {
         refuse_shown(&project, &grants, &request.private)?;
         let mut env = environment::passed(std::env::vars_os(), &request.env);
         env.push(("HOME".into(), home.clone().into()));
-        let mut masked: Vec<PathBuf> = MASKED.map(PathBuf::from).into();
-        masked.extend(host_keys());
-        masked.retain(|path| path.symlink_metadata().is_ok());
         Ok(Self {
             weaker: weaker(request.net)?,
             project,
             grants,
-            masked,
+            masked: unreadable_settings()?,
             home,
             env,
             net: request.net,
@@ -259,14 +246,41 @@ fn real(path: &Path) -> PathBuf {
     path
 }
 
-/// Keys of the machine's own ssh server.
-fn host_keys() -> Vec<PathBuf> {
-    let Ok(listed) = std::fs::read_dir("/etc/ssh") else {
-        return Vec::new();
+/// How many entries of the machine's settings are looked at.
+const MAX_SETTINGS: usize = 50_000;
+
+/// Files and directories among the machine's settings that other users may not read: passwords and
+/// keys. Only root could read them, so only root's programs are kept from them.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "root's own directory, by an ambient path"
+)]
+fn unreadable_settings() -> Result<Vec<PathBuf>, Refusal> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(Vec::new());
+    }
+    let failed = |error: std::io::Error| {
+        Refusal::system(format!("the keys in /etc cannot be hidden: {error}"))
     };
-    let keys = listed.filter_map(|entry| Some(entry.ok()?.path()));
-    keys.filter(|path| path.as_os_str().as_bytes().ends_with(b"_key"))
-        .collect()
+    let (mut found, mut seen) = (Vec::new(), 0);
+    let mut waiting = vec![PathBuf::from("/etc")];
+    while let Some(dir) = waiting.pop() {
+        for entry in std::fs::read_dir(&dir).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            seen += 1;
+            if seen > MAX_SETTINGS {
+                return Err(failed(std::io::Error::other("there are too many files")));
+            }
+            let status = entry.metadata().map_err(failed)?;
+            let needed = if status.is_dir() { 0o005 } else { 0o004 };
+            if !status.is_symlink() && status.mode() & needed != needed {
+                found.push(entry.path());
+            } else if status.is_dir() {
+                waiting.push(entry.path());
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// What the kernel does not give. Root without Landlock is refused: nothing else keeps uid 0 from

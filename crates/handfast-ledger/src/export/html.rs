@@ -50,6 +50,7 @@ pub fn html(log: &LogReader) -> Result<Page, Error> {
         Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
         read => read.err(),
     };
+    let damage = damage.or(unfit(log)?);
     let first = first.unwrap_or(0);
     // A checkpoint that cannot be read is part of the damage.
     let checkpoint = log.checkpoint().unwrap_or_default();
@@ -76,6 +77,16 @@ pub fn html(log: &LogReader) -> Result<Page, Error> {
         // Last: what is in the data is not replaced any more.
         .replacen("{{DATA}}", &harmless(&data.to_string()), 1);
     Ok(Page { text, damage })
+}
+
+/// What does not fit in a log whose events can be read.
+fn unfit(log: &LogReader) -> Result<Option<Error>, Error> {
+    let report = crate::verify(log, &crate::VerifyOptions::new())?;
+    let first = report.problems.into_iter().next();
+    Ok(first.map(|problem| match problem.index {
+        Some(index) => Error::corrupt(index, problem.what),
+        None => Error::new(ErrorKind::Corrupt, problem.what),
+    }))
 }
 
 /// The complete subtrees before the first event that is here; the rest was pruned.

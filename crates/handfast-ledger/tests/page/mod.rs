@@ -85,3 +85,25 @@ fn a_page_of_a_damaged_log_says_so_itself() {
     assert_eq!(events.len(), 300, "what is lost keeps its place");
     assert_eq!(events.iter().filter(|event| event.is_null()).count(), 1);
 }
+
+#[test]
+fn a_page_of_a_log_that_does_not_verify_says_so_too() {
+    for name in ["checkpoint", "keys.txt"] {
+        let scratch = Scratch::new();
+        let _key = log_of(&scratch.log(), Level::Ordered, 30);
+        let path = scratch.log().join(name);
+        match name {
+            "keys.txt" => std::fs::remove_file(path).unwrap(),
+            _ => {
+                // One letter of the signature, which reading the events does not need.
+                let mut text = std::fs::read(&path).unwrap();
+                let at = text.len() - 10;
+                text[at] = if text[at] == b'A' { b'B' } else { b'A' };
+                std::fs::write(&path, text).unwrap();
+            }
+        }
+        let page = html(&LogReader::open(scratch.log()).unwrap()).unwrap();
+        assert!(page.damage.is_some(), "{name}");
+        assert!(data_of(&page.text)["damage"].is_string(), "{name}");
+    }
+}

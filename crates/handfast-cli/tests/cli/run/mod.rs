@@ -184,6 +184,22 @@ fn the_rest_of_the_machine_is_absent_or_read_only() {
 }
 
 #[test]
+fn settings_that_only_root_may_read_are_empty_for_roots_programs() {
+    if !is_root() {
+        skip("root's own settings", "only root has some");
+        return;
+    }
+    let stage = Stage::new("0");
+    let prelude = "mount -t tmpfs -o mode=755 t /etc/ssl; mkdir -m 700 /etc/ssl/wg; \
+        for file in wg/key loose shown; do echo SECRET-$file > /etc/ssl/$file; done; \
+        chmod 640 /etc/ssl/loose; chmod 644 /etc/ssl/shown;";
+    let script = "cat /etc/ssl/wg/key /etc/ssl/loose /etc/ssl/shown 2>/dev/null";
+    let args = ["run", "--", "sh", "-c", script];
+    let told = Told::from(stage.command(prelude, &args).output().unwrap());
+    assert_eq!(told.out, "SECRET-shown\n", "{told:?}");
+}
+
+#[test]
 fn a_program_cannot_end_its_own_server() {
     as_each_user(|stage| {
         for script in [
