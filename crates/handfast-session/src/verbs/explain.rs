@@ -146,8 +146,18 @@ impl Session {
         request: &Request<'_>,
         decided_on: &mut Place<'a>,
     ) -> Result<(), Error> {
-        let place = self.settle(request, decided_on)?;
-        *decided_on = place;
+        match self.settle(request, decided_on) {
+            Ok(place) => *decided_on = place,
+            // Nothing is there yet. What would come there is judged all the same.
+            Err(error) if is_missing(&error) => {
+                if let Some(kind) = made_by(request.verb) {
+                    let guard = self.guard(decided_on, request);
+                    guard.check_new(&decided_on.path, Some(kind))?;
+                }
+                return Err(error);
+            }
+            Err(error) => return Err(error),
+        }
         let guard = self.guard(decided_on, request);
         guard.check(&decided_on.path)?;
         let there = decided_on.mount.layer.symlink_metadata(decided_on.spot());

@@ -264,6 +264,9 @@ fn explain_names_the_rule() {
     );
     assert!(said("/.git/hooks/x", "read").allowed);
     assert!(said("/ok/file", "write").allowed);
+    // A file under this name would lead git elsewhere, in a directory that is yet to be made too.
+    assert!(!said("/not/yet/.git", "write").allowed);
+    assert!(said("/not/yet/.git", "mkdir").allowed);
     assert_eq!(Wanted::parse("dance"), None);
     let scratch = Scratch::new();
     let session = scratch.session(Mode::ReadOnly);
