@@ -112,6 +112,8 @@ verbs! {
     Harden => "harden", true;
     /// Make the changes of a session the base's.
     Commit => "commit", true;
+    /// Take a commit of a session back.
+    Undo => "undo", true;
     /// Drop the changes of a session.
     Discard => "discard", true;
     /// Keep the state of a session.
@@ -126,6 +128,7 @@ impl Verb {
     /// What is done to a session as a whole. No root has these.
     pub const OF_SESSIONS: &'static [Self] = &[
         Self::Commit,
+        Self::Undo,
         Self::Discard,
         Self::Snapshot,
         Self::Rollback,

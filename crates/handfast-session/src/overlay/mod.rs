@@ -26,6 +26,7 @@ mod sides;
 mod snapshot;
 mod store;
 mod tree;
+mod undo;
 
 use std::fmt;
 use std::sync::Arc;
@@ -49,9 +50,10 @@ pub(crate) use store::Source;
 
 use commit::STAGING;
 pub use commit::{CommitOptions, OnConflict, Shown};
-pub(crate) use commit::{CommitReport, Conflict, Part};
+pub(crate) use commit::{CommitReport, Conflict, How, Part};
 pub(crate) use diff::DiffChange;
 pub use diff::DiffKind;
+pub(crate) use undo::Past;
 
 /// Paths of the base may be as long as the base makes them.
 pub(crate) const WIDE: Limits = Limits::new()
@@ -62,6 +64,8 @@ pub(crate) const WIDE: Limits = Limits::new()
 const JOURNAL: &str = "journal";
 const OBJECTS: &str = "objects";
 const SNAPSHOTS: &str = "snapshots";
+/// What the last commits displaced.
+const UNDO: &str = "undo";
 
 /// Beyond this a journal is written anew from its tree.
 const COMPACT_AT: u64 = 8 << 20;

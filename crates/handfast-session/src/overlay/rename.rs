@@ -361,6 +361,7 @@ impl Tree {
             root: spine(&self.root, names.iter().copied()),
             committing: self.committing.clone(),
             part: self.part.clone(),
+            undo: self.undo.clone(),
         }
     }
 }

@@ -26,6 +26,7 @@ pub(super) fn after(tree: &Tree, chosen: &[Item], rolled: &Rolled) -> Tree {
         root,
         committing: None,
         part: None,
+        undo: tree.undo.clone(),
     }
 }
 
