@@ -7,7 +7,7 @@ use handfast::{ErrorKind, Verb};
 use crate::change::{Hunk, ReviewOptions, Side, apply};
 use crate::error::Error;
 use crate::mount::Mount;
-use crate::overlay::{DiffKind, Part};
+use crate::overlay::{DiffKind, Part, Past};
 use crate::place::Guard;
 use crate::rules::{Access, Shape};
 use crate::session::Session;
@@ -31,6 +31,11 @@ impl Session {
                 deed.also(&paths)?;
             }
             let mut all = Committed::default();
+            let past = Past {
+                commit: self.commit_time()?,
+                message,
+                why_not: None,
+            };
             for (path, mount, part) in parts {
                 let guard = Guard {
                     mount,
@@ -43,8 +48,11 @@ impl Session {
                     .layer
                     .overlay()
                     .ok_or_else(|| gone(&path.to_string()))?;
-                match overlay.commit_part(&part, &guard) {
-                    Ok(()) => all.committed.push(path),
+                match overlay.commit_part(&part, &past, &guard) {
+                    Ok(why_not) => {
+                        all.committed.push(path);
+                        all.not_undoable = all.not_undoable.take().or(why_not);
+                    }
                     Err(error) => all.conflicts.push((path, error.detail())),
                 }
             }

@@ -11,7 +11,7 @@
 //! * [`Protect`] holds patterns for what may not be read or changed, whatever its name, link or
 //!   later creation.
 //! * [`Catalogue`] keeps durable sessions: overlays that survive their processes and can be
-//!   [diffed](Session::diff), [committed](Session::commit), [discarded](Session::discard),
+//!   [diffed](Session::diff), [committed](Session::commit), [taken back](Session::undo), [discarded](Session::discard),
 //!   [snapshotted](Session::snapshot), [rolled back](Session::rollback) and
 //!   [forked](Catalogue::fork).
 //! * [`Policy`] reads all of that from a file.
@@ -35,6 +35,7 @@ mod files;
 mod folding;
 mod gate;
 mod hunks;
+mod ignored;
 mod judge;
 mod layer;
 mod log;
@@ -52,6 +53,9 @@ mod quota;
 mod rules;
 mod session;
 mod state;
+mod undo;
+mod usage;
+mod users;
 mod verbs;
 mod vpath;
 mod whole;
@@ -70,6 +74,8 @@ pub use quota::Quota;
 pub use rules::{Access, PRESETS, Patterns, Protect, Rule};
 pub use session::{Session, SessionOptions, SessionSpec};
 pub use state::Catalogue;
+pub use undo::PastCommit;
+pub use usage::MountUsage;
 pub use verbs::{Explanation, SessionLock, Staged, TempDir, TempFile, Walk, WalkEntry, Wanted};
 pub use vpath::{AsVirtualPath, VirtualPath};
-pub use whole::{Changed, Committed, MountUsage};
+pub use whole::{Changed, Committed};

@@ -132,6 +132,8 @@ struct Core {
     quota: Quota,
     /// Homes of overlays in memory; gone with the session.
     _memory: Vec<TempDir>,
+    /// Tells others that the session is open.
+    announced: Option<std::fs::File>,
 }
 
 impl Session {
@@ -230,11 +232,20 @@ impl Session {
             durability: options.durability.unwrap_or(Durability::File),
             quota: spec.quota,
             _memory: memory,
+            announced: None,
         };
         Ok(Self {
             core: Arc::new(core),
             caller,
         })
+    }
+
+    /// Says that the session is open. Only its maker has it yet.
+    pub(crate) fn announce(&mut self, home: &Root) -> Result<(), Error> {
+        if let Some(core) = Arc::get_mut(&mut self.core) {
+            core.announced = Some(crate::users::announce(home)?);
+        }
+        Ok(())
     }
 
     /// Cleans up after a process that was killed in this session, and finishes a commit that was under

@@ -19,7 +19,7 @@ use crate::session::{Session, SessionOptions, SessionSpec};
 use crate::vpath::VirtualPath;
 
 const SESSIONS: &str = "sessions";
-const SPEC: &str = "spec";
+pub(crate) const SPEC: &str = "spec";
 
 /// The directory of all durable sessions of a user.
 #[derive(Clone, Debug)]
@@ -141,7 +141,8 @@ impl Catalogue {
         let home = self.home(name)?;
         let (spec, bases) = read_spec(&home)?;
         let options = options.private(&self.state);
-        let session = Session::assemble(&spec, options, caller, Some(&home))?;
+        let mut session = Session::assemble(&spec, options, caller, Some(&home))?;
+        session.announce(&home)?;
         for mount in session.mounts().iter() {
             let now = mount.base.identity();
             let was = bases.get(mount.number as usize);
@@ -237,7 +238,7 @@ impl Catalogue {
         SessionOptions::new().private(&self.state)
     }
 
-    fn home(&self, name: &str) -> Result<Root, Error> {
+    pub(crate) fn home(&self, name: &str) -> Result<Root, Error> {
         let name = check_name(name, "name of a session")?;
         let dir = self
             .sessions

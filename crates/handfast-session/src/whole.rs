@@ -1,16 +1,17 @@
 //! A session as a whole: what it changed, and what becomes of that.
 
+use std::collections::BTreeSet;
+
 use handfast::{Decision, ErrorKind, Name, RelPath, Root, Verb};
 
 use crate::change::ReviewOptions;
 use crate::error::Error;
-use crate::meter::Used;
-use crate::mount::{Mode, Mount};
+use crate::mount::Mount;
 use crate::overlay::{
-    CommitOptions, CommitReport, Conflict, DiffChange, DiffKind, OnConflict, Overlay, Shown,
+    CommitOptions, CommitReport, Conflict, DiffChange, DiffKind, How, OnConflict, Overlay, Past,
+    Shown,
 };
 use crate::place::Guard;
-use crate::quota::Quota;
 use crate::rules::{Access, Shape};
 use crate::session::Session;
 use crate::state;
@@ -38,22 +39,19 @@ pub struct Committed {
     pub committed: Vec<VirtualPath>,
     /// Paths that are not and stay in the overlay, with the reason.
     pub conflicts: Vec<(VirtualPath, String)>,
+    /// Why the commit cannot be taken back, if it cannot.
+    pub not_undoable: Option<String>,
 }
 
-/// What a mount uses and may use.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct MountUsage {
-    /// Which mount.
-    pub at: VirtualPath,
-    /// Its mode.
-    pub mode: Mode,
-    /// What is used. Bytes and inodes of a mount that is not an overlay are counted only if
-    /// something limits them.
-    pub used: Used,
-    /// Whether bytes and inodes are counted.
-    pub counted: bool,
-    /// What it may use.
-    pub quota: Quota,
+impl Committed {
+    /// Adds what was done in a mount.
+    pub(crate) fn take(&mut self, mount: &Mount, report: CommitReport) -> Result<(), Error> {
+        for path in report.committed {
+            self.committed.push(virtual_path(mount, &path)?);
+        }
+        self.not_undoable = self.not_undoable.take().or(report.not_undoable);
+        add_conflicts(mount, report.conflicts, self)
+    }
 }
 
 impl Session {
@@ -161,6 +159,11 @@ impl Session {
                 return Ok(all);
             }
         }
+        let past = Past {
+            commit: self.commit_time()?,
+            message: options.message.as_deref(),
+            why_not: None,
+        };
         for (mount, overlay, paths) in &chosen {
             let guard = Guard {
                 mount,
@@ -173,15 +176,19 @@ impl Session {
                 None => None,
                 Some(shown) => Some(shown.of(mount.number)?),
             };
-            let report = overlay.commit(paths, (options.on_conflict, shown), &guard, progress)?;
-            let CommitReport {
-                committed,
-                conflicts,
-            } = report;
-            for path in committed {
-                all.committed.push(virtual_path(mount, &path)?);
-            }
-            add_conflicts(mount, conflicts, &mut all)?;
+            let noted = options.shown.iter().flat_map(|shown| &shown.digests);
+            let digests = noted.filter_map(|(path, digest)| {
+                let below = path.strip_prefix(&mount.at)?;
+                Some((below.as_bytes().to_vec(), digest.clone()))
+            });
+            let how = How {
+                on_conflict: options.on_conflict,
+                shown,
+                digests: &digests.collect(),
+                left_out: &below(mount, &options.leave_out),
+                past,
+            };
+            all.take(mount, overlay.commit(paths, how, &guard, progress)?)?;
         }
         all.committed.sort();
         all.conflicts.sort();
@@ -189,20 +196,24 @@ impl Session {
     }
 
     /// The paths that a commit of some paths would be about: those at and below them, what came from
-    /// there, and the directories in which they stand. Give the answer to
+    /// there, and the directories in which they stand, without those that are left out. Give the answer to
     /// [`CommitOptions::shown`], so that nothing else is committed.
     ///
     /// # Errors
     /// `NotFound` if nothing was changed at or below a path; what the disk says.
-    pub fn chosen(&self, paths: &[VirtualPath]) -> Result<(Vec<VirtualPath>, Shown), Error> {
+    pub fn chosen(
+        &self,
+        paths: &[VirtualPath],
+        leave_out: &[VirtualPath],
+    ) -> Result<(Vec<VirtualPath>, Shown), Error> {
         self.require_changes(paths)?;
         let (mut all, mut shown) = (Vec::new(), Shown::default());
         for (mount, overlay, paths) in self.by_mount(paths)? {
-            let (chosen, seal) = overlay.chosen(&paths)?;
+            let (chosen, seal) = overlay.chosen(&paths, &below(mount, leave_out))?;
             for path in chosen {
                 all.push(virtual_path(mount, &path)?);
             }
-            shown.0.push((mount.number, seal));
+            shown.seals.push((mount.number, seal));
         }
         all.sort();
         Ok((all, shown))
@@ -321,31 +332,6 @@ impl Session {
         Ok(found)
     }
 
-    /// What every mount uses and may use.
-    ///
-    /// # Errors
-    /// What the disk says.
-    pub fn usage(&self) -> Result<Vec<MountUsage>, Error> {
-        let mut found = Vec::new();
-        for mount in self.mounts().iter() {
-            let mut used = self.account().used(mount.number)?;
-            if !self.account().is_counting()
-                && let Some(overlay) = mount.layer.overlay()
-            {
-                (used.bytes, used.inodes) = overlay.usage()?;
-            }
-            found.push(MountUsage {
-                at: mount.at.clone(),
-                mode: mount.mode,
-                used,
-                counted: self.account().is_counting() || mount.layer.overlay().is_some(),
-                quota: mount.quota,
-            });
-        }
-        found.sort_by(|one, other| one.at.cmp(&other.at));
-        Ok(found)
-    }
-
     fn each_overlay(&self, act: impl Fn(&Overlay) -> Result<(), Error>) -> Result<(), Error> {
         let mut any = false;
         for (_, overlay) in self.overlays() {
@@ -373,7 +359,7 @@ impl Session {
 
     /// The overlays that paths belong to, with the paths below each; all overlays for none.
     #[allow(clippy::type_complexity, reason = "three parts that belong together")]
-    fn by_mount(
+    pub(crate) fn by_mount(
         &self,
         paths: &[VirtualPath],
     ) -> Result<Vec<(&Mount, &Overlay, Vec<Vec<u8>>)>, Error> {
@@ -417,7 +403,7 @@ impl Session {
 impl Shown {
     /// What was shown of a mount.
     fn of(&self, mount: u32) -> Result<&str, Error> {
-        let found = self.0.iter().find(|(number, _)| *number == mount);
+        let found = self.seals.iter().find(|(number, _)| *number == mount);
         found.map(|(_, seal)| seal.as_str()).ok_or_else(|| {
             Error::refused(
                 ErrorKind::Invalid,
@@ -470,6 +456,12 @@ fn changed(mount: &Mount, change: &DiffChange) -> Result<Changed, Error> {
         is_dir: change.is_dir,
         mode: change.mode,
     })
+}
+
+/// The paths that lie in a mount, below it.
+fn below(mount: &Mount, paths: &[VirtualPath]) -> BTreeSet<Vec<u8>> {
+    let below = paths.iter().filter_map(|path| path.strip_prefix(&mount.at));
+    below.map(|path| path.as_bytes().to_vec()).collect()
 }
 
 pub(crate) fn virtual_path(mount: &Mount, below: &[u8]) -> Result<VirtualPath, Error> {

@@ -112,6 +112,8 @@ verbs! {
     Harden => "harden", true;
     /// Make the changes of a session the base's.
     Commit => "commit", true;
+    /// Take a commit of a session back.
+    Undo => "undo", true;
     /// Drop the changes of a session.
     Discard => "discard", true;
     /// Keep the state of a session.
@@ -128,6 +130,7 @@ impl Verb {
     /// What layers above roots do: to a session as a whole, or with an archive. No root has these.
     pub const OF_SESSIONS: &'static [Self] = &[
         Self::Commit,
+        Self::Undo,
         Self::Discard,
         Self::Snapshot,
         Self::Rollback,

@@ -9,7 +9,7 @@ use handfast_session::{
 };
 
 use super::place::StateArgs;
-use super::{review, told};
+use super::{pick, review, told};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fs::answer::{Answer, Answered, Done};
@@ -40,9 +40,17 @@ pub(super) struct CommitArgs {
     #[arg(long)]
     overwrite: bool,
 
+    /// Ask about every hunk, and about every path that has none, as `git add -p` does
+    #[arg(long, short, conflicts_with_all = ["yes", "hunks", "skip_conflicts", "overwrite"])]
+    patch: bool,
+
     /// Commit these hunks and nothing else; `diff --json` prints their IDs
     #[arg(long, value_name = "ID", conflicts_with_all = ["paths", "skip_conflicts", "overwrite"])]
     hunks: Vec<String>,
+
+    /// Also commit what the base's ignore files name; without this only if a path asks for it
+    #[arg(long, conflicts_with = "hunks")]
+    ignored: bool,
 
     /// Why, for the log
     #[arg(long, short)]
@@ -63,8 +71,14 @@ impl CommitArgs {
         if !self.hunks.is_empty() {
             return self.run_hunks(&session, out);
         }
+        let paths = paths("commit", &self.paths)?;
+        let leave_out = self.left_out(&session, &paths, out)?;
+        if self.patch {
+            return self.run_patch(&session, (&paths, &leave_out), out);
+        }
         let mut wanted = CommitOptions {
-            paths: paths("commit", &self.paths)?,
+            paths,
+            leave_out,
             on_conflict: match (self.skip_conflicts, self.overwrite) {
                 (true, _) => OnConflict::Skip,
                 (_, true) => OnConflict::Overwrite,
@@ -74,17 +88,20 @@ impl CommitArgs {
             message: self.message.clone(),
         };
         if !self.yes {
-            let (chosen, shown) = session.chosen(&wanted.paths).map_err(failed)?;
-            wanted.shown = Some(shown);
+            let (chosen, mut shown) = session
+                .chosen(&wanted.paths, &wanted.leave_out)
+                .map_err(failed)?;
             session
                 .review(&ReviewOptions::default(), &mut |change| {
                     // A directory that goes takes what is in it with it.
                     if chosen.iter().any(|path| is_about(&change, path)) {
                         out.note(&review::line(&change));
+                        shown.note(&change);
                     }
                     Ok(())
                 })
                 .map_err(failed)?;
+            wanted.shown = Some(shown);
         }
         let question = format!("commit these changes of `{}`?", self.name);
         if !told::confirm("commit", &question, self.yes, out)? {
@@ -97,6 +114,42 @@ impl CommitArgs {
             })
             .map_err(failed)?;
         progress.end();
+        Ok(Box::new(Report(report)))
+    }
+
+    /// What the base's ignore files name stays in the session, and is counted.
+    fn left_out(
+        &self,
+        session: &Session,
+        paths: &[VirtualPath],
+        out: &mut Output,
+    ) -> Result<Vec<VirtualPath>, Box<Failure>> {
+        if self.ignored {
+            return Ok(Vec::new());
+        }
+        let left = session
+            .ignored(paths)
+            .map_err(|error| told::failed("commit", "commit the session", &self.name, &error))?;
+        if !left.is_empty() {
+            let count = review::counted(left.len());
+            out.note(&format!(
+                "{count} in ignored paths stay in the session; `--ignored` commits them"
+            ));
+        }
+        Ok(left)
+    }
+
+    fn run_patch(
+        &self,
+        session: &Session,
+        subject: (&[VirtualPath], &[VirtualPath]),
+        out: &mut Output,
+    ) -> Answered {
+        told::require_person("commit", out)?;
+        let mut stdin = std::io::stdin().lock();
+        let picked = pick::ask(session, subject, &mut stdin, out)
+            .map_err(|error| told::failed("commit", "commit the session", &self.name, &error))?;
+        let report = picked.commit(&self.name, session, self.message.as_deref())?;
         Ok(Box::new(Report(report)))
     }
 
@@ -129,7 +182,7 @@ impl CommitArgs {
 }
 
 /// Whether a change is the one that was chosen, or what goes with it.
-fn is_about(change: &Change, chosen: &VirtualPath) -> bool {
+pub(super) fn is_about(change: &Change, chosen: &VirtualPath) -> bool {
     match change.kind {
         DiffKind::Deleted => change.path.starts_with(chosen),
         _ => change.path == *chosen,
@@ -166,6 +219,7 @@ impl Answer for Report {
         Object::new()
             .with("committed", output::list(committed))
             .with("conflicts", output::list(conflicts))
+            .with("not_undoable", self.0.not_undoable.clone())
     }
 
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
@@ -182,6 +236,9 @@ impl Answer for Report {
             ),
             (_, 0) => {}
             _ => out.note("what is in conflict stays in the session"),
+        }
+        if let Some(why) = &self.0.not_undoable {
+            out.note(&format!("note: this commit cannot be taken back: {why}"));
         }
         Ok(())
     }

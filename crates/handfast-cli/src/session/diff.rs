@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::fs::answer::{Answer, Answered};
 use crate::json::Object;
 use crate::output::{self, Output};
+use crate::width::size;
 
 /// Show what was changed: everything that a commit would write
 ///
@@ -39,6 +40,10 @@ pub(super) struct DiffArgs {
     /// A raw patch that `git apply` takes, with paths below the mount; exit 1 if it cannot hold everything
     #[arg(long, group = "form")]
     patch: bool,
+
+    /// Also show what the base's ignore files name; without this it is counted
+    #[arg(long)]
+    ignored: bool,
 
     /// Show text of any length, up to 64 MiB a file
     #[arg(long)]
@@ -82,6 +87,10 @@ impl DiffArgs {
         out: &mut Output,
     ) -> Result<(), handfast_session::Error> {
         session.review(options, &mut |change| {
+            if change.ignored && !self.ignored && !out.is_json() {
+                diff.fold(&change);
+                return Ok(());
+            }
             diff.count += 1;
             if self.patch {
                 diff.patch(&change, out);
@@ -105,6 +114,18 @@ impl DiffArgs {
             let changes = crate::width::counted(diff.count as u64, "change");
             out.line(&format!("{changes}, +{added} -{removed} lines"));
         }
+        if diff.folded.0 > 0 {
+            let (count, bytes) = diff.folded;
+            let words = format!(
+                "ignored: {}, {}; `--ignored` shows them",
+                review::counted(count),
+                size(bytes)
+            );
+            match self.patch || self.name_only {
+                true => out.note(&words),
+                false => out.line(&words),
+            }
+        }
         diff.name_empty_directories();
         Ok(())
     }
@@ -116,6 +137,8 @@ struct Diff {
     objects: Vec<Object>,
     count: usize,
     lines: (usize, usize),
+    /// What the base's ignore files name: how many, and how long.
+    folded: (usize, u64),
     /// Paths of a patch.
     patched: Vec<Vec<u8>>,
     new_dirs: Vec<(Vec<u8>, String)>,
@@ -123,6 +146,11 @@ struct Diff {
 }
 
 impl Diff {
+    fn fold(&mut self, change: &Change) {
+        let len = change.after.as_ref().map_or(0, |side| side.len);
+        self.folded = (self.folded.0 + 1, self.folded.1 + len);
+    }
+
     fn patch(&mut self, change: &Change, out: &mut Output) {
         let (patch, missing) = change.patch();
         out.data(&patch);
@@ -158,7 +186,7 @@ impl Answer for Diff {
     }
 
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
-        if self.count == 0 {
+        if self.count + self.folded.0 == 0 {
             out.note("nothing was changed");
         }
         for line in &self.unpatchable {

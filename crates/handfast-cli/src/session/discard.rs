@@ -6,7 +6,7 @@ use clap::Args;
 use handfast_session::{ReviewOptions, VirtualPath};
 
 use super::place::StateArgs;
-use super::{commit, review, told};
+use super::{commit, review, rm, told};
 use crate::failure::Failure;
 use crate::fs::answer::{Answer, Answered, Done};
 use crate::json::Object;
@@ -26,7 +26,7 @@ pub(super) struct DiscardArgs {
     #[arg(long, short)]
     yes: bool,
 
-    /// Remove the session itself, with its snapshots
+    /// Remove the session itself, as `rm` does
     #[arg(long, conflicts_with = "paths")]
     remove: bool,
 
@@ -46,19 +46,7 @@ impl DiscardArgs {
             Done::answer(fields, "nothing was discarded".to_owned())
         };
         if self.remove {
-            let question = format!("remove the session `{}` with its snapshots?", self.name);
-            let catalogue = state.holding("discard", &self.name)?;
-            if !told::confirm("discard", &question, self.yes, out)? {
-                return nothing();
-            }
-            // A log must know what goes; without one, a session goes that can no longer be opened.
-            match opening.logged {
-                true => catalogue.remove(&self.name, opening.caller),
-                false => catalogue.remove_unseen(&self.name),
-            }
-            .map_err(failed)?;
-            let fields = Object::new().with("removed", self.name.as_str());
-            return Done::answer(fields, format!("removed the session `{}`", self.name));
+            return rm::remove("discard", &self.name, self.yes, state, opening, out);
         }
         let session = state.open_with("discard", &self.name, opening)?;
         let paths = commit::paths("discard", &self.paths)?;

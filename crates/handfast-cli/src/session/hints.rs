@@ -29,7 +29,10 @@ pub(super) fn hint(verb: &str, path: &str, error: &Error) -> Option<String> {
             return Some(format!("begin it with a slash: `/{shown}`"));
         }
         (None, ErrorKind::Exists) if verb == "new" => {
-            "choose another name; `handfast session discard NAME --remove` drops the old one"
+            "choose another name; `handfast session rm NAME` removes the old one"
+        }
+        (None, ErrorKind::NotFound) if verb == "undo" => {
+            "`handfast session show` lists the commits that can be taken back"
         }
         (None, ErrorKind::NotFound) if verb == "rollback" => {
             "`handfast session show` lists the snapshots"
@@ -43,6 +46,16 @@ pub(super) fn hint(verb: &str, path: &str, error: &Error) -> Option<String> {
 fn is_in_tree(verb: &str) -> bool {
     !matches!(
         verb,
-        "new" | "list" | "show" | "diff" | "discard" | "snapshot" | "rollback" | "fork" | "usage"
+        "new"
+            | "list"
+            | "show"
+            | "diff"
+            | "undo"
+            | "discard"
+            | "rm"
+            | "snapshot"
+            | "rollback"
+            | "fork"
+            | "usage"
     )
 }

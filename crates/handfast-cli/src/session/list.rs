@@ -11,12 +11,12 @@ use super::place::StateArgs;
 use super::told;
 use crate::failure::Failure;
 use crate::fs::answer::{Answer, Answered};
-use crate::json::Object;
+use crate::json::{Json, Object};
 use crate::output::{self, Output};
 use crate::width::{aligned, duration};
 use handfast_ledger::time::rfc3339;
 
-/// List the sessions: the number of changes, the age and the directories of each
+/// List the sessions: the number of changes, the age, the processes that use it and the directories of each
 ///
 /// A session that cannot be opened has `?` for its changes; `session show` says why.
 #[derive(Debug, Args)]
@@ -47,6 +47,8 @@ struct Row {
     /// Nothing if the session cannot be opened.
     changes: Option<usize>,
     made: Option<Timestamp>,
+    /// The processes that have it open, where that is known.
+    users: Option<Vec<u32>>,
 }
 
 impl Row {
@@ -62,6 +64,7 @@ impl Row {
             mounts: mounts.collect(),
             changes: changes.ok().map(|changes| changes.len()),
             made: state.made(&name),
+            users: catalogue.users(&name).unwrap_or_default(),
             name,
         }
     }
@@ -72,16 +75,30 @@ impl Row {
         age.map_or_else(|| "?".to_owned(), |age| duration(age.as_secs()))
     }
 
-    fn columns(&self) -> [String; 4] {
+    fn columns(&self) -> [String; 5] {
         let changes = self.changes.map(|count| count.to_string());
         let bases: Vec<_> = self.mounts.iter().map(|(base, _)| escape(base)).collect();
         [
             self.name.clone(),
             changes.unwrap_or_else(|| "?".to_owned()),
             self.age(),
+            self.users
+                .as_ref()
+                .map_or_else(|| "?".to_owned(), |used| used.len().to_string()),
             bases.join(", "),
         ]
     }
+}
+
+/// Processes, for programs.
+pub(super) fn pids(used: &[u32]) -> Json {
+    used.iter().map(|pid| u64::from(*pid)).collect()
+}
+
+/// Processes, for people.
+pub(super) fn users(used: &[u32]) -> String {
+    let all: Vec<String> = used.iter().map(|pid| format!("process {pid}")).collect();
+    all.join(", ")
 }
 
 struct Sessions(Vec<Row>);
@@ -99,6 +116,7 @@ impl Answer for Sessions {
                 .with("mounts", output::list(mounts))
                 .with("changes", row.changes.map(|count| count as u64))
                 .with("made", row.made.map(|time| rfc3339(time.as_nanoseconds())))
+                .with("users", row.users.as_ref().map(|used| pids(used)))
         });
         Object::new().with("sessions", output::list(sessions))
     }
@@ -110,7 +128,7 @@ impl Answer for Sessions {
             );
             return Ok(());
         }
-        let head = ["SESSION", "CHANGES", "AGE", "BASE"].map(str::to_owned);
+        let head = ["SESSION", "CHANGES", "AGE", "USERS", "BASE"].map(str::to_owned);
         let rows = self.0.iter().map(Row::columns);
         let table: Vec<_> = std::iter::once(head).chain(rows).collect();
         for line in aligned(&table) {

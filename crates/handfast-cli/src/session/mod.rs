@@ -8,12 +8,15 @@ mod fork;
 mod hints;
 mod list;
 mod new;
+mod pick;
 mod place;
 mod review;
+mod rm;
 mod rollback;
 mod show;
 mod snapshot;
 mod told;
+mod undo;
 mod usage;
 
 use clap::{Args, Subcommand};
@@ -36,6 +39,7 @@ const HELP: &str = crate::exit::help!(
   handfast fs --session review write /notes.txt < notes.txt
   handfast session diff review
   handfast session commit review /notes.txt
+  handfast session undo review
   handfast session discard review"
 );
 
@@ -63,7 +67,9 @@ enum Command {
     Show(show::ShowArgs),
     Diff(diff::DiffArgs),
     Commit(commit::CommitArgs),
+    Undo(undo::UndoArgs),
     Discard(discard::DiscardArgs),
+    Rm(rm::RmArgs),
     Snapshot(snapshot::SnapshotArgs),
     Rollback(rollback::RollbackArgs),
     Fork(fork::ForkArgs),
@@ -89,9 +95,11 @@ impl SessionArgs {
             Command::Commit(args) => {
                 logged("commit").and_then(|opening| args.run(state, opening, out))
             }
+            Command::Undo(args) => logged("undo").and_then(|opening| args.run(state, opening, out)),
             Command::Discard(args) => {
                 logged("discard").and_then(|opening| args.run(state, opening, out))
             }
+            Command::Rm(args) => logged("rm").and_then(|opening| args.run(state, opening, out)),
             Command::Snapshot(args) => {
                 logged("snapshot").and_then(|opening| args.run(state, opening))
             }

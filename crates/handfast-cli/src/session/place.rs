@@ -116,7 +116,7 @@ fn not_opened(
         let hint = match is_there {
             true => format!(
                 "put the directory back, or drop the session: \
-                 `handfast session discard {name} --remove`"
+                 `handfast session rm {name}`"
             ),
             false => "`handfast session list` shows which there are".to_owned(),
         };

@@ -40,7 +40,9 @@ pub(super) fn to_json(change: &Change) -> Object {
         object = object.with("meanwhile", why.as_str());
     }
     let flags = change.flags.iter().map(|flag| flag.name());
-    object.with("flags", flags.collect::<Json>())
+    object
+        .with("ignored", change.ignored)
+        .with("flags", flags.collect::<Json>())
 }
 
 fn not_shown(why: &NotShown) -> &'static str {
@@ -95,6 +97,14 @@ fn hunk(hunk: &Hunk) -> Object {
         .with("lines", lines.collect::<Json>())
 }
 
+/// How many changes.
+pub(super) fn counted(count: usize) -> String {
+    match count {
+        1 => "1 change".to_owned(),
+        _ => format!("{count} changes"),
+    }
+}
+
 /// A change on one line.
 pub(crate) fn line(change: &Change) -> String {
     let slash = if change.is_dir() { "/" } else { "" };
@@ -115,15 +125,24 @@ pub(super) fn show(change: &Change, out: &mut Output) {
         _ => "33",
     };
     out.line(&painted(&line(change), colour, paint));
-    for (tag, text) in change.lines() {
+    for line in painted_lines(change) {
+        out.line(&line);
+    }
+}
+
+/// The content of a change, in colour on a terminal.
+pub(super) fn painted_lines(change: &Change) -> Vec<String> {
+    let paint = Output::is_coloured();
+    let lines = change.lines().into_iter().map(|(tag, text)| {
         let colour = match tag {
             Some(Tag::Added) => "32",
             Some(Tag::Removed) => "31",
             None if text.starts_with('@') => "36",
             _ => "0",
         };
-        out.line(&painted(&text, colour, paint && colour != "0"));
-    }
+        painted(&text, colour, paint && colour != "0")
+    });
+    lines.collect()
 }
 
 /// How many lines are added and removed, on one line.

@@ -3,16 +3,16 @@
 use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
-use handfast_session::{Mode, VirtualPath};
+use handfast_session::{Mode, PastCommit, VirtualPath};
 
 use super::place::StateArgs;
-use super::told;
+use super::{told, undo};
 use crate::failure::Failure;
 use crate::fs::answer::{Answer, Answered};
 use crate::json::Object;
 use crate::output::{self, Output};
 
-/// Show what is mounted, how much is changed, and which snapshots there are
+/// Show what is mounted, how much is changed, which snapshots there are, and which commits can be taken back
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast session show review"
@@ -46,6 +46,7 @@ impl ShowArgs {
             mounts,
             changes: session.diff().map_err(failed)?.len(),
             snapshots: session.labels().map_err(failed)?,
+            commits: session.past_commits().map_err(failed)?,
         }))
     }
 }
@@ -56,6 +57,7 @@ struct Shown {
     mounts: Vec<(Vec<u8>, VirtualPath, Mode)>,
     changes: usize,
     snapshots: Vec<String>,
+    commits: Vec<PastCommit>,
 }
 
 impl Answer for Shown {
@@ -72,6 +74,10 @@ impl Answer for Shown {
             .with("mounts", output::list(mounts))
             .with("changes", self.changes as u64)
             .with("snapshots", crate::json::Json::from_iter(labels))
+            .with(
+                "commits",
+                output::list(self.commits.iter().map(undo::fields)),
+            )
     }
 
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
@@ -83,6 +89,9 @@ impl Answer for Shown {
         out.line(&format!("changes    {}", self.changes));
         for label in &self.snapshots {
             out.line(&format!("snapshot   {label}"));
+        }
+        for commit in &self.commits {
+            out.line(&format!("commit     {}", undo::described(commit)));
         }
         Ok(())
     }

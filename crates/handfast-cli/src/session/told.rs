@@ -64,22 +64,32 @@ pub(super) fn bytes(path: &handfast_session::VirtualPath) -> Vec<u8> {
     text
 }
 
-/// Asks before something that cannot be taken back. Nobody to ask is a reason not to do it.
+/// Nobody to ask is a reason not to do it.
+pub(super) fn require_person(
+    verb: &'static str,
+    out: &crate::output::Output,
+) -> Result<(), Box<Failure>> {
+    use std::io::IsTerminal;
+    if !std::io::stdin().is_terminal() || out.is_json() {
+        let why = "there is nobody to ask; give `--yes` to do it without asking";
+        return Err(misused(verb, &format!("{verb} without an answer"), why));
+    }
+    Ok(())
+}
+
+/// Asks before something that changes or drops much.
 pub(super) fn confirm(
     verb: &'static str,
     question: &str,
     yes: bool,
     out: &mut crate::output::Output,
 ) -> Result<bool, Box<Failure>> {
-    use std::io::{BufRead, IsTerminal, Write};
+    use std::io::{BufRead, Write};
     if yes {
         return Ok(true);
     }
+    require_person(verb, out)?;
     let stdin = std::io::stdin();
-    if !stdin.is_terminal() || out.is_json() {
-        let why = "there is nobody to ask; give `--yes` to do it without asking";
-        return Err(misused(verb, &format!("{verb} without an answer"), why));
-    }
     let mut stderr = std::io::stderr().lock();
     let asked = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
     let mut answer = String::new();

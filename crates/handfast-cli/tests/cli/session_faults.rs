@@ -53,12 +53,12 @@ pub(crate) fn strace_is_there() -> bool {
     there
 }
 
-fn v(path: &str) -> VirtualPath {
+pub fn v(path: &str) -> VirtualPath {
     VirtualPath::parse(path).unwrap()
 }
 
 /// A base, and a session with every kind of change.
-fn scene() -> (Scratch, BTreeMap<String, String>) {
+pub fn scene() -> (Scratch, BTreeMap<String, String>) {
     let scratch = Scratch::new();
     scratch.file("changed", "old");
     scratch.file("deleted", "old");
@@ -81,7 +81,7 @@ fn scene() -> (Scratch, BTreeMap<String, String>) {
     (scratch, shown)
 }
 
-fn open(scratch: &Scratch, create: bool) -> Session {
+pub fn open(scratch: &Scratch, create: bool) -> Session {
     let catalogue = Catalogue::open_ambient(scratch.path.join("state")).unwrap();
     if create {
         let mount = MountSpec::new(scratch.inside(), v("/"));
@@ -94,7 +94,7 @@ fn open(scratch: &Scratch, create: bool) -> Session {
         .unwrap()
 }
 
-fn shown(session: &Session) -> BTreeMap<String, String> {
+pub fn shown(session: &Session) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut walk = session.walk("/", handfast::TreeLimits::new()).unwrap();
     while let Some(entry) = walk.next_entry().unwrap() {
@@ -112,7 +112,7 @@ fn shown(session: &Session) -> BTreeMap<String, String> {
     found
 }
 
-fn base(scratch: &Scratch) -> BTreeMap<String, String> {
+pub fn base(scratch: &Scratch) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut pending = vec![scratch.inside()];
     while let Some(dir) = pending.pop() {
@@ -132,7 +132,7 @@ fn base(scratch: &Scratch) -> BTreeMap<String, String> {
 }
 
 /// Forty lines, some of them changed.
-fn numbered(changed: &[usize]) -> String {
+pub fn numbered(changed: &[usize]) -> String {
     let line = |n| match changed.contains(&n) {
         true => format!("new {n}\n"),
         false => format!("{n}\n"),
@@ -141,7 +141,7 @@ fn numbered(changed: &[usize]) -> String {
 }
 
 /// A session that changed two places of a file, and the arguments that commit the second.
-fn hunk_scene() -> (Scratch, Vec<String>) {
+pub fn hunk_scene() -> (Scratch, Vec<String>) {
     let scratch = Scratch::new();
     scratch.file("f", numbered(&[]));
     let session = open(&scratch, true);

@@ -8,7 +8,13 @@ fn s8_looking_makes_no_state_directory() {
     let state = scratch.path.join("state");
     let listed = scratch.session(&["list"]).ok();
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 0);
-    for command in [&["show", "s"][..], &["diff", "s"], &["fork", "s", "t"]] {
+    for command in [
+        &["show", "s"][..],
+        &["diff", "s"],
+        &["fork", "s", "t"],
+        &["undo", "--yes", "s"],
+        &["rm", "--yes", "s"],
+    ] {
         scratch.session(command).refused("NotFound");
     }
     scratch.inside_session(&["ls"], b"").refused("NotFound");
@@ -37,7 +43,7 @@ fn s8_list_shows_changes_age_and_base() {
         .lines()
         .map(|line| line.split_whitespace().collect())
         .collect();
-    assert_eq!(lines[0], ["SESSION", "CHANGES", "AGE", "BASE"]);
+    assert_eq!(lines[0], ["SESSION", "CHANGES", "AGE", "USERS", "BASE"]);
     assert_eq!((lines[1][0], lines[1][1]), ("s", "2"));
     assert!(lines[1][2].ends_with('s'), "{lines:?}");
     assert_eq!(lines[1].last(), Some(&base));
@@ -47,7 +53,7 @@ fn s8_list_shows_changes_age_and_base() {
     assert!(row["changes"].is_null(), "{row}");
     let words = scratch.hand(&["session", "diff", "s"], b"");
     assert_eq!(words.code, 1);
-    assert!(words.stderr.contains("discard s --remove"), "{words:?}");
+    assert!(words.stderr.contains("session rm s"), "{words:?}");
     assert!(!words.stderr.contains("session list"), "{words:?}");
 }
 
@@ -144,4 +150,48 @@ fn s8_the_preset_protects_what_other_programs_run() {
     ] {
         scratch.inside_session(&["write", path], b"x").ok();
     }
+}
+
+#[test]
+fn a_session_that_is_open_elsewhere_is_listed_with_its_user_and_not_removed() {
+    let scratch = Scratch::new();
+    scratch.file("a", "1");
+    scratch.new_session(&[]);
+    scratch.inside_session(&["write", "/a"], b"2").ok();
+    let state = scratch.path.join("state");
+    let catalogue = handfast_session::Catalogue::open_ambient(&state).unwrap();
+    let caller = handfast_session::Caller::new("test");
+    let open = catalogue.open("s", caller).unwrap();
+    let row = scratch.session(&["list"]).ok()["sessions"][0].clone();
+    assert_eq!(row["users"][0], std::process::id(), "{row}");
+    let words = scratch.hand(&["session", "list"], b"");
+    let second = words.text().lines().nth(1).unwrap().to_owned();
+    let columns: Vec<&str> = second.split_whitespace().collect();
+    assert_eq!(
+        (columns[0], columns[1], columns[3]),
+        ("s", "1", "1"),
+        "{second}"
+    );
+    let error = scratch.session(&["rm", "--yes", "s"]).failed("Busy", 1);
+    assert!(
+        error["detail"]
+            .as_str()
+            .unwrap()
+            .contains("open in process"),
+        "{error}"
+    );
+    drop(open);
+    let row = scratch.session(&["list"]).ok()["sessions"][0].clone();
+    assert_eq!(row["users"].as_array().unwrap().len(), 0, "{row}");
+    // Nobody to ask is a reason not to do it; what goes is shown.
+    let words = scratch.hand(&["session", "rm", "s"], b"");
+    assert_eq!(words.code, 2);
+    assert!(words.stderr.contains("changed  /a"), "{words:?}");
+    assert_eq!(scratch.session(&["rm", "--yes", "s"]).ok()["removed"], "s");
+    scratch.session(&["rm", "--yes", "s"]).refused("NotFound");
+    assert_eq!(std::fs::read(scratch.at("a")).unwrap(), b"1");
+    // A session whose directory is gone goes as well.
+    scratch.new_session(&[]);
+    std::fs::rename(scratch.inside(), scratch.path.join("moved")).unwrap();
+    scratch.session(&["rm", "--yes", "s"]).ok();
 }

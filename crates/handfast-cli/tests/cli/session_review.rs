@@ -55,7 +55,7 @@ fn s6_the_review_shows_what_a_commit_writes() {
     let stat = s.hand(&["session", "diff", "--stat", "s", "/run.sh"], b"");
     assert!(
         stat.text()
-            .ends_with("hidden characters) | +3 -0\n1 changes, +3 -0 lines\n")
+            .ends_with("hidden characters) | +3 -0\n1 change, +3 -0 lines\n")
     );
     let data = s.session(&["diff", "s"]).ok();
     assert_eq!(data["changes"][0]["after"]["target"], "a");
@@ -188,4 +188,40 @@ fn a_patch_is_taken_by_git() {
         said.contains("not in the patch: /empty: an empty directory"),
         "{said}"
     );
+}
+
+#[test]
+fn ignored_changes_are_one_counted_line() {
+    let s = Scratch::new();
+    s.file(".gitignore", "target/\n");
+    s.new_session(&[]);
+    s.inside_session(&["mkdir", "/target"], b"").ok();
+    s.inside_session(&["write", "/target/a"], b"12345").ok();
+    s.inside_session(&["write", "/b"], b"b\n").ok();
+    let words = |args: &[&str]| s.hand(&[&["session"], args].concat(), b"");
+    let line = "ignored: 2 changes, 5 bytes; `--ignored` shows them\n";
+    for form in ["--names", "--stat", "--full"] {
+        let said = words(&["diff", form, "s"]);
+        assert!(said.text().ends_with(line), "{said:?}");
+        assert!(!said.text().contains("/target"), "{said:?}");
+    }
+    let names = words(&["diff", "--name-only", "s"]);
+    assert_eq!((names.text(), names.stderr.as_str()), ("/b\n", line));
+    let all = words(&["diff", "--name-only", "--ignored", "s"]);
+    assert_eq!(all.text(), "/b\n/target\n/target/a\n");
+    let data = s.session(&["diff", "s"]).ok();
+    assert_eq!(data["changes"][0]["ignored"], false);
+    assert_eq!(data["changes"][2]["ignored"], true);
+    let said = words(&["commit", "--yes", "s"]);
+    assert_eq!(said.text(), "committed /b\n");
+    assert!(
+        said.stderr.contains("2 changes in ignored paths stay"),
+        "{said:?}"
+    );
+    assert!(!s.at("target").exists());
+    s.session(&["commit", "--yes", "s", "/target/a"]).ok();
+    assert!(s.at("target/a").exists());
+    s.inside_session(&["write", "/target/b"], b"b").ok();
+    s.session(&["commit", "--yes", "--ignored", "s"]).ok();
+    assert!(s.at("target/b").exists());
 }

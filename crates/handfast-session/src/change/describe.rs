@@ -10,6 +10,7 @@ use super::form::Form;
 use super::hunk::{Subject, between, hex};
 use super::{Change, Content, NotShown, ReviewOptions, Side, flags};
 use crate::error::Error;
+use crate::ignored::Ignores;
 use crate::mount::Mount;
 use crate::overlay::{DiffChange, FileSide, Object, Overlay};
 use crate::place::Guard;
@@ -29,6 +30,7 @@ struct Found<'a> {
     overlay: &'a Overlay,
     inner: DiffChange,
     meanwhile: Option<String>,
+    ignored: bool,
 }
 
 /// A side with as much of its content as was asked for.
@@ -82,6 +84,7 @@ impl Session {
                 .into_iter()
                 .map(|conflict| (conflict.path, conflict.why))
                 .collect();
+            let mut ignores = Ignores::new(overlay);
             for inner in overlay.diff()? {
                 let path = virtual_path(mount, &inner.path)?;
                 if self.caller().check(&path, Access::Read).is_err() {
@@ -91,6 +94,7 @@ impl Session {
                 all.push(Found {
                     from: from.map(|from| virtual_path(mount, from)).transpose()?,
                     meanwhile: meanwhile.remove(&inner.path),
+                    ignored: ignores.covers(&inner.path, inner.is_dir),
                     path,
                     mount,
                     overlay,
@@ -156,6 +160,7 @@ impl Session {
             content,
             meanwhile: found.meanwhile,
             flags,
+            ignored: found.ignored,
             contents,
         })
     }

@@ -126,6 +126,8 @@ pub struct Change {
     pub meanwhile: Option<String>,
     /// What a reviewer should look at twice.
     pub flags: Vec<Flag>,
+    /// Whether the base's ignore files name it.
+    pub ignored: bool,
     /// Both contents, where they were asked for.
     pub(crate) contents: Option<(Vec<u8>, Vec<u8>)>,
 }

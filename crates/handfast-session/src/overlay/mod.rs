@@ -28,6 +28,7 @@ mod sides;
 mod snapshot;
 mod store;
 mod tree;
+mod undo;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -52,9 +53,10 @@ pub(crate) use store::Source;
 
 use commit::STAGING;
 pub use commit::{CommitOptions, OnConflict, Shown};
-pub(crate) use commit::{CommitReport, Conflict, Part};
+pub(crate) use commit::{CommitReport, Conflict, How, Part};
 pub(crate) use diff::DiffChange;
 pub use diff::DiffKind;
+pub(crate) use undo::Past;
 
 /// Paths of the base may be as long as the base makes them.
 pub(crate) const WIDE: Limits = Limits::new()
@@ -65,6 +67,8 @@ pub(crate) const WIDE: Limits = Limits::new()
 const JOURNAL: &str = "journal";
 const OBJECTS: &str = "objects";
 const SNAPSHOTS: &str = "snapshots";
+/// What the last commits displaced.
+const UNDO: &str = "undo";
 
 /// Beyond this a journal is written again from its tree.
 const COMPACT_AT: u64 = 8 << 20;

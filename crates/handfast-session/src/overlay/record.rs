@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::dir_times::{DirTimes, Moment};
-use super::tree::{Change, Content, DirNode, Entry, FileNode, Now, Tree, Was};
+use super::tree::{Change, Content, DirNode, Entry, FileNode, Now, Tree, UndoMark, Was};
 use crate::codec::{Reader, Writer, unknown};
 use crate::error::Error;
 
@@ -60,6 +60,10 @@ pub(crate) fn of_tree(tree: &Tree) -> Vec<Vec<u8>> {
     if let Some(times) = tree.root.times {
         let path = Vec::new();
         records.push(&Change::DirTimes { path, times });
+    }
+    if !tree.undo.is_empty() {
+        let known = tree.undo.clone();
+        records.push(&Change::Undo { records: known });
     }
     records.finish()
 }
@@ -153,10 +157,22 @@ fn write_change(out: &mut Writer, change: &Change) {
             out.text(path);
             times.write(out);
         }
-        Change::Part { path, digest } => {
-            out.byte(10);
+        Change::Part { path, digest, undo } => {
+            out.byte(if undo.is_some() { 12 } else { 10 });
             out.text(path);
             out.text(digest.as_bytes());
+            if let Some(undo) = undo {
+                out.number(*undo);
+            }
+        }
+        Change::Undo { records } => {
+            out.byte(13);
+            out.number(records.len() as u64);
+            for mark in records {
+                for number in [mark.record, mark.commit, mark.pack, mark.bytes] {
+                    out.number(number);
+                }
+            }
         }
     }
 }
@@ -203,14 +219,31 @@ fn read_change(input: &mut Reader<'_>) -> Result<Change, Error> {
             choice: input.text()?.to_vec(),
         },
         9 => Change::Settled,
-        10 => Change::Part {
+        kind @ (10 | 12) => Change::Part {
             path: input.text()?.to_vec(),
             digest: read_string(input)?,
+            undo: match kind {
+                12 => Some(input.number()?),
+                _ => None,
+            },
         },
         11 => Change::DirTimes {
             path: input.text()?.to_vec(),
             times: DirTimes::read(input)?,
         },
+        13 => {
+            let count = input.number()?;
+            let mut records = Vec::new();
+            for _ in 0..count {
+                records.push(UndoMark {
+                    record: input.number()?,
+                    commit: input.number()?,
+                    pack: input.number()?,
+                    bytes: input.number()?,
+                });
+            }
+            Change::Undo { records }
+        }
         _ => return Err(unknown()),
     })
 }
@@ -397,7 +430,7 @@ fn read_was(input: &mut Reader<'_>, depth: usize) -> Result<Was, Error> {
     })
 }
 
-fn read_string(input: &mut Reader<'_>) -> Result<String, Error> {
+pub(super) fn read_string(input: &mut Reader<'_>) -> Result<String, Error> {
     String::from_utf8(input.text()?.to_vec()).map_err(|_| unknown())
 }
 

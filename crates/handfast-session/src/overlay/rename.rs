@@ -366,6 +366,7 @@ impl Tree {
             part: self.part.clone(),
             links: self.links.clone(),
             clock: self.clock,
+            undo: self.undo.clone(),
         }
     }
 }

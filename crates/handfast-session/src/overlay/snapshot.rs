@@ -44,6 +44,8 @@ impl Overlay {
         let but = copies.iter().map(|(id, _)| *id).collect();
         self.record(locked, vec![Change::Seal { but }])?;
         let mut tree = locked.state().tree.clone();
+        // Only the session itself takes its commits back.
+        tree.undo.clear();
         let mut pending = vec![&mut tree.root];
         while let Some(dir) = pending.pop() {
             for entry in dir.children.values_mut() {
@@ -102,7 +104,10 @@ impl Overlay {
     }
 
     fn become_tree(&self, locked: &Locked<'_, State>, tree: &Tree) -> Result<(), Error> {
-        Log::replace(&self.home, JOURNAL, &record::of_tree(tree))?;
+        let mut tree = tree.clone();
+        // What was committed stays committed.
+        tree.undo.clone_from(&locked.state().tree.undo);
+        Log::replace(&self.home, JOURNAL, &record::of_tree(&tree))?;
         *locked.state() = State::open(&self.home)?;
         self.collect(locked)?;
         self.recount(locked)

@@ -179,6 +179,7 @@ impl Overlay {
         for (_, tree) in self.snapshot_trees()? {
             named.extend(tree.objects());
         }
+        named.extend(self.collect_kept(&locked.state().tree)?);
         let mut stray = Vec::new();
         let mut listing = self.store.read_dir(&RelPath::root())?;
         while let Some(entry) = listing.next_entry()? {

@@ -124,8 +124,15 @@ pub(crate) enum Change {
     Seal { but: Vec<u64> },
     /// A commit is rolling forward; the bytes are its plan's own.
     Committing { choice: Vec<u8> },
-    /// Some lines of a file are about to become the base's, which has content with this digest then.
-    Part { path: Vec<u8>, digest: String },
+    /// Some lines of a file are about to become the base's, which has content with this digest then;
+    /// and under which number the earlier content is kept.
+    Part {
+        path: Vec<u8>,
+        digest: String,
+        undo: Option<u64>,
+    },
+    /// The last commits, which can be taken back.
+    Undo { records: Vec<UndoMark> },
     /// No commit is under way.
     Settled,
 }
@@ -136,12 +143,37 @@ pub(crate) struct Tree {
     pub(crate) root: DirNode,
     /// The choice of a commit that is rolling forward.
     pub(crate) committing: Option<Vec<u8>>,
-    /// The file of which lines are being committed, and the digest of what the base gets.
-    pub(crate) part: Option<(Vec<u8>, String)>,
+    /// The file of which lines are being committed.
+    pub(crate) part: Option<PartUnderWay>,
+    /// The records of the last commits, oldest first.
+    pub(crate) undo: Vec<UndoMark>,
     /// How many names linked objects have.
     pub(super) links: Names,
     /// When changes are made.
     pub(super) clock: Moment,
+}
+
+/// A record that keeps what a commit displaced.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct UndoMark {
+    /// The number of the record.
+    pub(crate) record: u64,
+    /// Which commit: when it was made, in nanoseconds.
+    pub(crate) commit: u64,
+    /// The object that holds the contents; zero where none was displaced.
+    pub(crate) pack: u64,
+    /// How long that object is.
+    pub(crate) bytes: u64,
+}
+
+/// Lines of a file that are being committed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct PartUnderWay {
+    pub(crate) path: Vec<u8>,
+    /// The digest of what the base gets.
+    pub(crate) digest: String,
+    /// The record that keeps what the base had.
+    pub(crate) undo: Option<u64>,
 }
 
 /// Where a path leads.
@@ -166,6 +198,7 @@ impl Tree {
             part: None,
             links: Names::default(),
             clock: Moment::default(),
+            undo: Vec::new(),
         }
     }
 
@@ -311,7 +344,10 @@ impl Tree {
             }
             Change::Seal { but } => seal(&mut self.root, &but),
             Change::Committing { choice } => self.committing = Some(choice),
-            Change::Part { path, digest } => self.part = Some((path, digest)),
+            Change::Part { path, digest, undo } => {
+                self.part = Some(PartUnderWay { path, digest, undo });
+            }
+            Change::Undo { records } => self.undo = records,
             Change::Settled => {
                 self.committing = None;
                 self.part = None;

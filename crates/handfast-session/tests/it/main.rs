@@ -36,3 +36,4 @@ mod told;
 mod tree_model;
 #[path = "../../../handfast/tests/support/turns.rs"]
 mod turns;
+mod undo;

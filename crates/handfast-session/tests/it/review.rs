@@ -132,10 +132,10 @@ fn expected(mut base: BTreeMap<String, String>, all: &[Change]) -> BTreeMap<Stri
     base
 }
 
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -170,7 +170,7 @@ impl Random {
     }
 
     /// Something that may fail.
-    fn change(&mut self, session: &Session) {
+    pub fn change(&mut self, session: &Session) {
         let (path, other) = (self.path(), self.path());
         let mode = [0o700, 0o755, 0o744, 0o711][self.below(4) as usize];
         let content = self.content();
@@ -186,7 +186,7 @@ impl Random {
     }
 }
 
-fn furnish(s: &Scratch, random: &mut Random) {
+pub fn furnish(s: &Scratch, random: &mut Random) {
     s.dir("d")
         .dir("e")
         .file("d/file", "one\ntwo\n")
@@ -371,7 +371,10 @@ fn s6_a_commit_is_about_what_was_shown() {
     session.write("/b", "new b\n").unwrap();
     session.create_dir("/d").unwrap();
     session.write("/d/file", "x").unwrap();
-    assert_eq!(kind(session.chosen(&[v("/none")])), ErrorKind::NotFound);
+    assert_eq!(
+        kind(session.chosen(&[v("/none")], &[])),
+        ErrorKind::NotFound
+    );
     let none = CommitOptions {
         paths: vec![v("/none")],
         ..CommitOptions::default()
@@ -381,7 +384,7 @@ fn s6_a_commit_is_about_what_was_shown() {
         ErrorKind::NotFound
     );
     assert_eq!(kind(session.discard(&[v("/none")])), ErrorKind::NotFound);
-    let (chosen, shown) = session.chosen(&[v("/d/file")]).unwrap();
+    let (chosen, shown) = session.chosen(&[v("/d/file")], &[]).unwrap();
     assert_eq!(
         chosen,
         [v("/d"), v("/d/file")],
@@ -400,7 +403,7 @@ fn s6_a_commit_is_about_what_was_shown() {
         ErrorKind::Stale
     );
     assert!(!s.at("d").exists());
-    let (_, shown) = session.chosen(&[v("/d/file")]).unwrap();
+    let (_, shown) = session.chosen(&[v("/d/file")], &[]).unwrap();
     let options = CommitOptions {
         shown: Some(shown),
         ..options
@@ -453,9 +456,10 @@ fn hunks_are_committed_one_by_one_and_the_rest_stays() {
     session.commit_hunks(&left, None).unwrap();
     assert_eq!(s.read("f"), numbered(&[5, 30, 55]));
     assert!(review(&session).is_empty());
-    assert!(
-        session.usage().unwrap()[0].used.inodes == 0,
-        "nothing is left in the store"
+    let used = session.usage().unwrap()[0].used.inodes;
+    assert_eq!(
+        used, 2,
+        "what the two commits replaced is kept, and nothing else"
     );
 }
 
@@ -485,42 +489,67 @@ fn hunks_of_what_others_changed_are_not_committed() {
     assert!(!s.at("new").exists());
 }
 
+/// How many random hunks are committed or taken back; `HANDFAST_RANDOM_CASES` asks for more.
+fn rounds() -> usize {
+    let asked = std::env::var("HANDFAST_RANDOM_CASES").ok();
+    asked.map_or(300, |text| text.parse().unwrap())
+}
+
 #[test]
-fn random_hunks_against_a_changing_base_are_applied_as_shown_or_not_at_all() {
+fn random_hunks_and_undos_against_a_changing_base_do_what_was_shown_or_nothing() {
     let mut random = Random(7);
-    let (mut done, mut refused) = (0, 0);
+    let (mut done, mut undone, mut refused) = (0, 0, 0);
     let s = Scratch::new();
     s.file("f", numbered(&[]));
     let session = s.session(Mode::Overlay);
-    for round in 0..400 {
-        let wanted: Vec<usize> = (0..60).filter(|_| random.below(8) == 0).collect();
-        session.write("/f", numbered(&wanted)).unwrap();
-        let Some(change) = review(&session)
-            .into_iter()
-            .find(|change| change.path == v("/f"))
-        else {
-            continue;
-        };
-        let hunks = change.hunks();
-        let chosen: Vec<Hunk> = hunks
-            .iter()
-            .filter(|_| random.below(2) == 0)
-            .cloned()
-            .collect();
-        if chosen.is_empty() {
-            continue;
-        }
-        let before = std::fs::read(s.at("f")).unwrap();
-        let ids: Vec<String> = chosen.iter().map(|hunk| hunk.id.clone()).collect();
+    let base = || std::fs::read(s.at("f")).unwrap();
+    // What the base had before each commit that can be taken back, and after it.
+    let mut past: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    for round in 0..rounds() {
+        let before = base();
         // Somebody else may come between the look and the yes, on either side.
-        match random.below(4) {
+        let meddle = |random: &mut Random| match random.below(5) {
             0 => std::fs::write(s.at("f"), numbered(&[round % 60])).unwrap(),
             1 => drop(session.append("/f", "agent\n").unwrap()),
             _ => {}
+        };
+        if random.below(3) == 0
+            && let Some((old, new)) = past.last()
+        {
+            let id = session.past_commits().unwrap()[0].id;
+            meddle(&mut random);
+            let (now, view) = (base(), session.read("/f").unwrap());
+            let report = session.undo(id).unwrap();
+            if report.conflicts.is_empty() {
+                assert_eq!(&now, new, "{round}: taken back from what was not committed");
+                assert_eq!(&base(), old, "{round}");
+                assert_eq!(session.read("/f").unwrap(), view, "{round}: the view");
+                past.pop();
+                undone += 1;
+            } else {
+                assert_eq!(base(), now, "{round}: refused, and changed all the same");
+                past.clear();
+                refused += 1;
+                session.discard(&[]).unwrap();
+            }
+            continue;
         }
-        let now = std::fs::read(s.at("f")).unwrap();
+        let wanted: Vec<usize> = (0..60).filter(|_| random.below(8) == 0).collect();
+        session.write("/f", numbered(&wanted)).unwrap();
+        let found = review(&session).into_iter();
+        let Some(change) = found.into_iter().find(|change| change.path == v("/f")) else {
+            continue;
+        };
+        let hunks = change.hunks().iter();
+        let chosen: Vec<Hunk> = hunks.filter(|_| random.below(2) == 0).cloned().collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        let ids: Vec<String> = chosen.iter().map(|hunk| hunk.id.clone()).collect();
+        meddle(&mut random);
+        let now = base();
         let report = session.commit_hunks(&ids, None);
-        let after = std::fs::read(s.at("f")).unwrap();
+        let after = base();
         match report {
             Ok(report) if report.conflicts.is_empty() => {
                 assert_eq!(
@@ -528,15 +557,112 @@ fn random_hunks_against_a_changing_base_are_applied_as_shown_or_not_at_all() {
                     "{round}: committed onto something that was not shown"
                 );
                 assert_eq!(after, applied(&before, &chosen), "{round}");
+                past.push((before, after));
                 done += 1;
             }
             _ => {
                 assert_eq!(after, now, "{round}: refused, and changed all the same");
+                // The reviewer starts again from what is there. Earlier commits are not the last
+                // word on the file any more.
+                past.clear();
                 refused += 1;
-                // The reviewer starts again from what is there.
                 session.discard(&[]).unwrap();
             }
         }
+        if session.past_commits().unwrap().len() < past.len() {
+            past.remove(0);
+        }
     }
-    assert!(done > 80 && refused > 80, "{done} done, {refused} refused");
+    println!("{done} committed, {undone} taken back, {refused} refused");
+    let least = rounds() / 10;
+    assert!(
+        done > least && undone > least / 3 && refused > least,
+        "{done} {undone} {refused}"
+    );
+}
+
+#[test]
+fn what_the_bases_ignore_files_name_is_known_and_left_out_unless_asked_for() {
+    let s = Scratch::new();
+    s.file(".gitignore", "target/\n*.log\n!keep.log\n")
+        .file("sub/.gitignore", "!special.log\n/local\n")
+        .file("target/old", "x");
+    let session = s.session(Mode::Overlay);
+    // The session's own ignore file hides nothing.
+    session.write("/.gitignore", "evil\n").unwrap();
+    session.create_dir("/build").unwrap();
+    for path in [
+        "/evil",
+        "/target/old",
+        "/target/new",
+        "/a.log",
+        "/keep.log",
+        "/sub/b.log",
+        "/sub/special.log",
+        "/sub/local",
+        "/build/x",
+        "/build/y.log",
+    ] {
+        session.write(path, "new\n").unwrap();
+    }
+    let found: Vec<String> = review(&session)
+        .into_iter()
+        .filter(|change| change.ignored)
+        .map(|change| change.path.to_string())
+        .collect();
+    let ignored = [
+        "/a.log",
+        "/build/y.log",
+        "/sub/b.log",
+        "/sub/local",
+        "/target/new",
+        "/target/old",
+    ];
+    assert_eq!(found, ignored);
+    let left = session.ignored(&[]).unwrap();
+    assert_eq!(left, ignored.map(v));
+    // A path that is named itself is asked for; one above it is not.
+    assert_eq!(session.ignored(&[v("/target/new")]).unwrap(), []);
+    assert_eq!(
+        session.ignored(&[v("/sub")]).unwrap(),
+        [v("/sub/b.log"), v("/sub/local")]
+    );
+    let (chosen, shown) = session.chosen(&[], &left).unwrap();
+    let options = CommitOptions {
+        shown: Some(shown),
+        leave_out: left,
+        ..CommitOptions::default()
+    };
+    let report = session.commit(&options, &mut |_, _| {}).unwrap();
+    assert_eq!(report.committed, chosen);
+    assert!(s.at("build/x").exists() && !s.at("build/y.log").exists());
+    assert_eq!(s.read("target/old"), "x");
+    assert_eq!(session.diff().unwrap().len(), ignored.len());
+    let all = session.commit(&CommitOptions::default(), &mut |_, _| {});
+    assert_eq!(all.unwrap().committed.len(), ignored.len());
+}
+
+#[test]
+fn content_that_was_not_shown_is_not_written() {
+    let s = Scratch::new();
+    s.file("a", "old\n");
+    let session = s.session(Mode::Overlay);
+    session.write("/a", "seen\n").unwrap();
+    session.write("/b", "seen\n").unwrap();
+    let seen = review(&session);
+    session.write("/a", "evil\n").unwrap();
+    // Whatever the seal says, the content decides.
+    let (_, mut shown) = session.chosen(&[], &[]).unwrap();
+    seen.iter().for_each(|change| shown.note(change));
+    let options = CommitOptions {
+        shown: Some(shown),
+        ..CommitOptions::default()
+    };
+    let report = session.commit(&options, &mut |_, _| {}).unwrap();
+    assert_eq!(report.committed, [v("/b")]);
+    let (path, why) = &report.conflicts[0];
+    assert_eq!(*path, v("/a"));
+    assert!(why.contains("since it was shown"), "{why}");
+    assert_eq!(s.read("a"), "old\n");
+    assert_eq!(session.read("/a").unwrap(), b"evil\n");
 }

@@ -24,6 +24,7 @@ pub(super) fn after(tree: &Tree, chosen: &[Item], rolled: &Rolled) -> Tree {
     let root = context.dir(&tree.root, b"", Some(b""), true);
     Tree {
         root,
+        undo: tree.undo.clone(),
         ..Tree::new()
     }
 }

@@ -1,28 +1,35 @@
 //! Which changes a commit is about, and how far it has come: kept in the journal.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Conflict;
 use crate::codec::{Reader, Writer};
 use crate::error::Error;
 use crate::overlay::items::{Item, What};
+use crate::overlay::record::read_string;
 use crate::overlay::tree::Was;
 
 /// What the journal says about a commit under way.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Choice {
+pub(in crate::overlay) struct Choice {
     /// Names the directory for what is between two places.
-    pub(super) staging: u64,
-    pub(super) overwrite: bool,
-    pub(super) paths: BTreeSet<Vec<u8>>,
+    pub(in crate::overlay) staging: u64,
+    pub(in crate::overlay) overwrite: bool,
+    pub(in crate::overlay) paths: BTreeSet<Vec<u8>>,
     /// Everything that is done in the base's old places is done.
-    pub(super) early_done: bool,
+    pub(in crate::overlay) early_done: bool,
     /// What failed there, and is left alone.
-    pub(super) failed: BTreeSet<Vec<u8>>,
+    pub(in crate::overlay) failed: BTreeSet<Vec<u8>>,
+    /// The record that keeps what the base had.
+    pub(in crate::overlay) undo: Option<u64>,
+    /// It takes these commits back, by the numbers of their records.
+    pub(in crate::overlay) taking: Vec<u64>,
+    /// The digests of contents that were shown: nothing else is written.
+    pub(in crate::overlay) digests: BTreeMap<Vec<u8>, String>,
 }
 
 impl Choice {
-    pub(super) fn write(&self) -> Vec<u8> {
+    pub(in crate::overlay) fn write(&self) -> Vec<u8> {
         let mut out = Writer::default();
         out.number(self.staging);
         out.byte(u8::from(self.overwrite));
@@ -32,6 +39,16 @@ impl Choice {
             for path in paths {
                 out.text(path);
             }
+        }
+        out.number(self.undo.unwrap_or(0));
+        out.number(self.taking.len() as u64);
+        for record in &self.taking {
+            out.number(*record);
+        }
+        out.number(self.digests.len() as u64);
+        for (path, digest) in &self.digests {
+            out.text(path);
+            out.text(digest.as_bytes());
         }
         out.bytes
     }
@@ -49,12 +66,28 @@ impl Choice {
             }
         }
         let [paths, failed] = lists;
+        let (mut undo, mut taking, mut digests) = (None, Vec::new(), BTreeMap::new());
+        // A commit that was begun before there was an undo says nothing about it.
+        if !input.is_empty() {
+            undo = Some(input.number()?).filter(|record| *record != 0);
+            let count = input.number()?;
+            for _ in 0..count {
+                taking.push(input.number()?);
+            }
+            for _ in 0..input.number()? {
+                let path = input.text()?.to_vec();
+                digests.insert(path, read_string(&mut input)?);
+            }
+        }
         Ok(Self {
             staging,
             overwrite,
             paths,
             early_done,
             failed,
+            undo,
+            taking,
+            digests,
         })
     }
 }

@@ -8,6 +8,7 @@
 
 mod after;
 mod choice;
+mod content;
 mod early;
 mod part;
 mod plan;
@@ -17,21 +18,24 @@ mod seal;
 mod settled;
 mod times;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use handfast::ErrorKind;
 
 use super::items::{Item, What, items};
 use super::store::fresh_id;
 use super::tree::{Change, Tree, Was, base_path};
+use super::undo::Past;
 use super::{JOURNAL, Overlay, State, record};
 use crate::error::Error;
 use crate::gate::Locked;
 use crate::log::Log;
 use crate::place::Guard;
-use choice::Choice;
+pub(super) use choice::Choice;
 pub(crate) use part::Part;
-pub(super) use roll::STAGING;
+pub(super) use prepare::Reserve;
+pub(super) use roll::{Rolled, STAGING};
+pub(super) use times::keep_times;
 
 /// What to do about paths that others changed meanwhile.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -57,11 +61,42 @@ pub struct CommitOptions {
     pub shown: Option<Shown>,
     /// Why, for the log.
     pub message: Option<String>,
+    /// Changes that stay in the session, each by its own path: see
+    /// [`Session::ignored`](crate::Session::ignored).
+    pub leave_out: Vec<crate::VirtualPath>,
 }
 
-/// What a commit was shown to be about, by mount: see [`Session::chosen`](crate::Session::chosen).
+/// What a commit was shown to be about: see [`Session::chosen`](crate::Session::chosen).
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Shown(pub(crate) Vec<(u32, String)>);
+pub struct Shown {
+    /// A digest of what is to be done in each mount.
+    pub(crate) seals: Vec<(u32, String)>,
+    /// The digests of contents, by path.
+    pub(crate) digests: BTreeMap<crate::VirtualPath, String>,
+}
+
+impl Shown {
+    /// Notes the content that was shown of a change. What is written is compared with it, from a copy
+    /// that nobody else can write to: an agent that goes on writing changes nothing unseen.
+    pub fn note(&mut self, change: &crate::Change) {
+        let digest = change.after.as_ref().and_then(|side| side.digest.clone());
+        let path = change.path.clone();
+        self.digests.extend(digest.map(|digest| (path, digest)));
+    }
+
+    /// Whether both are about the same changes. What was noted of contents is not compared.
+    #[must_use]
+    pub fn is_same_work(&self, other: &Self) -> bool {
+        self.seals == other.seals
+    }
+
+    /// Adds what was noted elsewhere.
+    pub fn add_noted(&mut self, other: &Self) {
+        let noted = other.digests.iter();
+        self.digests
+            .extend(noted.map(|(path, digest)| (path.clone(), digest.clone())));
+    }
+}
 
 /// A path that others changed meanwhile, or that could not be written.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -79,6 +114,31 @@ pub(crate) struct CommitReport {
     pub committed: Vec<Vec<u8>>,
     /// Paths that are not, and stay in the overlay.
     pub conflicts: Vec<Conflict>,
+    /// Why it cannot be taken back.
+    pub not_undoable: Option<String>,
+}
+
+impl CommitReport {
+    /// Nothing was done.
+    pub(super) fn refused(conflicts: Vec<Conflict>) -> Self {
+        Self {
+            conflicts,
+            ..Self::default()
+        }
+    }
+}
+
+/// How an overlay commits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How<'a> {
+    pub(crate) on_conflict: OnConflict,
+    /// What was shown: nothing else is committed.
+    pub(crate) shown: Option<&'a str>,
+    /// The digests of contents that were shown, by path below the mount.
+    pub(crate) digests: &'a BTreeMap<Vec<u8>, String>,
+    /// Changes that stay in the session.
+    pub(crate) left_out: &'a BTreeSet<Vec<u8>>,
+    pub(crate) past: Past<'a>,
 }
 
 impl Overlay {
@@ -88,14 +148,21 @@ impl Overlay {
     pub(crate) fn commit(
         &self,
         paths: &[Vec<u8>],
-        how: (OnConflict, Option<&str>),
+        how: How<'_>,
         guard: &Guard<'_>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<CommitReport, Error> {
-        let (on_conflict, shown) = how;
+        let How {
+            on_conflict,
+            shown,
+            digests,
+            left_out,
+            mut past,
+        } = how;
         let locked = self.begin()?;
         let tree = locked.state().tree.clone();
-        let chosen = seal::selected(&tree, paths);
+        let mut chosen = seal::selected(&tree, paths);
+        chosen.retain(|item| !left_out.contains(&item.path));
         if let Some(shown) = shown
             && self.seal(&chosen)? != shown
         {
@@ -108,7 +175,12 @@ impl Overlay {
             return Ok(CommitReport::default());
         }
         let (mut conflicts, settled) = match on_conflict {
-            OnConflict::Overwrite => (Vec::new(), Vec::new()),
+            OnConflict::Overwrite => {
+                if !self.verify(&chosen)?.is_empty() {
+                    past.why_not = Some("it took the session's side over what others had changed");
+                }
+                (Vec::new(), Vec::new())
+            }
             _ => self.verify_unsettled(&chosen)?,
         };
         for item in &chosen {
@@ -122,10 +194,7 @@ impl Overlay {
             }
         }
         if !conflicts.is_empty() && on_conflict == OnConflict::Refuse {
-            return Ok(CommitReport {
-                committed: Vec::new(),
-                conflicts,
-            });
+            return Ok(CommitReport::refused(conflicts));
         }
         let refused: BTreeSet<Vec<u8>> = conflicts
             .iter()
@@ -137,23 +206,28 @@ impl Overlay {
         if chosen.is_empty() {
             return Ok(CommitReport {
                 committed: settled,
-                conflicts,
+                ..CommitReport::refused(conflicts)
             });
         }
         self.copy_up_replacing(&locked, &chosen)?;
         let chosen = still(&locked.state().tree, &chosen);
         let reserve = self.reserve(&chosen)?;
+        let (undo, not_undoable) = self.keep(&past, &chosen)?;
         let choice = Choice {
             staging: fresh_id()?,
             overwrite: on_conflict == OnConflict::Overwrite,
             paths: chosen.iter().map(|item| item.path.clone()).collect(),
             early_done: false,
             failed: BTreeSet::new(),
+            undo: Some(undo),
+            taking: Vec::new(),
+            digests: digests.clone(),
         };
         let record = choice.write();
         // On the way it may come to name each path once more, as one that failed; it could not be
         // ended then.
         if record.len() > crate::log::MOST / 2 {
+            self.drop_kept(&[undo])?;
             return Err(Error::refused(
                 ErrorKind::Limit,
                 "these are too many paths for one commit; name some of them",
@@ -164,12 +238,13 @@ impl Overlay {
         let mut report = self.roll_forward(&locked, choice, reserve, false, progress)?;
         report.conflicts.extend(conflicts);
         report.committed.extend(settled);
+        report.not_undoable = report.not_undoable.or(not_undoable);
         Ok(report)
     }
 
     /// Judges an item again, at the moment it is committed: rules may have changed since it was
     /// made, and a rule that was got round must not reach the base.
-    fn judge_item(&self, item: &Item, guard: &Guard<'_>) -> Result<(), Error> {
+    pub(super) fn judge_item(&self, item: &Item, guard: &Guard<'_>) -> Result<(), Error> {
         let path = base_path(&item.path)?;
         guard.check(&path)?;
         guard.check_new(&path, item.what.kind())?;
@@ -211,11 +286,11 @@ impl Overlay {
         self.collect(locked)
     }
 
-    fn roll_forward(
+    pub(super) fn roll_forward(
         &self,
         locked: &Locked<'_, State>,
         choice: Choice,
-        reserve: Option<prepare::Reserve>,
+        reserve: Option<Reserve>,
         resumed: bool,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<CommitReport, Error> {
@@ -224,7 +299,7 @@ impl Overlay {
         chosen.retain(|item| choice.paths.contains(&item.path));
         let plan = plan::Plan::new(&chosen);
         let job = roll::Job {
-            choice,
+            choice: choice.clone(),
             items: &chosen,
             plan: &plan,
             reserve,
@@ -241,7 +316,8 @@ impl Overlay {
             }
         }
         self.sync_base()?;
-        let next = after::after(&tree, &chosen, &rolled);
+        let mut next = after::after(&tree, &chosen, &rolled);
+        let (dropped, not_undoable) = self.settle_undo(&choice, &chosen, &rolled, &mut next)?;
         let kept: BTreeSet<u64> = next.objects().into_iter().collect();
         Log::replace(&self.home, JOURNAL, &record::of_tree(&next))?;
         *locked.state() = State::open(&self.home)?;
@@ -251,6 +327,7 @@ impl Overlay {
         }
         let gone = tree.objects().into_iter().filter(|id| !named.contains(id));
         self.drop_objects(gone.collect::<Vec<_>>())?;
+        self.drop_kept(&dropped)?;
         for id in super::change::nodes_without_content(&tree) {
             self.account.refund(self.key(id))?;
         }
@@ -263,6 +340,7 @@ impl Overlay {
         Ok(CommitReport {
             committed,
             conflicts: rolled.conflicts,
+            not_undoable,
         })
     }
 

@@ -14,7 +14,8 @@ use crate::error::Error;
 use crate::gate::Locked;
 use crate::overlay::items::{Item, What, items};
 use crate::overlay::store::object_path;
-use crate::overlay::tree::{Change, Entry, Was, base_path, split};
+use crate::overlay::tree::{Change, Entry, PartUnderWay, Was, base_path, split};
+use crate::overlay::undo::Past;
 use crate::overlay::{Overlay, State};
 use crate::place::Guard;
 
@@ -31,12 +32,17 @@ pub(crate) struct Part {
 }
 
 impl Overlay {
-    /// Commits a part of a file's change.
+    /// Commits a part of a file's change. Why it cannot be taken back, if it cannot.
     ///
     /// # Errors
     /// `Stale` if either side is not what was shown; `Denied`; what the library says. Nothing is
     /// changed then.
-    pub(crate) fn commit_part(&self, part: &Part, guard: &Guard<'_>) -> Result<(), Error> {
+    pub(crate) fn commit_part(
+        &self,
+        part: &Part,
+        past: &Past<'_>,
+        guard: &Guard<'_>,
+    ) -> Result<Option<String>, Error> {
         let locked = self.begin()?;
         let all = items(&locked.state().tree);
         let item = all.iter().find(|item| item.path == part.path);
@@ -67,7 +73,13 @@ impl Overlay {
         }
         let digest = hex(&Sha256::digest(&part.content));
         let path = part.path.clone();
-        self.record(&locked, vec![Change::Part { path, digest }])?;
+        let (undo, why_not) = self.keep(past, std::slice::from_ref(item))?;
+        let begun = Change::Part {
+            path,
+            digest,
+            undo: Some(undo),
+        };
+        self.record(&locked, vec![begun])?;
         locked.state().log.sync()?;
         let seen: Version = version.parse()?;
         let options = WriteOptions::new().durability(Durability::Full);
@@ -75,9 +87,10 @@ impl Overlay {
             .base
             .write_if_with(&home, &seen, &part.content, options);
         match written {
-            Ok(_) => self.settle_part(&locked),
+            Ok(_) => self.settle_part(&locked).map(|()| why_not),
             Err(error) if error.effect() == Effect::None => {
                 self.record(&locked, vec![Change::Settled])?;
+                self.drop_kept(&[undo])?;
                 Err(error)
             }
             Err(error) => {
@@ -89,10 +102,10 @@ impl Overlay {
 
     /// Ends a part that somebody began and did not live to end.
     pub(in crate::overlay) fn finish_part(&self, locked: &Locked<'_, State>) -> Result<(), Error> {
-        let Some((path, _)) = locked.state().tree.part.clone() else {
+        let Some(part) = locked.state().tree.part.clone() else {
             return Ok(());
         };
-        if let Some(home) = locked.state().tree.base_of(&path) {
+        if let Some(home) = locked.state().tree.base_of(&part.path) {
             // Who was killed while two names changed places left both; the library knows which is
             // which.
             self.base.recover(&base_path(split(&home).0)?)?;
@@ -102,7 +115,7 @@ impl Overlay {
 
     /// Ends a part: what the base has is what the overlay covers, if it is what was to come.
     pub(in crate::overlay) fn settle_part(&self, locked: &Locked<'_, State>) -> Result<(), Error> {
-        let Some((path, wanted)) = locked.state().tree.part.clone() else {
+        let Some(PartUnderWay { path, digest, undo }) = locked.state().tree.part.clone() else {
             return Ok(());
         };
         let (entry, home) = {
@@ -111,11 +124,18 @@ impl Overlay {
         };
         let mut changes = Vec::new();
         let mut freed = Vec::new();
+        let mut dropped: Vec<u64> = undo.into_iter().collect();
         if let (Some(entry), Some(home)) = (entry, home) {
             let home = base_path(&home)?;
-            if let Some(version) = self.version_with(&home, &wanted)? {
+            if let Some(version) = self.version_with(&home, &digest)? {
                 let all = items(&locked.state().tree);
                 let item = all.iter().find(|item| item.path == path);
+                if let (Some(undo), Some(item)) = (undo, item) {
+                    let known = locked.state().tree.undo.clone();
+                    let (change, old) = self.settle_part_record(undo, item, &version, known)?;
+                    changes.push(change);
+                    dropped = old;
+                }
                 match item.and_then(|item| self.is_done(item, &home).transpose()) {
                     Some(object) => {
                         freed.push(object?);
@@ -139,7 +159,8 @@ impl Overlay {
                 .iter()
                 .any(|(_, tree)| tree.objects().contains(id))
         });
-        self.drop_objects(freed)
+        self.drop_objects(freed)?;
+        self.drop_kept(&dropped)
     }
 
     /// The version of a file of the base that has some content.

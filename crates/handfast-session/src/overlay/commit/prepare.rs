@@ -13,7 +13,7 @@ use crate::overlay::store::object_path;
 use crate::overlay::tree::{Was, base_path, join};
 
 /// Space that is kept for the commit, given back as it is used.
-pub(super) struct Reserve {
+pub(in crate::overlay) struct Reserve {
     file: TempFile,
     left: u64,
     /// Given back already, and not used yet.
@@ -40,7 +40,7 @@ impl Reserve {
 
 impl Overlay {
     /// The items whose place in the base is not as it was.
-    pub(super) fn verify(&self, items: &[Item]) -> Result<Vec<Conflict>, Error> {
+    pub(in crate::overlay) fn verify(&self, items: &[Item]) -> Result<Vec<Conflict>, Error> {
         let mut conflicts = Vec::new();
         for item in items {
             if let Some(why) = self.conflict_of(item)? {
@@ -144,7 +144,7 @@ impl Overlay {
 
     /// Takes hold of as much space as the files will need, so that a full disk is known before
     /// anything is changed. Nothing where the filesystem cannot reserve.
-    pub(super) fn reserve(&self, items: &[Item]) -> Result<Option<Reserve>, Error> {
+    pub(in crate::overlay) fn reserve(&self, items: &[Item]) -> Result<Option<Reserve>, Error> {
         let mut bytes: u64 = 0;
         for item in items {
             if let What::File { object, .. } = &item.what {

@@ -2,18 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use handfast::{Durability, Effect, ErrorKind, RelPath, RenameMode, WriteOptions};
+use handfast::{Effect, ErrorKind, RelPath, RenameMode};
 
 use super::Conflict;
 use super::choice::{Choice, covers, source};
 use super::plan::{Early, Late, Plan};
 use super::prepare::Reserve;
-use super::times::keep_times;
 use crate::error::Error;
 use crate::gate::Locked;
-use crate::overlay::diff::same_content;
 use crate::overlay::items::Item;
-use crate::overlay::store::{Source, lost, object_path};
 use crate::overlay::tree::{Change, base_path, join, split};
 use crate::overlay::{Overlay, State};
 
@@ -29,11 +26,15 @@ pub(super) struct Job<'a> {
 
 /// What its steps have to know.
 #[derive(Clone, Copy)]
-struct Run<'a> {
+pub(super) struct Run<'a> {
     plan: &'a Plan,
     staging: &'a RelPath,
-    overwrite: bool,
-    resumed: bool,
+    pub(super) overwrite: bool,
+    pub(super) resumed: bool,
+    /// Whether versions are told.
+    pub(super) tells: bool,
+    /// What was shown.
+    pub(super) digests: &'a BTreeMap<Vec<u8>, String>,
 }
 
 /// Items that are not done, and why.
@@ -41,9 +42,9 @@ type Reasons = BTreeMap<Vec<u8>, String>;
 
 /// How far a commit came.
 #[derive(Default)]
-pub(super) struct Rolled {
+pub(in crate::overlay) struct Rolled {
     /// Items that are in the base now.
-    pub(super) done: BTreeSet<Vec<u8>>,
+    pub(in crate::overlay) done: BTreeSet<Vec<u8>>,
     pub(super) conflicts: Vec<Conflict>,
     /// What was moved in the base: from, to.
     pub(super) moves: Vec<(Vec<u8>, Vec<u8>)>,
@@ -54,6 +55,17 @@ pub(super) struct Rolled {
     pub(super) stranded: BTreeMap<Vec<u8>, String>,
     /// Files that somebody still writes to: they stay, over the version that was committed.
     pub(super) live: BTreeMap<Vec<u8>, String>,
+    /// The versions of the files that were written, where the commit is to be taken back.
+    pub(in crate::overlay) versions: BTreeMap<Vec<u8>, String>,
+}
+
+/// A file that was written.
+#[derive(Default)]
+pub(super) struct Placed {
+    /// Which version it is now, where that is of interest.
+    pub(super) version: Option<String>,
+    /// Whether somebody still writes to what was committed.
+    pub(super) live: bool,
 }
 
 impl Rolled {
@@ -119,6 +131,7 @@ impl Overlay {
             mut reserve,
             resumed,
         } = job;
+        let digests = std::mem::take(&mut choice.digests);
         let staging = staging_path(choice.staging)?;
         if plan.needs_staging() {
             match self.base.create_dir_with(&staging, 0o700) {
@@ -132,6 +145,8 @@ impl Overlay {
             staging: &staging,
             overwrite: choice.overwrite,
             resumed,
+            tells: choice.undo.is_some(),
+            digests: &digests,
         };
         let total = plan.early.len() + plan.late.len();
         let mut count = 0;
@@ -145,6 +160,7 @@ impl Overlay {
             let why = self.roll_early(run, &mut tick);
             choice.early_done = true;
             choice.failed = why.keys().cloned().collect();
+            choice.digests.clone_from(&digests);
             let choice = choice.write();
             self.record(locked, vec![Change::Committing { choice }])?;
             why
@@ -228,10 +244,14 @@ impl Overlay {
                 continue;
             }
             match self.late(step, &base_path(item)?, run, reserve) {
-                Ok(Some(version)) => {
-                    rolled.live.insert(item.clone(), version);
+                Ok(Placed { version, live }) => {
+                    if let (Some(version), true) = (&version, live) {
+                        rolled.live.insert(item.clone(), version.clone());
+                    }
+                    rolled
+                        .versions
+                        .extend(version.map(|version| (item.clone(), version)));
                 }
-                Ok(None) => {}
                 Err(Failed(reason)) => {
                     why.insert(item.clone(), reason);
                     if let Late::Place { slot, back } = step {
@@ -243,14 +263,14 @@ impl Overlay {
         Ok(())
     }
 
-    /// Does a step in a new place. The version if somebody still writes to what was committed.
+    /// Does a step in a new place.
     fn late(
         &self,
         step: &Late,
         target: &RelPath,
         run: Run<'_>,
         reserve: &mut Option<Reserve>,
-    ) -> Result<Option<String>, Failed> {
+    ) -> Result<Placed, Failed> {
         let Run {
             overwrite, resumed, ..
         } = run;
@@ -268,18 +288,18 @@ impl Overlay {
                             && self.is_dir(target)? => {}
                     Err(error) => return Err(error.into()),
                 }
-                Ok(None)
+                Ok(Placed::default())
             }
             Late::Place { slot, .. } => {
                 let from = slot_path(run.staging, *slot)?;
                 match self.base.rename(&from, target, RenameMode::NoReplace) {
-                    Ok(()) => Ok(None),
+                    Ok(()) => Ok(Placed::default()),
                     Err(error)
                         if resumed
                             && error.kind() == ErrorKind::NotFound
                             && !self.is_missing(target)? =>
                     {
-                        Ok(None)
+                        Ok(Placed::default())
                     }
                     Err(error) => Err(error.into()),
                 }
@@ -288,60 +308,17 @@ impl Overlay {
                 self.late_file(*object, expected.as_deref(), target, run, reserve)
             }
             Late::Link { target: text } => match self.base.symlink(text, target) {
-                Ok(()) => Ok(None),
+                Ok(()) => Ok(Placed::default()),
                 Err(error) if error.kind() == ErrorKind::Exists => {
                     match self.base.read_link(target) {
                         Ok(now) if now.as_bytes() == text.as_slice() && (resumed || overwrite) => {
-                            Ok(None)
+                            Ok(Placed::default())
                         }
                         _ => Err(error.into()),
                     }
                 }
                 Err(error) => Err(error.into()),
             },
-        }
-    }
-
-    fn late_file(
-        &self,
-        object: u64,
-        expected: Option<&str>,
-        target: &RelPath,
-        run: Run<'_>,
-        reserve: &mut Option<Reserve>,
-    ) -> Result<Option<String>, Failed> {
-        let (content, live) = self.open_settled(object)?;
-        let status = *content.metadata();
-        if let Some(reserve) = reserve {
-            reserve.release(status.len);
-        }
-        let mut options = WriteOptions::new().durability(Durability::None);
-        let old = self.base.symlink_metadata(target).ok();
-        if old.is_none_or(|old| old.mode & 0o777 != status.mode & 0o777) {
-            options = options.mode(status.mode & 0o777);
-        }
-        let content = content.into_std();
-        let mut staged = self.base.stage(target, options)?;
-        Source::of_file(&content)?.fill(&mut staged)?;
-        keep_times(&staged, &status).map_err(|error| Failed(error.to_string()))?;
-        let written = match (expected, run.overwrite) {
-            (_, true) => staged.commit(),
-            (Some(version), false) => staged.commit_if(&version.parse()?),
-            (None, false) => staged.commit_new(),
-        };
-        match written {
-            Ok(written) if live => Ok(Some(written.version()?.to_string())),
-            Ok(_) => Ok(None),
-            Err(error) => {
-                // Done already by the process that died here, or done before something else failed: what is
-                // there is what was wanted.
-                let may_be_done = run.resumed || error.effect() != Effect::None;
-                if may_be_done && self.has_content(target, object)? {
-                    self.tidy(target, &error);
-                    return Ok(None);
-                }
-                Err(error.into())
-            }
         }
     }
 
@@ -354,15 +331,6 @@ impl Overlay {
             // What cannot be removed now is found by the next `recover`.
             drop(self.base.recover(&parent));
         }
-    }
-
-    fn has_content(&self, target: &RelPath, object: u64) -> Result<bool, Failed> {
-        let ours = self.store.open(&object_path(object)).map_err(lost)?;
-        let theirs = match self.base.open(target) {
-            Ok(theirs) => theirs,
-            Err(_) => return Ok(false),
-        };
-        Ok(ours.metadata().len == theirs.metadata().len && same_content(ours, theirs)?)
     }
 
     /// Puts what was lifted back where it came from. If something else stands there by now it

@@ -1,5 +1,7 @@
 //! What was shown, so that nothing else is committed.
 
+use std::collections::BTreeSet;
+
 use sha2::{Digest, Sha256};
 
 use super::choice;
@@ -8,15 +10,43 @@ use crate::error::Error;
 use crate::overlay::Overlay;
 use crate::overlay::items::{Item, What, items};
 use crate::overlay::store::object_path;
-use crate::overlay::tree::Tree;
+use crate::overlay::tree::{Tree, Was};
+
+/// A change that can be committed.
+pub(crate) struct Choosable {
+    /// Below the mount.
+    pub(crate) path: Vec<u8>,
+    pub(crate) is_dir: bool,
+    /// Whether it takes its name from somewhere else.
+    pub(crate) moves: bool,
+}
 
 impl Overlay {
     /// The paths that a commit of some paths would be about, and a digest of what it would do.
-    pub(crate) fn chosen(&self, paths: &[Vec<u8>]) -> Result<(Vec<Vec<u8>>, String), Error> {
+    pub(crate) fn chosen(
+        &self,
+        paths: &[Vec<u8>],
+        left_out: &BTreeSet<Vec<u8>>,
+    ) -> Result<(Vec<Vec<u8>>, String), Error> {
         let tree = self.with_tree(Tree::clone)?;
-        let chosen = selected(&tree, paths);
+        let mut chosen = selected(&tree, paths);
+        chosen.retain(|item| !left_out.contains(&item.path));
         let seal = self.seal(&chosen)?;
         Ok((chosen.into_iter().map(|item| item.path).collect(), seal))
+    }
+
+    /// The changes that a commit of some paths would be about.
+    pub(crate) fn choosable(&self, paths: &[Vec<u8>]) -> Result<Vec<Choosable>, Error> {
+        let chosen = self.with_tree(|tree| selected(tree, paths))?;
+        let found = chosen.into_iter().map(|item| Choosable {
+            is_dir: match &item.what {
+                What::Delete => matches!(item.was, Was::Dir(_) | Was::Kept),
+                what => what.kind() == Some(handfast::FileKind::Dir),
+            },
+            moves: choice::source(&item).is_some(),
+            path: item.path,
+        });
+        Ok(found.collect())
     }
 
     /// A digest of what some items would do to the base. What is written in place changes it too.

@@ -2,20 +2,24 @@
 
 use std::os::fd::AsFd;
 
-use handfast::Metadata;
+use handfast::Timestamp;
 
 use crate::error::Error;
 
 /// A file that is committed was changed when it was changed in the session, not when it is
 /// committed: what compares times would take it for newer than it is.
-pub(super) fn keep_times(staged: impl AsFd, status: &Metadata) -> Result<(), Error> {
-    let spec = |time: handfast::Timestamp| rustix::fs::Timespec {
+pub(in crate::overlay) fn keep_times(
+    staged: impl AsFd,
+    accessed: Timestamp,
+    modified: Timestamp,
+) -> Result<(), Error> {
+    let spec = |time: Timestamp| rustix::fs::Timespec {
         tv_sec: time.seconds,
         tv_nsec: time.nanoseconds.into(),
     };
     let times = rustix::fs::Timestamps {
-        last_access: spec(status.accessed),
-        last_modification: spec(status.modified),
+        last_access: spec(accessed),
+        last_modification: spec(modified),
     };
     Ok(rustix::fs::futimens(staged, &times)?)
 }

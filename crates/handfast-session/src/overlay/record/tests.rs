@@ -93,6 +93,20 @@ fn changes_survive_the_round_trip() {
         Change::Part {
             path: b"p".to_vec(),
             digest: "00ff".into(),
+            undo: None,
+        },
+        Change::Part {
+            path: b"p".to_vec(),
+            digest: "00ff".into(),
+            undo: Some(8),
+        },
+        Change::Undo {
+            records: vec![UndoMark {
+                record: 3,
+                commit: 9,
+                pack: 0,
+                bytes: 7,
+            }],
         },
         Change::Settled,
     ];
