@@ -18,7 +18,7 @@ use handfast_session::{
 };
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::support::{Place, with_links};
+use crate::support::{Place, verdict, with_links};
 use crate::tar_bytes::Bytes;
 
 /// How long one case is attacked, unless `HANDFAST_RACE_ROUNDS` says how many extractions are made.
@@ -209,8 +209,8 @@ fn contend(
 fn is_fair(result: &Result<Report, Error>) -> Option<bool> {
     match result {
         Ok(report) if report.extracted => Some(true),
-        // What a merge found in the place of a directory.
-        Ok(report) if report.refused().all(|(_, it)| it.rule == Rule::Exists) => Some(false),
+        // What a merge found in the place of a directory; the links to what is refused follow.
+        Ok(report) if verdict(report) == Some(Rule::Exists) => Some(false),
         Ok(_) => None,
         Err(error) => matches!(
             error.kind(),
