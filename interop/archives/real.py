@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 
+from sources import debian
+
 EXTRACT, WORK = sys.argv[1:3]
 WHEELS = ("requests numpy flask click jinja2 pyyaml urllib3 certifi idna packaging six attrs pytest pydantic "
           "rich typer httpx anyio setuptools wheel").split()
@@ -34,27 +36,9 @@ def fetched(name):
         for package in TARBALLS:
             run(["npm", "pack", "-s", package], where)
     if name == "sources":
-        debian(where)
+        debian(where, SOURCES)
     kinds = ("*.whl", "*.tgz", "*.tar.*[!c]")
     return sorted(it for kind in kinds for it in glob.glob(f"{where}/{kind}"))
-
-
-def debian(where):
-    """Source packages need `deb-src` beside `deb`: in a list of our own."""
-    listed = ""
-    for path in glob.glob("/etc/apt/sources.list.d/*.sources"):
-        with open(path, encoding="utf-8") as file:
-            listed += file.read().replace("Types: deb\n", "Types: deb-src\n") + "\n"
-    with open(f"{where}/own.sources", "w", encoding="utf-8") as file:
-        file.write(listed)
-    os.mkdir(f"{where}/lists")
-    options = ["-o", f"Dir::Etc::SourceList={where}/own.sources", "-o", "Dir::Etc::SourceParts=-",
-               "-o", f"Dir::State::Lists={where}/lists"]
-    run(["apt-get", *options, "-q", "update"], where)
-    for package in SOURCES:
-        run(["apt-get", *options, "-q", "source", "--download-only", package], where)
-    os.remove(f"{where}/own.sources")
-    shutil.rmtree(f"{where}/lists")
 
 
 def tree(top):

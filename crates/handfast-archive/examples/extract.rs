@@ -1,8 +1,8 @@
 //! Extracts an archive as it is, with links and exact modes and without limits: to be measured and
-//! compared with other extractors.
+//! compared with other extractors. With `limited`, the usual limits hold.
 //!
 //! ```console
-//! $ cargo run --release -p handfast-archive --example extract -- ARCHIVE ROOT NAME
+//! $ cargo run --release -p handfast-archive --example extract -- ARCHIVE ROOT NAME [limited]
 //! ```
 #![allow(clippy::print_stdout, reason = "an example")]
 
@@ -22,10 +22,12 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut options = Options::new();
     (options.links, options.modes, options.times) = (LinkPolicy::Inside, Modes::Exact, true);
     options.names = Names::Any;
-    options.limits.bytes = u64::MAX >> 1;
-    options.limits.file_size = u64::MAX >> 1;
-    options.limits.entries = u64::MAX;
-    options.limits.ratio = u64::MAX;
+    if arguments.next().is_none_or(|word| word != "limited") {
+        options.limits.bytes = u64::MAX >> 1;
+        options.limits.file_size = u64::MAX >> 1;
+        options.limits.entries = u64::MAX;
+        options.limits.ratio = u64::MAX;
+    }
     let root = Root::open_ambient(root)?;
     let path = RelPath::parse(name.to_str().ok_or("the name is not UTF-8")?)?;
     let archive = std::fs::File::open(archive)?;

@@ -10,8 +10,8 @@ mod journal;
 mod plan;
 mod recover;
 
-use handfast::files::{At, Attributes, WhatToRemove};
-use handfast::{Effect, Error, ErrorKind, Files, Name, Node, RelPath, RenameMode};
+use handfast::files::{At, Attributes};
+use handfast::{Effect, Error, ErrorKind, Files, Identity, Name, Node, RelPath, RenameMode, Root};
 
 pub(crate) use action::{Action, Deed, IN_THE_WAY, Object, may_replace};
 pub(crate) use journal::Journal;
@@ -22,9 +22,13 @@ pub use recover::recover;
 /// leaves it alone, and sessions make no names that begin so.
 pub(crate) const MERGE: &str = ".handfast-merge-";
 
-/// What is in that directory: the staged tree, and the journal for as long as it is not done.
+/// What is in that directory: the staged tree, and the journal, which gets another name when it is done.
 pub(crate) const TREE: &str = "tree";
 pub(crate) const JOURNAL: &str = "journal";
+const DONE: &str = "done";
+
+/// The longest journal that is written or read: a hundred thousand paths of moderate length.
+pub(crate) const MOST_JOURNAL: u64 = 256 << 20;
 
 /// Both trees of a merge, in the same files.
 pub(crate) struct Merge<'a> {
@@ -45,26 +49,23 @@ enum State {
 }
 
 impl<'a> Merge<'a> {
-    /// A merge whose own directory has its name in the target.
-    pub(crate) fn begin(files: &'a dyn Files, target: Node, name: &Name) -> Result<Self, Error> {
-        let tree = RelPath::from(name).join(&own(TREE)?);
-        let staged = find(files, &target, &tree)?.ok_or_else(changed)?;
+    /// A merge whose own directory has this name in the target, and is this object.
+    pub(crate) fn begin(
+        files: &'a dyn Files,
+        target: Node,
+        name: &Name,
+        own_dir: &Identity,
+    ) -> Result<Self, Error> {
+        let dir = files.lookup(&target, name.as_ref())?;
+        if !dir.metadata().identity.same_object(own_dir) {
+            return Err(changed());
+        }
+        let staged = files.lookup(&dir, own(TREE)?.as_ref())?;
         Ok(Self {
             files,
             target,
             staged,
         })
-    }
-
-    /// Takes the journal away: with it, `recover` would take the merge for one that died.
-    pub(crate) fn end(&self, name: &Name) -> Result<(), Error> {
-        let end = || {
-            let dir = self.files.lookup(&self.target, name.as_ref())?;
-            let journal = own(JOURNAL)?;
-            self.files
-                .remove_at(At::new(&dir, &journal), WhatToRemove::File)
-        };
-        end().map_err(|error: Error| error.with_effect(Effect::Visible))
     }
 
     /// Does all steps. One that fails undoes those before it.
@@ -209,6 +210,25 @@ pub(crate) fn find(files: &dyn Files, top: &Node, path: &RelPath) -> Result<Opti
         };
     }
     Ok(Some(at))
+}
+
+/// The merge was done or undone: from now on `recover` only takes its directory away.
+pub(crate) fn end(dir: &Root) -> Result<(), Error> {
+    let (journal, done) = (RelPath::from(&own(JOURNAL)?), RelPath::from(&own(DONE)?));
+    dir.rename(&journal, &done, RenameMode::NoReplace)
+        .map_err(|error| error.with_effect(Effect::Visible))
+}
+
+/// Takes the merge's own directory away, with files that were replaced, or the tree that was put back. The
+/// journal goes last, because it is the proof that the rest is ours; and the directory only if it is empty,
+/// because somebody may have given its name to another.
+pub(crate) fn clean(parent: &Root, dir: &Root, name: &Name) -> Result<(), Error> {
+    match dir.remove_tree(&RelPath::from(&own(TREE)?)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    dir.remove_file(&RelPath::from(&own(DONE)?))?;
+    parent.remove_dir(&RelPath::from(name))
 }
 
 /// A name of this crate's own.

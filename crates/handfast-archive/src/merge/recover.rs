@@ -1,15 +1,14 @@
 //! Merges whose process died are finished, or undone.
 
+use std::fs::File;
+
 use handfast::{
-    Effect, Error, ErrorKind, Files as _, NameRef, OpenOptions, Recovered, RecoveryOutcome,
+    Effect, Error, ErrorKind, Files as _, Name, NameRef, OpenOptions, Recovered, RecoveryOutcome,
     RelPath, Root,
 };
 use rustix::fs::{FlockOperation, flock};
 
-use super::{JOURNAL, Journal, MERGE, Merge, Object, own};
-
-/// The longest journal that is read: a hundred thousand paths of moderate length.
-const MOST_JOURNAL: u64 = 256 << 20;
+use super::{DONE, JOURNAL, Journal, MERGE, MOST_JOURNAL, Merge, Object, clean, end, own};
 
 /// Cleans up after writers that died, as [`Root::recover`] does, and finishes merges that died half-way. A
 /// merge that cannot be finished, because somebody changed the directory since, is undone.
@@ -55,19 +54,18 @@ fn settle(root: &Root, path: &RelPath) -> Result<RecoveryOutcome, Error> {
     if status.uid != rustix::process::geteuid().as_raw() || status.mode & 0o077 != 0 {
         return Ok(RecoveryOutcome::Kept("others may have written to it"));
     }
-    let path = RelPath::from(&own(JOURNAL)?);
-    let held = match dir.open_with(&path, OpenOptions::new()) {
-        // The merge ended, or was undone, but for what is left of the staged tree.
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            target.remove_tree(&RelPath::from(&name))?;
-            return Ok(RecoveryOutcome::Removed);
-        }
-        opened => opened?.into_std(),
+    let unfinished = journal(&dir, JOURNAL)?;
+    let (held, bytes) = match unfinished {
+        Some(found) => found,
+        None => match journal(&dir, DONE)? {
+            Some(found) => found,
+            None => return empty(&target, &name),
+        },
     };
     if flock(&held, FlockOperation::NonBlockingLockExclusive).is_err() {
         return Ok(RecoveryOutcome::InUse);
     }
-    let Some(journal) = Journal::parse(&dir.read_to_limit(&path, MOST_JOURNAL)?) else {
+    let Some(journal) = Journal::parse(&bytes) else {
         return Ok(RecoveryOutcome::Kept("its journal is damaged"));
     };
     if journal.target != Object::of(&target.identity()) {
@@ -75,7 +73,12 @@ fn settle(root: &Root, path: &RelPath) -> Result<RecoveryOutcome, Error> {
             "its journal speaks of another directory",
         ));
     }
-    let merge = Merge::begin(&*target, target.top()?, &name)?;
+    // The merge ended, or was undone, but for what is left of its own directory.
+    if dir.symlink_metadata(&RelPath::from(&own(DONE)?)).is_ok() {
+        clean(&target, &dir, &name)?;
+        return Ok(RecoveryOutcome::Removed);
+    }
+    let merge = Merge::begin(&*target, target.top()?, &name, &dir.identity())?;
     let outcome = match merge.run(&journal.actions) {
         Ok(()) => RecoveryOutcome::Finished,
         Err(error) if error.effect() == Effect::None => RecoveryOutcome::PutBack,
@@ -85,7 +88,30 @@ fn settle(root: &Root, path: &RelPath) -> Result<RecoveryOutcome, Error> {
             ));
         }
     };
-    merge.end(&name)?;
-    target.remove_tree(&RelPath::from(&name))?;
+    end(&dir)?;
+    clean(&target, &dir, &name)?;
     Ok(outcome)
+}
+
+/// A journal under one of its names, open and read.
+fn journal(dir: &Root, name: &str) -> Result<Option<(File, Vec<u8>)>, Error> {
+    let path = RelPath::from(&own(name)?);
+    match dir.open_with(&path, OpenOptions::new()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        opened => {
+            let bytes = dir.read_to_limit(&path, MOST_JOURNAL)?;
+            Ok(Some((opened?.into_std(), bytes)))
+        }
+    }
+}
+
+/// Without a journal nothing proves that the directory is ours. An empty one can go all the same.
+fn empty(target: &Root, name: &Name) -> Result<RecoveryOutcome, Error> {
+    match target.remove_dir(&RelPath::from(name)) {
+        Ok(()) => Ok(RecoveryOutcome::Removed),
+        Err(error) if error.kind() == ErrorKind::NotEmpty => {
+            Ok(RecoveryOutcome::Kept("it holds no journal of a merge"))
+        }
+        Err(error) => Err(error),
+    }
 }

@@ -10,7 +10,9 @@ use handfast::{
 };
 
 use super::{object, require_same};
-use crate::merge::{Action, JOURNAL, Journal, MERGE, Merge, Object, TREE, find, own, plan};
+use crate::merge::{
+    Action, JOURNAL, Journal, MERGE, MOST_JOURNAL, Merge, Object, TREE, clean, end, find, own, plan,
+};
 use crate::options::Overwrite;
 use crate::target::{Place, Target};
 
@@ -170,7 +172,8 @@ impl<'a> Scratch<'a> {
         let made = object(&tree.metadata().identity);
         match &mut self.place {
             Held::Root { temp, parent } => {
-                let merge = Merge::begin(&***parent, parent.top()?, temp.name())?;
+                let (own_dir, name) = (temp.root().identity(), temp.name());
+                let merge = Merge::begin(&***parent, parent.top()?, name, &own_dir)?;
                 require_same(&merge.staged.metadata().identity, made)?;
                 let actions = plan(&merge, overwrite, modes)?;
                 merge_by_journal(&merge, temp, parent, actions)
@@ -202,7 +205,12 @@ fn merge_by_journal(
         target: Object::of(&parent.identity()),
         actions,
     };
-    temp.root().write_new(&path, journal.to_bytes())?;
+    let bytes = journal.to_bytes();
+    if bytes.len() as u64 > MOST_JOURNAL {
+        let why = "the merge takes more steps than a journal holds";
+        return Err(Error::refused(ErrorKind::Limit, why));
+    }
+    temp.root().write_new(&path, bytes)?;
     // As long as this process lives, `recover` leaves the merge to it.
     let _lock = temp
         .root()
@@ -213,9 +221,9 @@ fn merge_by_journal(
     if merged.as_ref().is_err_and(is_partial) {
         return merged;
     }
-    merge.end(&name)?;
-    // Best effort: without its journal, `recover` knows it for a leftover.
-    drop(parent.remove_tree(&RelPath::from(&name)));
+    end(temp.root())?;
+    // Best effort: `recover` knows it for a leftover.
+    drop(clean(parent, temp.root(), &name));
     merged
 }
 

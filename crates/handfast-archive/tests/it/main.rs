@@ -10,6 +10,7 @@
 mod accepted;
 mod any_bytes;
 mod created;
+mod full_disk;
 mod merge;
 mod mutated;
 mod packed;

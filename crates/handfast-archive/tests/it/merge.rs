@@ -276,3 +276,25 @@ fn recover_leaves_a_living_merge_alone() {
     drop(held);
     assert_eq!(outcomes(&place), [RecoveryOutcome::Finished]);
 }
+
+#[test]
+fn recover_removes_no_directory_that_somebody_gave_the_name_of_a_merge() {
+    // Whoever may write the directory can rename what is in it, also what belongs to others.
+    let place = place();
+    let private = place.inside().join("out/.handfast-merge-00000000000000aa");
+    std::fs::create_dir(&private).unwrap();
+    std::fs::set_permissions(&private, std::fs::Permissions::from_mode(0o700)).unwrap();
+    std::fs::write(private.join("mine"), "mine").unwrap();
+    let link = place.inside().join("out/.handfast-merge-00000000000000bb");
+    symlink("d", &link).unwrap();
+    let before = place.tree();
+    let outcomes = outcomes(&place);
+    assert_eq!(outcomes.len(), 2);
+    assert!(
+        outcomes
+            .iter()
+            .all(|it| matches!(it, RecoveryOutcome::Kept(_))),
+        "{outcomes:?}"
+    );
+    assert_eq!(place.tree(), before);
+}

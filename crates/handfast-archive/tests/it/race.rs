@@ -11,35 +11,38 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use handfast::{BackendChoice, ErrorKind, RelPath};
-use handfast_archive::{Input, Target, extract};
+use handfast::{BackendChoice, Error, ErrorKind, RelPath};
+use handfast_archive::{Input, Overwrite, Report, Rule, Target, extract};
+use handfast_session::{
+    Caller, Catalogue, CommitOptions, Mode, MountSpec, SessionSpec, VirtualPath,
+};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::support::{Place, with_links};
+use crate::support::{Place, verdict, with_links};
 use crate::tar_bytes::Bytes;
 
-/// How many pairs of extractions are made.
-const ROUNDS: u64 = 1_000;
+/// How long one case is attacked, unless `HANDFAST_RACE_ROUNDS` says how many extractions are made.
+const TIME: Duration = Duration::from_secs(3);
 
-/// For how long at most; `HANDFAST_RACE_SECONDS` sets another time.
-fn at_most() -> Duration {
-    let asked = std::env::var("HANDFAST_RACE_SECONDS").ok();
-    Duration::from_secs(asked.and_then(|text| text.parse().ok()).unwrap_or(8))
+fn rounds() -> Option<u64> {
+    let asked = std::env::var("HANDFAST_RACE_ROUNDS").ok()?;
+    Some(asked.parse().unwrap())
 }
 
 /// How long the naive one is attacked before the attacker counts as too weak.
 const NAIVE_PATIENCE: Duration = Duration::from_secs(60);
 
 fn archive() -> Vec<u8> {
+    without_hard_links().hard_link("d/e/hard", "d/file1").end()
+}
+
+fn without_hard_links() -> Bytes {
     let mut bytes = Bytes::new().dir("d").dir("d/e");
     for number in 0..6 {
         bytes = bytes.file(&format!("d/e/file{number}"), b"content");
         bytes = bytes.file(&format!("d/file{number}"), b"content");
     }
-    bytes
-        .symlink("d/link", "file0")
-        .hard_link("d/e/hard", "d/file1")
-        .end()
+    bytes.symlink("d/link", "file0")
 }
 
 /// Exchanges directories that are being filled with links to the outside, until the test stops it.
@@ -53,15 +56,8 @@ fn attack(inside: &Path, outside: &Path, stop: &AtomicBool, exchanged: &AtomicU6
     }
     let mut turn = 0;
     while !stop.load(Ordering::Relaxed) {
-        let Ok(entries) = std::fs::read_dir(inside) else {
-            continue;
-        };
-        for entry in entries.flatten() {
-            let top = entry.path();
-            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                continue;
-            }
-            for below in ["tree", "tree/d", "tree/d/e", "d", "d/e"] {
+        for top in dirs(inside).into_iter().chain(dirs(&inside.join("d"))) {
+            for below in ["tree", "tree/d", "tree/d/e", "d", "d/e", ""] {
                 turn += 1;
                 let link = &links[turn % links.len()];
                 let victim = top.join(below);
@@ -79,6 +75,15 @@ fn attack(inside: &Path, outside: &Path, stop: &AtomicBool, exchanged: &AtomicU6
             }
         }
     }
+}
+
+/// The directories in a directory.
+fn dirs(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .collect()
 }
 
 /// What a careful program by path does: it looks at every directory, and then writes by path.
@@ -111,14 +116,25 @@ struct Attacked {
     exchanged: u64,
 }
 
+/// Stops the attacker when it is dropped.
+struct Stopped<'a>(&'a AtomicBool);
+
+impl Drop for Stopped<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Runs work under attack.
 fn under_attack(place: &Place, work: impl FnOnce()) -> Attacked {
     let (stop, exchanged) = (AtomicBool::new(false), AtomicU64::new(0));
     let (inside, outside) = (place.inside(), place.dir.path().join("outside"));
     std::thread::scope(|scope| {
         let attacker = scope.spawn(|| attack(&inside, &outside, &stop, &exchanged));
+        // The attacker stops also if the work panics: the scope waits for it.
+        let stopped = Stopped(&stop);
         work();
-        stop.store(true, Ordering::Relaxed);
+        drop(stopped);
         attacker.join().unwrap();
     });
     Attacked {
@@ -150,71 +166,162 @@ fn a_naive_extractor_escapes_under_the_attack() {
     );
 }
 
-fn contend(backend: BackendChoice) {
-    let place = Place::on(backend);
+/// Extracts under attack, always two at a time into one place, and cleans up behind both.
+fn contend(
+    what: &str,
+    place: &Place,
+    run: impl Fn() -> Result<Report, Error> + Sync,
+    clean: impl Fn(),
+) {
     let outside = place.dir.path().join("outside");
-    let archive = archive();
     let begun = Instant::now();
-    let (mut done, mut refused) = (0, 0);
-    let attacked = under_attack(&place, || {
-        for round in 0..ROUNDS {
-            if begun.elapsed() > at_most() {
-                break;
-            }
-            // Two extractions into one place: one of them at most has it.
-            let (one, other) = std::thread::scope(|scope| {
-                let run = || place.extract(&archive, with_links());
-                let second = scope.spawn(run);
-                (run(), second.join().unwrap())
+    let (mut made, mut done, mut refused) = (0, 0, 0);
+    let attacked = under_attack(place, || {
+        while rounds().map_or(begun.elapsed() < TIME, |rounds| made < rounds) {
+            let both = std::thread::scope(|scope| {
+                let second = scope.spawn(&run);
+                [run(), second.join().unwrap()]
             });
-            for result in [one, other] {
-                match result {
-                    Ok(report) if report.extracted => done += 1,
-                    Ok(report) => panic!("round {round}: refused {report:?}"),
-                    // What the attacker's exchanges lead to, and a name that is taken.
-                    Err(error) => {
-                        let kind = error.kind();
-                        let allowed = matches!(
-                            kind,
-                            ErrorKind::Raced
-                                | ErrorKind::Link
-                                | ErrorKind::NotADirectory
-                                | ErrorKind::NotFound
-                                | ErrorKind::Exists
-                                | ErrorKind::Escape
-                                | ErrorKind::Busy
-                                | ErrorKind::NotEmpty
-                        );
-                        assert!(allowed, "round {round}: {error}");
-                        refused += 1;
-                    }
+            for result in both {
+                made += 1;
+                match is_fair(&result) {
+                    Some(true) => done += 1,
+                    Some(false) => refused += 1,
+                    None => panic!("{what}: {result:?}"),
                 }
             }
-            drop(std::fs::remove_dir_all(place.inside().join("out")));
+            clean();
         }
     });
     println!(
-        "{backend:?}: {done} extracted, {refused} refused, {} exchanges",
+        "{what}: {made} extractions, {done} done, {refused} refused, {} exchanges",
         attacked.exchanged
     );
-    assert_eq!(escaped(&outside), Vec::<String>::new());
+    assert_eq!(escaped(&outside), Vec::<String>::new(), "{what}");
     assert_eq!(std::fs::read(outside.join("secret")).unwrap(), b"secret");
     if attacked.exchanged == 0 || done == 0 {
-        println!(
-            "starved: {done} extracted, {} exchanges",
-            attacked.exchanged
-        );
+        println!("starved: {what}");
     }
+}
+
+/// Whether it was extracted, or refused because of what the attacker or the other one did; `None` if
+/// neither can be the reason.
+fn is_fair(result: &Result<Report, Error>) -> Option<bool> {
+    match result {
+        Ok(report) if report.extracted => Some(true),
+        // What a merge found in the place of a directory; the links to what is refused follow.
+        Ok(report) if verdict(report) == Some(Rule::Exists) => Some(false),
+        Ok(_) => None,
+        Err(error) => matches!(
+            error.kind(),
+            ErrorKind::Raced
+                | ErrorKind::Link
+                | ErrorKind::NotADirectory
+                | ErrorKind::NotFound
+                | ErrorKind::Exists
+                | ErrorKind::Escape
+                | ErrorKind::Busy
+                | ErrorKind::NotEmpty
+                | ErrorKind::Stale
+        )
+        .then_some(false),
+    }
+}
+
+fn contend_in_root(backend: BackendChoice) {
+    let place = Place::on(backend);
+    let archive = archive();
+    contend(
+        &format!("a new directory, {backend:?}"),
+        &place,
+        || place.extract(&archive, with_links()),
+        || drop(std::fs::remove_dir_all(place.inside().join("out"))),
+    );
+    let place = Place::on(backend);
+    let out = place.inside().join("out");
+    let clean = || {
+        drop(std::fs::remove_dir_all(&out));
+        drop(std::fs::remove_file(&out));
+        // The attacker may have put something there again.
+        drop(std::fs::create_dir_all(out.join("d/e")));
+        drop(std::fs::write(out.join("d/file0"), "old"));
+    };
+    clean();
+    let path = RelPath::parse("out").unwrap();
+    let merge = || {
+        let mut options = with_links();
+        options.overwrite = Overwrite::Replace;
+        let target = Target::new_dir(&place.root, &path).merged();
+        extract(Input::new(&archive[..], &place.scratch), &target, options)
+    };
+    contend(&format!("a merge, {backend:?}"), &place, merge, clean);
 }
 
 #[test]
 fn extraction_stays_inside_under_the_attack_by_the_kernel() {
-    contend(BackendChoice::Auto);
+    contend_in_root(BackendChoice::Auto);
 }
 
 #[test]
 fn extraction_stays_inside_under_the_attack_by_the_walk() {
-    contend(BackendChoice::Walk);
+    contend_in_root(BackendChoice::Walk);
+}
+
+/// The target lies in a directory of the base, which the attacker exchanges too.
+fn contend_in_session(mode: Mode) {
+    let place = Place::new();
+    // An overlay keeps no hard links.
+    let archive = match mode {
+        Mode::Overlay => without_hard_links().end(),
+        _ => archive(),
+    };
+    std::fs::create_dir(place.inside().join("d")).unwrap();
+    let state = place.dir.path().join("state");
+    let catalogue = Catalogue::open_ambient(state).unwrap();
+    let mount = MountSpec::new(place.inside(), VirtualPath::parse("/").unwrap()).mode(mode);
+    let spec = SessionSpec::new().mount(mount);
+    catalogue.create("s", &spec).unwrap();
+    let session = catalogue.open("s", Caller::new("test")).unwrap();
+    let path = RelPath::parse("d/out").unwrap();
+    let committed = std::cell::Cell::new(0);
+    contend(
+        &format!("a session, {mode:?}"),
+        &place,
+        || {
+            let target = Target::new_dir_in(&session, &path);
+            extract(
+                Input::new(&archive[..], &place.scratch),
+                &target,
+                with_links(),
+            )
+        },
+        || {
+            if mode == Mode::Overlay {
+                // What the overlay holds reaches the base under the same attack.
+                let report = session.commit(&CommitOptions::default(), &mut |_, _| {});
+                let is_whole = report.is_ok_and(|it| it.conflicts.is_empty());
+                committed.set(committed.get() + u64::from(is_whole));
+                drop(session.discard(&[]));
+            }
+            let dir = place.inside().join("d");
+            drop(std::fs::remove_dir_all(dir.join("out")));
+            drop(std::fs::remove_dir_all(&dir));
+            drop(std::fs::create_dir(&dir));
+        },
+    );
+    if mode == Mode::Overlay {
+        println!("{} commits without a conflict", committed.get());
+    }
+}
+
+#[test]
+fn extraction_stays_inside_under_the_attack_in_a_session() {
+    contend_in_session(Mode::ReadWrite);
+}
+
+#[test]
+fn extraction_stays_inside_under_the_attack_in_an_overlay() {
+    contend_in_session(Mode::Overlay);
 }
 
 #[test]

@@ -157,3 +157,37 @@ fn old_events_go_by_a_rule_and_the_rest_verifies() {
         "a day is kept"
     );
 }
+
+#[test]
+fn an_archive_is_one_operation_in_the_log_with_its_digest() {
+    let (scratch, _key) = made("ordered");
+    scratch.file("d/a", "one");
+    let log = scratch.log_dir();
+    let root = scratch.inside().display().to_string();
+    let run = |args: &[&str]| {
+        let with = ["--log", log.to_str().unwrap(), "--agent", "ann"];
+        let args = [&["fs", "--root", &root], args, &with].concat();
+        let output = crate::support::handfast(&args).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    run(&["archive", "d", "d.tar"]);
+    run(&["extract", "d.tar", "out"]);
+    let all = events(&scratch.log("show", &[]));
+    let about: Vec<&Value> = all.iter().map(|event| &event["event"]).collect();
+    let about: Vec<_> = about
+        .into_iter()
+        .filter(|event| event["type"] == "extract")
+        .collect();
+    let phases: Vec<_> = about.iter().map(|event| &event["phase"]).collect();
+    assert_eq!(phases, ["intent", "entries", "result"]);
+    assert_eq!(about[1]["entries"][0]["path"], "a", "{}", about[1]);
+    for event in &about {
+        assert_eq!(event["req"]["path"], "out");
+        assert_eq!(event["op_id"], about[0]["op_id"]);
+        let digest = event["dst"]["path"].as_str().unwrap_or_default();
+        assert!(
+            digest.starts_with("sha256:") && digest.len() == 71,
+            "{event}"
+        );
+    }
+}

@@ -1,6 +1,7 @@
 //! `extract_archive`: a tar or a zip of the session into a directory of the session. Not in the reference.
 
 use std::io::{self, Read};
+use std::time::Duration;
 
 use handfast::files::{FileHandle, LastLink};
 use handfast::{ErrorKind, FileKind, OpenOptions, RelPath, Verb, escape};
@@ -13,6 +14,9 @@ use super::move_file::two_failed;
 use crate::answer::{Answer, Archive, Refused};
 use crate::call::Call;
 use crate::trouble::Trouble;
+
+/// A call that takes longer holds up others.
+const TIME: Duration = Duration::from_secs(60);
 
 /// As many refused members are listed at most.
 const LISTED: usize = 100;
@@ -61,6 +65,7 @@ fn options<'a>(call: &Call<'_>) -> Result<Options<'a>, Trouble> {
     let most = call.server.archive_limit();
     options.limits.bytes = most;
     options.limits.file_size = options.limits.file_size.min(most);
+    options.limits.time = Some(TIME);
     options.digest = true;
     // A session cannot promise that for a whole tree, and says so.
     options.durable = call.server.syncs();
