@@ -100,6 +100,9 @@ mod serve {
                 "--protect" => options.protect = Some(value()?),
                 "--quota" => options.quota = Some(number(value()?)?),
                 "--read-limit" => options.read_limit = number(value()?)?,
+                "--log-keep-bytes" => {
+                    options.log_keep = options.log_keep.bytes(number(value()?)?);
+                }
                 "--sync" => options.sync = true,
                 "--allow-delete" => options.delete = true,
                 "--without-tool" => options.without_tools.push(value()?),

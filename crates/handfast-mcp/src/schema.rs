@@ -398,6 +398,18 @@ pub(crate) const MORE: &[Tool] = &[
         &[CURSOR],
         READS,
     ),
+    tool(
+        "propose_changes",
+        "Propose Changes",
+        "Say that what was changed in the overlay is ready for the person who decides, and get an id \
+         for it. Nothing is committed by this. With the id, ask whether it still waits.",
+        &[optional(
+            "id",
+            Kind::Text,
+            "The id of an earlier proposal: tells whether it waits, was decided or is another one now",
+        )],
+        READS,
+    ),
 ];
 
 /// Only where the operator asks for it.
@@ -437,7 +449,7 @@ impl Offer {
             .chain(self.audit.then_some(&AUDIT))
             .filter(|tool| match tool.name {
                 "delete_file" => self.delete,
-                "list_changes" => self.overlay,
+                "list_changes" | "propose_changes" => self.overlay,
                 _ => true,
             })
             .filter(|tool| !self.without.iter().any(|name| name == tool.name))

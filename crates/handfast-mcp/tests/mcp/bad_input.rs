@@ -30,7 +30,7 @@ fn what_is_no_request_gets_an_error_and_the_next_is_answered() {
             -32600,
         ),
         (
-            r#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tasks/list"}"#,
             -32601,
         ),
         (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#, -32602),

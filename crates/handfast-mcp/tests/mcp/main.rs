@@ -24,6 +24,7 @@ mod eras;
 mod fuzz;
 mod grants;
 mod http;
+mod log_size;
 mod more_tools;
 mod names;
 mod roots;
