@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use handfast_ledger::LogReader;
 use serde_json::{Value, json};
 
@@ -215,6 +217,30 @@ fn without_a_handshake_head_and_body_must_agree() {
         let answer = server.post(&read, bad);
         assert_eq!(answer.status, 400, "{bad:?}");
         assert_eq!(answer.json()["error"]["code"], -32020, "{bad:?}");
+    }
+    // What `_meta` lacks is a bad request, too, and nothing is done.
+    let mut lacking = read.clone();
+    lacking["params"]["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+    let answer = server.post(&lacking, &good);
+    assert_eq!(
+        (answer.status, answer.json()["error"]["code"].as_i64()),
+        (400, Some(-32602))
+    );
+    // Resources and prompts are named by the head as well, in base64 where it is no plain text.
+    let uri = format!("file://{}", scratch.at("a").display());
+    let resource = request("resources/read", json!({"uri": uri, "_meta": meta}));
+    let coded = format!("=?base64?{}?=", STANDARD.encode(&uri));
+    for (name, status) in [
+        (uri.as_str(), 200),
+        (coded.as_str(), 200),
+        ("file:///x", 400),
+    ] {
+        let head = [
+            good[0],
+            ("Mcp-Method", "resources/read"),
+            ("Mcp-Name", name),
+        ];
+        assert_eq!(server.post(&resource, &head).status, status, "{name}");
     }
     let ping = request("ping", json!({"_meta": meta}));
     let answer = server.post(&ping, &[good[0], ("Mcp-Method", "ping")]);
