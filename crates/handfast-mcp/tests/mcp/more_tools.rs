@@ -273,6 +273,14 @@ fn a_proposal_waits_for_a_person_and_commits_nothing() {
     other.text("write_file", json!({"path": "a", "content": "six"}));
     assert!(ask(&mut server, &id).contains("is not what waits now"));
     assert_ne!(propose(&mut server), id);
+    // The same bytes under another name are another proposal.
+    let move_to = |from: &str, to: &str| json!({"source": from, "destination": to});
+    server.text("write_file", json!({"path": "x", "content": "new"}));
+    let named = |server: &mut Mcp| server.text("propose_changes", json!({}));
+    let before = named(&mut server);
+    server.text("move_file", move_to("x", "y"));
+    assert_ne!(named(&mut server), before);
+    server.text("delete_file", json!({"path": "y"}));
     other.text("write_file", json!({"path": "a", "content": "one"}));
     other.text("delete_file", json!({"path": "a"}));
     std::fs::remove_file(scratch.at("a")).unwrap();
