@@ -78,7 +78,7 @@ impl Server {
                     continue;
                 };
                 let stream = Arc::new(stream);
-                if !connections.admit(&stream) {
+                if !connections.admit(&stream, PATIENCE) {
                     // Told or not, it is closed.
                     drop(Reply::plain(503, "Service Unavailable").send(&stream, true));
                     continue;

@@ -19,6 +19,7 @@ mod bad_input;
 mod calls;
 mod client;
 mod concurrent;
+mod connections;
 mod context;
 mod eras;
 mod fuzz;

@@ -28,7 +28,7 @@ async fn main() -> Result<(), Failure> {
         let client =
             serve_client_with_lifecycle(ClientConfig::default(), transport, lifecycle).await?;
         let tools = client.list_all_tools().await?;
-        assert_eq!(tools.len(), 15);
+        assert!(tools.iter().any(|tool| tool.name == "read_text_file"));
         let content = format!("hello from rmcp, {name}");
         let call = |tool: &'static str, arguments: serde_json::Value| {
             let arguments = arguments.as_object().cloned().unwrap_or_default();
