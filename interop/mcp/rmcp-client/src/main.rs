@@ -37,7 +37,9 @@ async fn main() -> Result<(), Failure> {
         let path = "from-rust.txt";
         call("write_file", json!({"path": path, "content": content})).await?;
         let read = call("read_text_file", json!({"path": path})).await?;
-        assert_eq!(read.structured_content, Some(json!({"content": content})));
+        let structured = read.structured_content.unwrap_or_default();
+        assert_eq!(structured["content"], json!(content));
+        assert!(structured["version"].is_string());
         let refused = call("read_text_file", json!({"path": "/etc/passwd"})).await?;
         assert_eq!(refused.is_error, Some(true));
         assert!(call("nope", json!({})).await.is_err());
