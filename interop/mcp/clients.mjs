@@ -20,7 +20,8 @@ async function talk(name, client, transport, expected) {
   await client.connect(transport);
   const era = client.getNegotiatedProtocolVersion?.() ?? client.getProtocolEra?.() ?? transport._protocolVersion ?? "?";
   const { tools } = await client.listTools();
-  assert.equal(tools.length, 15);
+  const names = tools.map((tool) => tool.name);
+  for (const wanted of ["read_text_file", "edit_file", "search_content", "append_file"]) assert.ok(names.includes(wanted), wanted);
   const written = await client.callTool({
     name: "write_file",
     arguments: { path: "from-typescript.txt", content: `hello from ${name}` },
@@ -36,9 +37,41 @@ async function talk(name, client, transport, expected) {
   const refused = await client.callTool({ name: "read_text_file", arguments: { path: "/etc/passwd" } });
   assert.ok(refused.isError);
   await assert.rejects(client.callTool({ name: "nope", arguments: {} }));
+  await context(client, name);
+  // 200 calls at once: every answer is the one to its own question.
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, number) =>
+      client.callTool({ name: "search_files", arguments: { path: "", pattern: `none-${number}` } }).then((answer) => {
+        assert.equal(answer.structuredContent.content, "No matches found");
+        return number;
+      }),
+    ),
+  );
+  assert.equal(new Set(answers).size, 200);
   await client.close();
   if (expected) assert.equal(String(era), expected, name);
   console.log(`${name.padEnd(44)} ${era}`);
+}
+
+/// Prompts, resources and completions.
+async function context(client, name) {
+  const { prompts } = await client.listPrompts();
+  assert.ok(prompts.some((prompt) => prompt.name === "what_was_refused"));
+  const prompt = await client.getPrompt({ name: "what_was_refused" });
+  assert.match(prompt.messages[0].content.text, /\/etc\/passwd/);
+  const { resources } = await client.listResources();
+  const { resourceTemplates } = await client.listResourceTemplates();
+  assert.equal(resourceTemplates[0].uriTemplate, "file://{+path}");
+  const listed = await client.readResource({ uri: resources[0].uri });
+  assert.match(listed.contents[0].text, /from-typescript\.txt/);
+  const file = await client.readResource({ uri: `${resources[0].uri}/from-typescript.txt` });
+  assert.equal(file.contents[0].text, `hello from ${name}`);
+  await assert.rejects(client.readResource({ uri: "file:///etc/passwd" }));
+  const { completion } = await client.complete({
+    ref: { type: "ref/resource", uri: "file://{+path}" },
+    argument: { name: "path", value: `${directory}/from-` },
+  });
+  assert.deepEqual(completion.values, [`${directory}/from-typescript.txt`]);
 }
 
 const stateless = { versionNegotiation: { mode: { pin: "2026-07-28" } } };

@@ -102,10 +102,11 @@ for index, entry in enumerate(known["schema"]):
 
 
 def plain(answer):
-    """An answer without what two runs cannot agree on, and without our `_meta`."""
+    """An answer without what two runs cannot agree on, and without our `_meta` and `version`, which are additions."""
     answer = json.loads(json.dumps({key: answer[key] for key in ("result", "error") if key in answer}))
     if "result" in answer:
         answer["result"].pop("_meta", None)
+        answer["result"].get("structuredContent", {}).pop("version", None)
     text = json.dumps(answer, ensure_ascii=False, sort_keys=True)
     return re.sub(r"(created|accessed|modified): [A-Z][^\\]*\)", r"\1: DATE", text)
 

@@ -102,6 +102,9 @@ mod serve {
                 "--quota" => options.quota = Some(number(value()?)?),
                 "--archive-limit" => options.archive_limit = number(value()?)?,
                 "--read-limit" => options.read_limit = number(value()?)?,
+                "--log-keep-bytes" => {
+                    options.log_keep = options.log_keep.bytes(number(value()?)?);
+                }
                 "--allow-delete" => options.delete = true,
                 "--without-tool" => options.without_tools.push(value()?),
                 "--full-answers" => options.answer_limit = u64::MAX,

@@ -50,6 +50,7 @@ mod trouble;
 mod uri;
 mod view;
 
+pub use handfast_ledger::Keep;
 pub use options::{LogChoice, Options, Source};
 pub use server::{Server, Started};
 pub use start::StartError;

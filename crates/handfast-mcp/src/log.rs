@@ -13,7 +13,7 @@ use std::time::Duration;
 use handfast::{Backend, Decision, ErrorKind, Event, Phase, RecordError, Recorder, RelPath, Verb};
 use handfast_archive::Telling;
 use handfast_ledger::{
-    Context, CreateOptions, Error, ErrorKind as LogError, Ledger, LedgerRecorder, OpenOptions,
+    Context, CreateOptions, Error, ErrorKind as LogError, Keep, Ledger, LedgerRecorder, OpenOptions,
 };
 
 use handfast_session::Caller;
@@ -41,12 +41,12 @@ struct Opened {
 
 impl Log {
     /// Begins to open a log below a directory that is there: the first that no other server uses.
-    pub(crate) fn open(dir: &Path) -> std::io::Result<Self> {
+    pub(crate) fn open(dir: &Path, keep: Keep) -> std::io::Result<Self> {
         let dir = dir.to_owned();
         let opening = std::thread::Builder::new()
             .name("log".to_owned())
             .stack_size(512 * 1024)
-            .spawn(move || open_first_free(&dir))?;
+            .spawn(move || open_first_free(&dir, keep))?;
         Ok(Self {
             opening: Mutex::new(Some(opening)),
             opened: OnceLock::new(),
@@ -76,7 +76,7 @@ impl Log {
     }
 }
 
-fn open_first_free(dir: &Path) -> Result<Opened, String> {
+fn open_first_free(dir: &Path, keep: Keep) -> Result<Opened, String> {
     let told = |error: Error| error.to_string();
     // Servers that start together come one after the other; a server that dies lets go.
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -94,7 +94,8 @@ fn open_first_free(dir: &Path) -> Result<Opened, String> {
             Err(error) if error.kind() != LogError::Exists => return Err(told(error)),
             _ => {}
         }
-        match Ledger::open(&path, OpenOptions::new().patience(Duration::ZERO)) {
+        let how = OpenOptions::new().patience(Duration::ZERO).keep(keep);
+        match Ledger::open(&path, how) {
             Ok(ledger) => {
                 let recorder =
                     LedgerRecorder::new(Arc::new(ledger), Context::new()).map_err(told)?;
@@ -188,7 +189,10 @@ impl CallLog {
             Ok(()) => outcome,
             Err(error) => Err(Trouble::new(
                 ErrorKind::Io,
-                format!("EIO: the call could not be logged, and was not answered: {error}"),
+                format!(
+                    "EIO: the call could not be logged, and was not answered: {error}{}",
+                    trouble::NOT_LOGGED
+                ),
             )),
         }
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use handfast::Links;
+use handfast_ledger::Keep;
 
 /// Where the directories come from.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -51,6 +52,9 @@ pub struct Options {
     pub state: Option<PathBuf>,
     /// Whether calls are logged.
     pub log: LogChoice,
+    /// How much of a log is kept; everything otherwise. It holds from the next start on, also for a
+    /// log that is there already.
+    pub log_keep: Keep,
     /// What `~` stands for in paths.
     pub home: Option<PathBuf>,
     /// Wait until content is on the disk before a write is answered.
@@ -84,6 +88,7 @@ impl Options {
             quota: None,
             state: None,
             log: LogChoice::On,
+            log_keep: Keep::new(),
             home: None,
             sync: false,
             read_limit: 8 << 20,

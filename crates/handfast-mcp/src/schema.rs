@@ -399,7 +399,7 @@ impl Offer {
             .chain(self.audit.then_some(&AUDIT))
             .filter(|tool| match tool.name {
                 "delete_file" => self.delete,
-                "list_changes" => self.overlay,
+                "list_changes" | "propose_changes" => self.overlay,
                 _ => true,
             })
             .filter(|tool| !self.without.iter().any(|name| name == tool.name))

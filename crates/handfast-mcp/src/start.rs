@@ -106,7 +106,7 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
     })?;
     let log = match &logs {
         Some(dir) => {
-            let log = Log::open(dir).map_err(|error| StartError {
+            let log = Log::open(dir, options.log_keep).map_err(|error| StartError {
                 is_usage: false,
                 text: format!("the log's thread cannot be started: {error}"),
                 hint: Some("`--no-log` does without"),

@@ -4,10 +4,13 @@
 //! was asked for and never where a link leads.
 
 use handfast::{Effect, ErrorKind, Version};
-use handfast_session::{Error, Reason, SessionError as _};
+use handfast_session::{Error, NotRecorded, Reason, SessionError as _};
 
 use crate::place::Place;
 use crate::view::View;
+
+/// What to do if the log takes nothing.
+pub(crate) const NOT_LOGGED: &str = ". What cannot be logged is not done. Ask the person who runs the server to free space or to look at the log (`handfast log verify`), then try again; `--no-log` does without a log.";
 
 /// Why a call failed.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -98,6 +101,9 @@ impl Trouble {
             ErrorKind::Unsupported => format!("ENOTSUP: {detail}, {call} {quoted}"),
             ErrorKind::Io => format!("EIO: {detail}, {call} {quoted}"),
         };
+        if error.cause::<NotRecorded>().is_some_and(|told| told.failed) {
+            text.push_str(NOT_LOGGED);
+        }
         match error.effect() {
             Effect::None => {}
             Effect::Visible => text.push_str(" (the change is visible)"),

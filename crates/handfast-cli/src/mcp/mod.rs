@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
 use handfast::{Effect, ErrorKind, Links};
@@ -75,6 +76,19 @@ pub(crate) struct McpArgs {
     /// Log nothing; otherwise every call is in a log below the state directory
     #[arg(long)]
     no_log: bool,
+
+    /// Keep at most this much of a log on the disk, such as 64MiB; older events go by themselves
+    #[arg(long, value_name = "SIZE", value_parser = size::of_log, conflicts_with = "no_log")]
+    log_keep_bytes: Option<u64>,
+
+    /// Keep events of a log for this long, such as 30d; older ones go by themselves as it grows
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = handfast_ledger::time::duration,
+        conflicts_with = "no_log"
+    )]
+    log_keep_for: Option<Duration>,
 
     /// Wait until content is on the disk before a write is answered
     #[arg(long)]
@@ -249,6 +263,12 @@ impl McpArgs {
         options.state = self.state.dir();
         if self.no_log {
             options.log = LogChoice::Off;
+        }
+        if let Some(bytes) = self.log_keep_bytes {
+            options.log_keep = options.log_keep.bytes(bytes);
+        }
+        if let Some(time) = self.log_keep_for {
+            options.log_keep = options.log_keep.time(time);
         }
         let home: Option<OsString> = std::env::var_os("HOME");
         options.home = home.map(PathBuf::from).filter(|home| home.is_absolute());

@@ -23,6 +23,14 @@ pub(super) fn parse(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "a size between 1 byte and 16 EiB is needed".to_owned())
 }
 
+/// A size that a log can do with.
+pub(super) fn of_log(text: &str) -> Result<u64, String> {
+    match parse(text)? {
+        bytes if bytes < 16 << 20 => Err("a log of the server needs at least 16MiB".to_owned()),
+        bytes => Ok(bytes),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::parse;

@@ -65,6 +65,11 @@ pub(crate) fn of(request: &Request) -> Result<Era, Fault> {
     })
 }
 
+/// What is wrong with the `_meta` of a request, whatever it asks for.
+pub(crate) fn bad_meta(request: &Request) -> Option<Fault> {
+    of(request).err()
+}
+
 /// What is wrong with a version that is none of ours.
 pub(crate) fn unsupported(id: &Id, version: &str) -> Option<Fault> {
     let known = supported().contains(&version);

@@ -89,6 +89,18 @@ pub(crate) const MORE: &[Tool] = &[
         &[CURSOR],
         READS,
     ),
+    tool(
+        "propose_changes",
+        "Propose Changes",
+        "Say that what was changed in the overlay is ready for the person who decides, and get an id \
+         for it. Nothing is committed by this. With the id, ask whether it still waits.",
+        &[optional(
+            "id",
+            Kind::Text,
+            "The id of an earlier proposal: tells whether it waits, was decided or is another one now",
+        )],
+        READS,
+    ),
 ];
 
 /// Only where the operator asks for it.

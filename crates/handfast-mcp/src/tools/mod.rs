@@ -18,6 +18,7 @@ pub(crate) mod list_changes;
 pub(crate) mod list_directory;
 mod list_directory_with_sizes;
 mod move_file;
+mod propose_changes;
 pub(crate) mod read_media_file;
 mod read_multiple_files;
 mod read_text_file;
@@ -44,6 +45,7 @@ pub(crate) fn run(name: &str, call: &Call<'_>) -> Result<Answer, Trouble> {
         "extract_archive" => extract_archive::run(call),
         "delete_file" => delete_file::run(call),
         "list_changes" => list_changes::run(call),
+        "propose_changes" => propose_changes::run(call),
         "create_directory" => create_directory::run(call),
         "list_directory" => list_directory::run(call),
         "list_directory_with_sizes" => list_directory_with_sizes::run(call),

@@ -78,7 +78,7 @@ impl Server {
                     continue;
                 };
                 let stream = Arc::new(stream);
-                if !connections.admit(&stream) {
+                if !connections.admit(&stream, PATIENCE) {
                     // Told or not, it is closed.
                     drop(Reply::plain(503, "Service Unavailable").send(&stream, true));
                     continue;
@@ -236,7 +236,8 @@ impl Connection<'_> {
             Err(fault) => return Reply::fault(400, "Bad Request", &fault),
         };
         let fault = head.bad_version(&request);
-        if let Some(fault) = fault.or_else(|| head.mismatch(&request)) {
+        let fault = fault.or_else(|| head.mismatch(&request));
+        if let Some(fault) = fault.or_else(|| protocol::bad_meta(&request)) {
             return Reply::fault(400, "Bad Request", &fault);
         }
         let is_first = request.method == "initialize";

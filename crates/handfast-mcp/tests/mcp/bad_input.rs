@@ -29,10 +29,7 @@ fn what_is_no_request_gets_an_error_and_the_next_is_answered() {
             r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":7}"#,
             -32600,
         ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#,
-            -32601,
-        ),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tasks/list"}"#, -32601),
         (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#, -32602),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":1}}"#,

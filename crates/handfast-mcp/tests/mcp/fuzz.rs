@@ -153,10 +153,25 @@ fn request(numbers: &mut Numbers) -> Vec<u8> {
         "tools/list",
         "ping",
         "initialize",
+        "prompts/get",
+        "resources/list",
+        "resources/read",
+        "completion/complete",
         "x",
     ]);
-    let message = json!({"jsonrpc": "2.0", "id": numbers.below(1000), "method": method,
+    let mut message = json!({"jsonrpc": "2.0", "id": numbers.below(1000), "method": method,
         "params": {"name": numbers.one(&TOOLS), "arguments": arguments}});
+    let text = *numbers.one(&TEXTS);
+    let params = &mut message["params"];
+    match method {
+        "prompts/get" => params["name"] = json!("what_was_refused"),
+        "resources/read" => params["uri"] = json!(format!("file://{text}")),
+        "completion/complete" => {
+            params["ref"] = json!({"type": "ref/resource", "uri": "file://{+path}"});
+            params["argument"] = json!({"name": "path", "value": text});
+        }
+        _ => {}
+    }
     let mut bytes = message.to_string().into_bytes();
     // Every third is bent.
     if numbers.below(3) == 0 {

@@ -235,3 +235,59 @@ fn searches_show_lines_around_and_matches_over_several() {
         "No matches found"
     );
 }
+
+#[test]
+fn a_proposal_waits_for_a_person_and_commits_nothing() {
+    let scratch = Scratch::new();
+    scratch.file("a", "one");
+    let mut server = Mcp::start(&scratch, &["--session", "s"]);
+    let none = server.refusal("propose_changes", json!({}));
+    assert!(none.contains("nothing to propose"), "{none}");
+    server.text("write_file", json!({"path": "a", "content": "two"}));
+    let propose = |server: &mut Mcp| {
+        let text = server.text("propose_changes", json!({}));
+        assert!(
+            text.contains("1 changes wait") && text.contains("session review s"),
+            "{text}"
+        );
+        let id = text
+            .strip_prefix("Proposal ")
+            .unwrap()
+            .split(':')
+            .next()
+            .unwrap();
+        id.to_owned()
+    };
+    let id = propose(&mut server);
+    assert_eq!(
+        propose(&mut server),
+        id,
+        "the same changes are the same proposal"
+    );
+    assert_eq!(read(scratch.at("a")), "one", "nothing is committed");
+    let ask = |server: &mut Mcp, id: &str| server.text("propose_changes", json!({"id": id}));
+    assert!(ask(&mut server, &id).contains("as it was proposed"));
+    // Another server of the same session knows it, too.
+    let mut other = Mcp::start(&scratch, &["--session", "s"]);
+    assert!(ask(&mut other, &id).contains("as it was proposed"));
+    other.text("write_file", json!({"path": "a", "content": "six"}));
+    assert!(ask(&mut server, &id).contains("is not what waits now"));
+    assert_ne!(propose(&mut server), id);
+    // The same bytes under another name are another proposal.
+    let move_to = |from: &str, to: &str| json!({"source": from, "destination": to});
+    server.text("write_file", json!({"path": "x", "content": "new"}));
+    let named = |server: &mut Mcp| server.text("propose_changes", json!({}));
+    let before = named(&mut server);
+    server.text("move_file", move_to("x", "y"));
+    assert_ne!(named(&mut server), before);
+    server.text("delete_file", json!({"path": "y"}));
+    other.text("write_file", json!({"path": "a", "content": "one"}));
+    other.text("delete_file", json!({"path": "a"}));
+    std::fs::remove_file(scratch.at("a")).unwrap();
+    assert!(ask(&mut server, &id).contains("committed or discarded"));
+    let odd = server.refusal("propose_changes", json!({"id": "../x"}));
+    assert!(odd.contains("id is not one"), "{odd}");
+    let mut plain = Mcp::start(&scratch, &[]);
+    let tools = plain.request("tools/list", json!({})).to_string();
+    assert!(!tools.contains("propose_changes"));
+}

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::client::{Mcp, path, read};
+use super::client::{Mcp, command, path, read};
 use crate::support::Scratch;
 
 #[test]
@@ -34,4 +34,56 @@ fn m6_a_directory_that_is_replaced_or_deleted_is_an_error() {
     std::fs::rename(&moved, scratch.inside()).unwrap();
     server.text("write_file", json!({"path": "b", "content": "x"}));
     assert_eq!(read(scratch.at("b")), "x");
+}
+
+/// A part of a project is served over the session of the whole project. Nothing that the client says
+/// about its roots opens the rest.
+#[test]
+fn a_part_of_a_project_stays_a_part_whatever_the_roots_are() {
+    let scratch = Scratch::new();
+    scratch.file("part/a", "part");
+    scratch.file("rest/b", "rest");
+    scratch.link("../rest/b", "part/link");
+    let project = scratch.inside().to_str().unwrap().to_owned();
+    let args = ["--no-log", "--session", "p", "--project", &project];
+    let start = || {
+        let mut command = command(&scratch, &args);
+        command.arg(scratch.at("part"));
+        Mcp::spawn(command)
+    };
+    // What waits elsewhere in the project is not told.
+    let mut whole = command(&scratch, &args);
+    whole.arg(scratch.inside());
+    let mut whole = Mcp::spawn(whole);
+    whole.text("write_file", json!({"path": "rest/new", "content": "x"}));
+    whole.text("write_file", json!({"path": "part/new", "content": "x"}));
+    for roots in [
+        None,
+        Some(scratch.at("part")),
+        Some(scratch.inside()),
+        Some("/".into()),
+    ] {
+        let mut server = start();
+        match &roots {
+            None => drop(server.initialize(json!({}))),
+            Some(root) => {
+                server.initialize(json!({"roots": {}}));
+                let asked = server.receive()["id"].clone();
+                let roots = json!([{"uri": format!("file://{}", root.display())}]);
+                let answer = json!({"jsonrpc": "2.0", "id": asked, "result": {"roots": roots}});
+                server.send(&answer.to_string());
+            }
+        }
+        assert_eq!(server.text("read_text_file", json!({"path": "a"})), "part");
+        for rest in ["link", "../rest/b", "/rest/b"] {
+            let refusal = server.refusal("read_text_file", json!({"path": rest}));
+            assert!(
+                refusal.starts_with("Access denied"),
+                "{roots:?} {rest}: {refusal}"
+            );
+        }
+        let changes = server.text("list_changes", json!({}));
+        assert!(changes.contains("part/new"), "{changes}");
+        assert!(!changes.contains("rest/new"), "{roots:?}: {changes}");
+    }
 }

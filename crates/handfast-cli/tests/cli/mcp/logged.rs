@@ -113,6 +113,7 @@ fn no_log_means_none_and_a_log_that_cannot_be_means_no_calls() {
     let mut server = Mcp::start(&scratch, &[]);
     let refusal = server.refusal("read_text_file", json!({"path": "a"}));
     assert!(refusal.contains("could not be recorded"), "{refusal}");
+    assert!(refusal.contains("free space"), "{refusal}");
     let refusal = server.refusal("write_file", json!({"path": "b", "content": "x"}));
     assert!(refusal.contains("could not be recorded"), "{refusal}");
     assert!(!scratch.at("b").exists());
