@@ -11,6 +11,7 @@ mod bad_wire;
 mod calls;
 mod commits;
 mod conformance;
+mod containers;
 mod fairness;
 mod files;
 mod full_disk;

@@ -31,12 +31,19 @@ fn another_process() {
             handfast_broker::serve_witness(socket, policy.as_deref()).unwrap();
         }
         "ask" => {
+            if std::env::var_os("HF_UID").is_some() {
+                become_user();
+            }
             let mut client = Client::connect(dir.join("sock/broker.sock")).unwrap();
             let wanted = Acquire::new(["**"], ["read"]).bind("user");
-            tell(&format!(
-                "{:?}",
-                client.acquire(&wanted).err().and_then(|error| error.code())
-            ));
+            let asked = client.acquire(&wanted);
+            tell(&match asked {
+                Ok(_) => "given".to_owned(),
+                Err(error) => match error.code() {
+                    Some(code) => format!("{code:?}"),
+                    None => error.to_string(),
+                },
+            });
         }
         "flood" => flood(&dir),
         other => panic!("no such role: {other}"),
