@@ -257,6 +257,9 @@ pub struct Opened {
     pub size: u64,
     /// Which version, where that was asked for.
     pub version: Option<String>,
+    /// Whether the file is a copy that nobody can write. The broker hands one out where the caller's
+    /// own rights let it write the file; later changes do not show in it.
+    pub is_copy: bool,
 }
 
 /// Facts about an object.

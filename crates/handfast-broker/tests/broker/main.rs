@@ -33,3 +33,4 @@ mod trouble;
 #[path = "../../../handfast/tests/support/turns.rs"]
 mod turns;
 mod wall;
+mod wide;

@@ -179,10 +179,7 @@ fn b7_a_program_is_the_file_that_runs_and_not_its_path() {
         ask(Command::new(&allowed)).contains("given"),
         "the program itself"
     );
-    assert!(
-        ask(Command::new(&own)).contains("Denied"),
-        "another path"
-    );
+    assert!(ask(Command::new(&own)).contains("Denied"), "another path");
     let mut spoofed = Command::new("unshare");
     spoofed
         .args([
