@@ -40,6 +40,12 @@ impl RootDoor {
 }
 
 impl Boundary {
+    /// Whether processes of a user reach the files of a root through the broker only.
+    pub(crate) fn is_wall(&self, root: usize, uid: u32) -> bool {
+        let door = self.roots.get(root);
+        uid != 0 && uid != self.own_uid && door.is_some_and(|door| !door.is_open(self.own_uid))
+    }
+
     /// What holds against processes of a user, in one sentence.
     pub(crate) fn sentence(&self, uid: u32) -> String {
         if uid == 0 {

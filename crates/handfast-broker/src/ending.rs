@@ -8,7 +8,7 @@ use handfast_session::policy::OnRevoke;
 
 use crate::broker::{Broker, Tally};
 use crate::clock;
-use crate::fault::{Code, Fault};
+use crate::fault::Fault;
 use crate::identity::{Peer, Process};
 use crate::lease::{Ended, Lease, LeaseHandle};
 use crate::store::StoreError;
@@ -19,19 +19,30 @@ const RETRY: Duration = Duration::from_secs(1);
 /// How often counted refusals are told, a failed log is tried again and idle drafts are dropped.
 const SETTLE: Duration = Duration::from_secs(2);
 
+/// Leases that have ended.
+#[derive(Debug, Default)]
+#[must_use]
+pub(crate) struct Ending {
+    pub(crate) leases: Vec<Arc<Lease>>,
+    /// Why that is not kept or noted, in words. They have ended all the same.
+    pub(crate) unkept: Option<String>,
+}
+
+impl Ending {
+    /// Says on standard error what was not kept, where nobody waits for the answer; gives how many
+    /// have ended.
+    pub(crate) fn complain(self) -> usize {
+        if let (Some(why), Some(lease)) = (&self.unkept, self.leases.first()) {
+            crate::complain(&format!("lease {} ended: {why}", lease.record.handle));
+        }
+        self.leases.len()
+    }
+}
+
 impl Broker {
     /// Ends a lease and all below it. When this returns, nothing is done under them any more, and
-    /// what was begun is dropped.
-    ///
-    /// # Errors
-    /// `Unavailable` if the end could not be kept or noted. The leases have ended all the same, and
-    /// the store is told again until it listens, or this broker ends.
-    pub(crate) fn end(
-        &self,
-        lease: &Arc<Lease>,
-        how: Ended,
-        by: Option<&Peer>,
-    ) -> Result<Vec<Arc<Lease>>, Fault> {
+    /// what was begun is dropped, whether or not the store and the log have taken it.
+    pub(crate) fn end(&self, lease: &Arc<Lease>, how: Ended, by: Option<&Peer>) -> Ending {
         let mut ended = Vec::new();
         let mut pending = vec![Arc::clone(lease)];
         while let Some(lease) = pending.pop() {
@@ -48,7 +59,7 @@ impl Broker {
             ended.push(lease);
         }
         if ended.is_empty() {
-            return Ok(ended);
+            return Ending::default();
         }
         let handles = ended.iter().map(|lease| lease.record.handle.clone());
         let kept = self.keep_ends(handles.map(|handle| (handle, how)));
@@ -60,14 +71,21 @@ impl Broker {
                 kill_holders(lease, by);
             }
         }
-        kept.map_err(|error| {
-            // Who waits for ends shall try again.
-            self.reaper.ring();
-            let why = format!("it ended here, but that could not be kept: {error}");
-            Fault::new(Code::Unavailable, why)
-        })?;
-        noted?;
-        Ok(ended)
+        let unkept = match (kept, noted) {
+            (Ok(()), Ok(())) => None,
+            (Err(error), _) => {
+                // Who waits for ends shall try again.
+                self.reaper.ring();
+                Some(format!(
+                    "the store did not take it and is told again; until then a restart brings it back: {error}"
+                ))
+            }
+            (Ok(()), Err(fault)) => Some(format!("the log did not take it: {}", fault.why())),
+        };
+        Ending {
+            leases: ended,
+            unkept,
+        }
     }
 
     /// Tells the store of ends, and of those that it did not take before.
@@ -150,9 +168,7 @@ impl Broker {
             self.reaper.expect(handle, lease.own_expiry_ns());
             return;
         }
-        if let Err(fault) = self.end(&lease, how, None) {
-            crate::complain(&format!("lease {handle}: {fault}"));
-        }
+        self.end(&lease, how, None).complain();
     }
 }
 

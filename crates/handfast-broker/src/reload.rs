@@ -86,10 +86,7 @@ impl Broker {
             if now.may_serve(&lease) {
                 continue;
             }
-            match self.end(&lease, Ended::Revoked, None) {
-                Ok(leases) => ended += leases.len(),
-                Err(fault) => crate::complain(&format!("lease {}: {fault}", lease.record.handle)),
-            }
+            ended += self.end(&lease, Ended::Revoked, None).complain();
         }
         Ok(ended)
     }

@@ -9,7 +9,7 @@ use handfast_session::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::identity::{Names, Peer};
+use crate::identity::{Names, Peer, overflow_uid};
 use crate::lease::{Lease, VerbSet, hex};
 use crate::spiffe::TrustBundle;
 use crate::start::StartError;
@@ -24,6 +24,8 @@ pub struct Rulebook {
     allow: Vec<Rule>,
     /// Processes of this user may ask for everything, if nobody is named.
     own_uid: u32,
+    /// The number of all users who have none here, where there are such: no rule is about them.
+    overflow_uid: Option<u32>,
     pub(crate) terms: LeaseTerms,
     pub(crate) log_level: LogLevel,
     pub(crate) quota: Quota,
@@ -70,13 +72,15 @@ impl Rulebook {
         let spec = MountSpec::new(dir, top)
             .mode(Mode::ReadWrite)
             .protect(protect);
+        let (own_uid, overflow_uid) = known_user()?;
         Ok(Self {
+            overflow_uid,
             roots: vec![RootRule {
                 name: "root".to_owned(),
                 spec,
             }],
             allow: Vec::new(),
-            own_uid: rustix::process::geteuid().as_raw(),
+            own_uid,
             terms: LeaseTerms::default(),
             log_level: LogLevel::default(),
             quota: Quota::new(),
@@ -138,6 +142,7 @@ impl Rulebook {
                 spec: root.mount.clone(),
             });
         }
+        let (own_uid, overflow_uid) = known_user()?;
         let mut allow = Vec::new();
         for entry in &policy.allow {
             allow.push(Rule::read(entry, &roots, knows_exe, names)?);
@@ -145,7 +150,8 @@ impl Rulebook {
         Ok(Self {
             roots,
             allow,
-            own_uid: rustix::process::geteuid().as_raw(),
+            own_uid,
+            overflow_uid,
             terms: policy.lease,
             log_level: policy.log,
             quota: policy.quota,
@@ -358,14 +364,16 @@ impl Rulebook {
         if self.is_keeper(peer) {
             return false;
         }
-        let could_be = |is: &Is| matches!(is, Is::Spiffe(_)) || is.met_by(peer);
+        let of_users = self.overflow_uid != Some(peer.uid);
+        let could_be = |is: &Is| matches!(is, Is::Spiffe(_)) || is.met_by(peer, of_users);
         !self.allow.iter().any(|rule| rule.who.iter().all(could_be))
     }
 
     fn rules_of<'a>(&'a self, peer: &'a Peer) -> impl Iterator<Item = &'a Rule> {
+        let of_users = self.overflow_uid != Some(peer.uid);
         self.allow
             .iter()
-            .filter(|rule| rule.who.iter().all(|is| is.met_by(peer)))
+            .filter(move |rule| rule.who.iter().all(|is| is.met_by(peer, of_users)))
     }
 }
 
@@ -446,6 +454,20 @@ impl Rule {
     }
 }
 
+/// The broker's own user, and the number of all who have none here.
+///
+/// # Errors
+/// If the two are the same: then anybody would be taken for the broker's user.
+fn known_user() -> Result<(u32, Option<u32>), StartError> {
+    let own = rustix::process::geteuid().as_raw();
+    match overflow_uid() {
+        Some(overflow) if overflow == own => Err(StartError::Config(format!(
+            "uid {own} stands for all users that this user namespace does not map; start the broker as another user"
+        ))),
+        overflow => Ok((own, overflow)),
+    }
+}
+
 /// Whether a rule is for the broker's own user alone.
 fn is_own_user(entry: &Allow, own_uid: u32, names: &Names) -> bool {
     entry.who.iter().any(|who| match who {
@@ -517,10 +539,12 @@ fn grants_of(
 }
 
 impl Is {
-    fn met_by(&self, peer: &Peer) -> bool {
+    /// Whether a peer meets the condition. Those on users and groups are met only by who has a
+    /// number of its own (`is_user`).
+    fn met_by(&self, peer: &Peer, is_user: bool) -> bool {
         match self {
-            Self::Uid(uid) => peer.uid == *uid,
-            Self::Gid(gid) => peer.gid == *gid || peer.groups.contains(gid),
+            Self::Uid(uid) => is_user && peer.uid == *uid,
+            Self::Gid(gid) => is_user && (peer.gid == *gid || peer.groups.contains(gid)),
             Self::Spiffe(id) => peer.spiffe_id() == Some(id),
             Self::Exe(path) => peer.exe.as_ref().is_some_and(|program| program.is_at(path)),
             Self::Cgroup(path) => peer

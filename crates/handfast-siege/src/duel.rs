@@ -17,6 +17,9 @@ use crate::pace::Pace;
 use crate::victims::{self, Seen, Victim};
 use crate::watchdog::Watchdog;
 
+/// A look for harm: in words, if there is some.
+pub(crate) type Look = fn(&Arena, &Stand, Option<&Seen>) -> Result<Option<String>, Error>;
+
 /// How an attack meets the verbs.
 pub(crate) struct Duel {
     /// Sets the scene and plants the canary.
@@ -49,7 +52,7 @@ pub(crate) struct Duel {
     pub(crate) leaks: bool,
     /// What else is looked at after every call: harm in words. It is given what the call said, unless
     /// it refused. A look that fails is no good news, and counts as an error without reason.
-    pub(crate) look: fn(&Arena, &Stand, Option<&Seen>) -> Result<Option<String>, Error>,
+    pub(crate) look: Look,
     /// Whether attackers never pause: what they wait for is there for a moment only.
     pub(crate) is_hurried: bool,
     /// The one name that the attacker swaps: then it is started for each victim.
@@ -402,10 +405,7 @@ mod tests {
     }
 
     /// The same, with a look of its own.
-    fn found_by(
-        victim: &'static Victim,
-        look: fn(&Arena, &Stand, Option<&Seen>) -> Result<Option<String>, Error>,
-    ) -> Cell {
+    fn found_by(victim: &'static Victim, look: Look) -> Cell {
         let duel = Duel {
             look,
             scene: |arena| {

@@ -78,6 +78,7 @@ struct OpenAnswer {
     handle: String,
     size: Big,
     version: Option<String>,
+    copy: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -195,6 +196,7 @@ impl Client {
             handle: answer.handle,
             size: answer.size.0,
             version: answer.version,
+            is_copy: answer.copy == Some(true),
         })
     }
 

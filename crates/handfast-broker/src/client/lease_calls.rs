@@ -9,8 +9,10 @@ use handfast::{
     WriteOptions, Written,
 };
 
+use super::copied::Copied;
 use super::lease_files::LeaseFiles;
 use super::told::{Linked, Manner, Standing, Status, error_of, kind_of};
+use super::types::Opened;
 use super::{Client, ClientError};
 
 impl LeaseFiles {
@@ -49,7 +51,13 @@ impl LeaseFiles {
         how: OpenOptions,
     ) -> Result<Box<dyn FileHandle>, Error> {
         let opened = match how.changes() {
-            false => self.ask(verb, path, |client, lease, at| client.open(lease, at))?,
+            false => {
+                let opened = self.ask(verb, path, |client, lease, at| client.open(lease, at))?;
+                if opened.is_copy {
+                    return self.copied(verb, path, opened);
+                }
+                opened
+            }
             true if how == OpenOptions::new().write(true) => {
                 self.ask(verb, path, |client, lease, at| {
                     client.open_direct(lease, at)
@@ -63,6 +71,30 @@ impl LeaseFiles {
         let file = File::received(opened.file.into(), path.clone())
             .map_err(|error| error.on(verb, self.shown_path(path)))?;
         Ok(Box::new(file))
+    }
+
+    /// A copy of a file, with the facts about the file itself.
+    fn copied(
+        &self,
+        verb: Verb,
+        path: &RelPath,
+        opened: Opened,
+    ) -> Result<Box<dyn FileHandle>, Error> {
+        let wrong =
+            |kind, why: &'static str| Error::refused(kind, why).on(verb, self.shown_path(path));
+        let (mut metadata, handle) = self.stat(verb, path, LastLink::Follow)?;
+        if handle != opened.handle {
+            let why = "another file has the name right after it was opened";
+            return Err(wrong(ErrorKind::Raced, why));
+        }
+        metadata.len = opened.size;
+        let version = opened.version.and_then(|version| version.parse().ok());
+        let version = version.ok_or_else(|| wrong(ErrorKind::Io, "the broker told no version"))?;
+        Ok(Box::new(Copied {
+            copy: opened.file,
+            metadata,
+            version,
+        }))
     }
 
     /// Publishes content under a path, in a directory if one is named.

@@ -1,5 +1,6 @@
 //! The client: blocking, one call at a time.
 
+mod copied;
 mod error;
 mod exact;
 mod files;

@@ -240,6 +240,9 @@ pub struct Revoked {
     pub ended: u64,
     /// What may still be open.
     pub outstanding: Vec<Outstanding>,
+    /// Why the end is not kept in the store or noted in the log, if it is not. The leases have ended
+    /// all the same; what the store did not take would come back with a restart, until it takes it.
+    pub unkept: Option<String>,
 }
 
 /// A file that was opened.
@@ -254,6 +257,9 @@ pub struct Opened {
     pub size: u64,
     /// Which version, where that was asked for.
     pub version: Option<String>,
+    /// Whether the file is a copy that nobody can write. The broker hands one out where the caller's
+    /// own rights let it write the file; later changes do not show in it.
+    pub is_copy: bool,
 }
 
 /// Facts about an object.

@@ -2,11 +2,13 @@
 
 mod exe;
 mod names;
+mod overflow;
 mod peer;
 mod process;
 
 pub use exe::{ExeReader, serve_witness, witness_socket_from_stdin};
 pub(crate) use names::Names;
+pub(crate) use overflow::overflow_uid;
 pub(crate) use peer::Peer;
 pub use process::ProcessRef;
 pub(crate) use process::{Process, boot_id};

@@ -17,7 +17,7 @@ pub(crate) struct Peer {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
     pub(crate) groups: Vec<u32>,
-    /// Its number, for people; nothing is decided by it.
+    /// Its number, for people; nothing is decided by it. 0 in another pid namespace.
     pub(crate) pid: u32,
     /// Nothing where the kernel does not identify processes: no lease is bound to one then.
     pub(crate) process: Option<Arc<Process>>,
@@ -33,17 +33,17 @@ impl Peer {
     /// # Errors
     /// If it does not say.
     pub(crate) fn of(socket: BorrowedFd<'_>, exe: &ExeReader) -> io::Result<Self> {
-        let credentials = rustix::net::sockopt::socket_peercred(socket)?;
+        let credentials = sys::peer_credentials(socket)?;
         let process = sys::peer_pidfd(socket).and_then(Process::of).ok();
         // A process that is gone has no control group and no program any more.
         let alive = process.as_ref().filter(|process| process.is_alive());
         let cgroup = alive.and_then(|process| process.info().ok()?.cgroup);
         let exe = alive.and_then(|process| exe.read(process));
         Ok(Self {
-            uid: credentials.uid.as_raw(),
-            gid: credentials.gid.as_raw(),
+            uid: credentials.uid,
+            gid: credentials.gid,
             groups: sys::peer_groups(socket).unwrap_or_default(),
-            pid: u32::try_from(credentials.pid.as_raw_pid()).unwrap_or(0),
+            pid: credentials.pid,
             process: process.map(Arc::new),
             cgroup,
             exe,

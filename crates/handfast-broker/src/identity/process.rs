@@ -19,7 +19,7 @@ const PIDFS: i64 = 0x5049_4446;
 /// A process, by number and unique inode; only together they name it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize, Ord, PartialOrd)]
 pub struct ProcessRef {
-    /// Its number.
+    /// Its number; 0 for one of another pid namespace.
     pub pid: u32,
     /// Its inode in pidfs.
     pub inode: u64,
@@ -46,14 +46,16 @@ impl Process {
             return Err(unsupported());
         }
         let inode = rustix::fs::fstat(&fd)?.st_ino;
-        let info = sys::pidfd_info(fd.as_fd()).map_err(|error| match error.raw_os_error() {
-            Some(libc::ESRCH) => io::Error::from(io::ErrorKind::NotFound),
-            _ => unsupported(),
-        })?;
-        let id = ProcessRef {
-            pid: info.pid,
-            inode,
+        let pid = match sys::pidfd_info(fd.as_fd()) {
+            Ok(info) => info.pid,
+            // Of another pid namespace: it has no number here, and is known all the same.
+            Err(error) if error.raw_os_error() == Some(libc::EREMOTE) => 0,
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            Err(_) => return Err(unsupported()),
         };
+        let id = ProcessRef { pid, inode };
         Ok(Self { fd, id })
     }
 

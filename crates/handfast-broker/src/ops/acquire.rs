@@ -266,7 +266,7 @@ impl Broker {
         // A holder that ended before the lease stood in the table was reaped in vain, and nobody
         // will tell of its end again.
         if holder.is_some_and(|process| !process.is_alive()) {
-            self.end(&lease, Ended::HolderGone, None)?;
+            self.end(&lease, Ended::HolderGone, None).complain();
             return Err(Fault::denied(
                 "the process that it would end with has ended",
             ));

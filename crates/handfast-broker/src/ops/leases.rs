@@ -11,6 +11,7 @@ use super::view::{LeaseView, OutstandingView, outstanding_of};
 use crate::broker::Broker;
 use crate::caller::Caller;
 use crate::clock;
+use crate::ending::Ending;
 use crate::fault::{Code, Fault};
 use crate::lease::{Ended, Lease, LeaseHandle, LeaseId, over};
 
@@ -63,6 +64,9 @@ struct Leases<'a> {
 struct Revoked {
     ended: usize,
     outstanding: Vec<OutstandingView>,
+    /// Why the end is not kept or noted, if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unkept: Option<String>,
 }
 
 impl Broker {
@@ -147,7 +151,7 @@ impl Broker {
             Some(_) if lease.admits(&caller.peer) => Ended::Released,
             _ => Ended::Revoked,
         };
-        self.answer_end(self.end(&lease, how, Some(&caller.peer))?)
+        Self::answer_end(self.end(&lease, how, Some(&caller.peer)))
     }
 
     pub(crate) fn revoke_prefix(
@@ -162,27 +166,23 @@ impl Broker {
             let why = format!("only leases below `{own}/` are this user's to revoke");
             return Err(caller.note(self, "", Fault::denied(why)));
         }
-        let mut ended = Vec::new();
-        let mut trouble = None;
+        let mut all = Ending::default();
         for lease in self.table.below(prefix) {
-            match self.end(&lease, Ended::Revoked, Some(&caller.peer)) {
-                Ok(more) => ended.extend(more),
-                // The others shall end all the same.
-                Err(fault) => trouble = Some(fault),
-            }
+            let ending = self.end(&lease, Ended::Revoked, Some(&caller.peer));
+            all.leases.extend(ending.leases);
+            all.unkept = ending.unkept.or(all.unkept);
         }
-        match trouble {
-            Some(fault) => Err(fault),
-            None => self.answer_end(ended),
-        }
+        Self::answer_end(all)
     }
 
-    fn answer_end(&self, ended: Vec<Arc<Lease>>) -> Result<Answer, Fault> {
+    fn answer_end(ending: Ending) -> Result<Answer, Fault> {
         let mut page = Page::of_at_most(MOST_OUT);
-        page.fill(&mut ended.iter().flat_map(|lease| outstanding_of(lease)))?;
+        let leases = ending.leases.iter();
+        page.fill(&mut leases.flat_map(|lease| outstanding_of(lease)))?;
         Answer::of(&Revoked {
-            ended: ended.len(),
+            ended: ending.leases.len(),
             outstanding: page.take(),
+            unkept: ending.unkept,
         })
     }
 

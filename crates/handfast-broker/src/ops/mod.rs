@@ -12,6 +12,7 @@ mod open;
 mod page;
 mod status;
 mod view;
+mod wide;
 mod write;
 
 pub(crate) use answer::{Answer, parameters};

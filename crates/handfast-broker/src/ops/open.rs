@@ -51,6 +51,9 @@ struct Opened {
     size: Big,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
+    /// The descriptor is of a copy that nobody can write: the caller may write the file itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copy: Option<bool>,
 }
 
 impl Broker {
@@ -158,14 +161,26 @@ impl Broker {
     ) -> Result<Answer, Fault> {
         let handle = handle_of(&file.metadata().identity);
         let size = file.metadata().len;
-        let fd: OwnedFd = match file.into_std_beyond_the_session() {
-            Ok(file) => file.into(),
-            // A bare descriptor would get round the quota.
-            Err(_) => {
-                let why = "a root with a quota takes writes by commit only";
-                return Err(claim.refuse(self, Verb::OpenWrite, path, Fault::denied(why)));
-            }
+        let copy = match mode {
+            GivenMode::Write => None,
+            GivenMode::Read => self
+                .sealed_for(&caller.peer, path, &file, version)
+                .map_err(|fault| claim.refuse(self, Verb::Open, path, fault))?,
         };
+        let is_copy = copy.is_some();
+        let (copy, version) = match copy {
+            Some((copy, copied)) => (Some(copy), Some(copied)),
+            None => (None, version),
+        };
+        let fd: OwnedFd =
+            match copy.map_or_else(|| file.into_std_beyond_the_session().map(Into::into), Ok) {
+                Ok(fd) => fd,
+                // A bare descriptor would get round the quota.
+                Err(_) => {
+                    let why = "a root with a quota takes writes by commit only";
+                    return Err(claim.refuse(self, Verb::OpenWrite, path, Fault::denied(why)));
+                }
+            };
         let out = claim.lease.outstanding.lock();
         out.unwrap_or_else(std::sync::PoisonError::into_inner).add(
             path,
@@ -179,6 +194,7 @@ impl Broker {
             handle,
             size: Big(size),
             version: version.map(|version| version.to_string()),
+            copy: is_copy.then_some(true),
         })?;
         Ok(answer.with_fd(fd))
     }

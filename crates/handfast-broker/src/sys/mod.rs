@@ -15,6 +15,6 @@ mod signals;
 pub(crate) use inherited::passed_descriptor;
 pub(crate) use message::receive;
 pub(crate) use peer::{
-    PidfdInfo, is_same_process, pass_sender, peer_groups, peer_pidfd, pidfd_info,
+    PidfdInfo, is_same_process, pass_sender, peer_credentials, peer_groups, peer_pidfd, pidfd_info,
 };
 pub(crate) use signals::signal_descriptor;

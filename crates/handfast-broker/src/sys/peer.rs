@@ -70,6 +70,47 @@ pub(crate) fn pidfd_info(pidfd: BorrowedFd<'_>) -> io::Result<PidfdInfo> {
     })
 }
 
+/// Who connected, by numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Credentials {
+    /// 0 for a process that has no number here: it is in another pid namespace.
+    pub(crate) pid: u32,
+    /// As this user namespace sees it; the overflow uid for one that it has no number for.
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+}
+
+/// Who connected. Not by rustix, which has no process without a number.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn peer_credentials(socket: BorrowedFd<'_>) -> io::Result<Credentials> {
+    let mut found = libc::ucred {
+        pid: 0,
+        uid: u32::MAX,
+        gid: u32::MAX,
+    };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the value and its length are ours and of the size that is said.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut found).cast(),
+            &raw mut length,
+        )
+    };
+    if done < 0 || length as usize != size_of::<libc::ucred>() || found.uid == u32::MAX {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Credentials {
+        pid: u32::try_from(found.pid).unwrap_or(0),
+        uid: found.uid,
+        gid: found.gid,
+    })
+}
+
 /// A pidfd of the process that connected.
 ///
 /// # Errors

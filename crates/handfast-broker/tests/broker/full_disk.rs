@@ -109,6 +109,7 @@ fn b2_without_room_nothing_is_done_and_with_room_again_all_works() {
     stage.start();
     let mut client = stage.client();
     let kept = stage.lease(&mut client).lease_id;
+    let spare = stage.lease(&mut client).lease_id;
     client.write(&kept, "done.txt", b"done", None).unwrap();
     let draft = client.begin(&kept, "top.txt", 16, None).unwrap();
     draft.file.write_all_at(b"changed", 0).unwrap();
@@ -135,6 +136,12 @@ fn b2_without_room_nothing_is_done_and_with_room_again_all_works() {
     assert!(stage.root("src/b.txt").exists());
     let wanted = Acquire::new(["**"], ["read"]).bind("user");
     assert_eq!(code(client.acquire(&wanted)), Code::Unavailable);
+    // A revocation stops its lease all the same, and says that it is not kept.
+    let revoked = client.revoke(&spare).unwrap();
+    assert_eq!(revoked.ended, 1);
+    assert!(revoked.unkept.is_some());
+    assert!(client.open(&spare, "top.txt").is_err());
+    assert!(client.info().unwrap()["troubles"].get(0).is_some());
     drop(client);
 
     // With room again everything works, without a restart: the log is taken up by itself.
@@ -143,6 +150,7 @@ fn b2_without_room_nothing_is_done_and_with_room_again_all_works() {
     until("the log is taken up again", || {
         client.open(&kept, "top.txt").is_ok()
     });
+    assert_eq!(code(client.open(&spare, "top.txt")), Code::LeaseRevoked);
     client.write(&kept, "again.txt", b"again", None).unwrap();
     client.acquire(&wanted).unwrap();
     let log = LogReader::open(stage.log_dir()).unwrap();

@@ -11,6 +11,7 @@ mod bad_wire;
 mod calls;
 mod commits;
 mod conformance;
+mod containers;
 mod fairness;
 mod files;
 mod full_disk;
@@ -32,3 +33,4 @@ mod trouble;
 #[path = "../../../handfast/tests/support/turns.rs"]
 mod turns;
 mod wall;
+mod wide;

@@ -176,13 +176,10 @@ fn b7_a_program_is_the_file_that_runs_and_not_its_path() {
         text
     };
     assert!(
-        ask(Command::new(&allowed)).contains("None"),
+        ask(Command::new(&allowed)).contains("given"),
         "the program itself"
     );
-    assert!(
-        ask(Command::new(&own)).contains("Some(Denied)"),
-        "another path"
-    );
+    assert!(ask(Command::new(&own)).contains("Denied"), "another path");
     let mut spoofed = Command::new("unshare");
     spoofed
         .args([
@@ -194,7 +191,7 @@ fn b7_a_program_is_the_file_that_runs_and_not_its_path() {
         ])
         .args([&own, &allowed]);
     assert!(
-        ask(spoofed).contains("Some(Denied)"),
+        ask(spoofed).contains("Denied"),
         "another program under the path"
     );
 }

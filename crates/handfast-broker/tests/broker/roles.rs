@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use handfast::Files;
+use handfast::files::{LastLink, read_whole};
 use handfast_broker::{Acquire, Client, Fence, Limits, Rulebook, ServeOptions, bind_socket};
 use handfast_session::Policy;
 
@@ -31,14 +33,22 @@ fn another_process() {
             handfast_broker::serve_witness(socket, policy.as_deref()).unwrap();
         }
         "ask" => {
+            if std::env::var_os("HF_UID").is_some() {
+                become_user();
+            }
             let mut client = Client::connect(dir.join("sock/broker.sock")).unwrap();
             let wanted = Acquire::new(["**"], ["read"]).bind("user");
-            tell(&format!(
-                "{:?}",
-                client.acquire(&wanted).err().and_then(|error| error.code())
-            ));
+            let asked = client.acquire(&wanted);
+            tell(&match asked {
+                Ok(_) => "given".to_owned(),
+                Err(error) => match error.code() {
+                    Some(code) => format!("{code:?}"),
+                    None => error.to_string(),
+                },
+            });
         }
         "flood" => flood(&dir),
+        "reopen" => reopen(&dir),
         other => panic!("no such role: {other}"),
     }
 }
@@ -154,6 +164,44 @@ fn flood(dir: &std::path::Path) {
         assert!(client.open(&id, format!("/ws/{number}")).is_err());
     }
     tell("flooded");
+}
+
+/// Becomes another user, opens a file to read it, and tries to write through the descriptor.
+fn reopen(dir: &std::path::Path) {
+    use std::os::fd::AsRawFd;
+    become_user();
+    let mut client = Client::connect(dir.join("sock/broker.sock")).unwrap();
+    let wanted = Acquire::new(["**"], ["read"]).bind("user");
+    let id = client.acquire(&wanted).unwrap().lease_id;
+    let opened = match client.open_versioned(&id, "/ws/wide") {
+        Ok(opened) => opened,
+        Err(error) => return tell(&format!("{:?}", error.code().unwrap())),
+    };
+    let text = std::io::read_to_string(&opened.file).unwrap();
+    let again = format!("/proc/self/fd/{}", opened.file.as_raw_fd());
+    let wrote = std::fs::OpenOptions::new()
+        .write(true)
+        .open(again)
+        .and_then(|mut file| file.write_all(b"X"));
+    // The owner's way to the same end; what comes of it shows in the tree.
+    let wider = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    drop(opened.file.set_permissions(wider));
+    let how = match wrote {
+        Ok(()) => "wrote",
+        Err(_) => "could not write",
+    };
+    // The client's own files take a copy for the file that it is of.
+    let files = handfast_broker::LeaseFiles::new(client, id).unwrap();
+    let path = handfast::RelPath::parse("ws/wide").unwrap();
+    let node = files.node(&path, LastLink::Itself).unwrap();
+    let held = files
+        .open_node(&node, handfast::OpenOptions::new())
+        .unwrap();
+    assert_eq!(read_whole(&*held, 100).unwrap(), text.as_bytes());
+    let (bytes, version) = files.read_versioned(&path, 100).unwrap();
+    assert_eq!(bytes, text.as_bytes());
+    assert_eq!(Some(version.to_string()), opened.version);
+    tell(&format!("read {text}, {how}"));
 }
 
 fn become_user() {

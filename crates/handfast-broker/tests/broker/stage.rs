@@ -62,8 +62,25 @@ impl Stage {
     }
 
     pub(crate) fn start(&mut self) {
+        self.start_under(&[]);
+    }
+
+    /// Starts the broker by another program, which runs what follows its own arguments.
+    pub(crate) fn start_under(&mut self, program: &[&str]) {
         assert!(self.broker.is_none());
-        let mut command = self.role("serve");
+        let serve = self.role("serve");
+        let mut command = match program {
+            [] => serve,
+            [program, args @ ..] => {
+                let mut command = Command::new(program);
+                command.args(args).arg(serve.get_program());
+                command.args(serve.get_args()).stdin(Stdio::null());
+                for (key, value) in serve.get_envs() {
+                    command.env(key, value.unwrap());
+                }
+                command
+            }
+        };
         command.stdout(Stdio::null());
         self.broker = Some(command.spawn().unwrap());
         let begun = Instant::now();

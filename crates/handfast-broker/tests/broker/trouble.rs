@@ -95,8 +95,13 @@ fn what_the_store_does_not_take_is_not_given_and_ends_stay_ends() {
     // What is kept already is of use.
     client.open(&lease.lease_id, "top.txt").unwrap();
 
-    // An end is an end at once, and said to be kept only when it is.
-    assert_eq!(code(client.revoke(&lease.lease_id)), Code::Unavailable);
+    // An end is an end at once, what is out is told, and it is said that the end is not kept.
+    let revoked = client.revoke(&lease.lease_id).unwrap();
+    assert_eq!((revoked.ended, revoked.outstanding.len()), (1, 1));
+    let why = revoked.unkept.unwrap();
+    assert!(why.contains("disk is full"), "{why}");
+    let troubles = &client.info().unwrap()["troubles"];
+    assert_eq!(troubles.as_array().unwrap().len(), 1, "{troubles}");
     let over = client.open(&lease.lease_id, "top.txt");
     assert_eq!(code(over), Code::LeaseRevoked);
     assert_eq!(store.live().unwrap().len(), 2, "the store has not heard");
@@ -105,6 +110,7 @@ fn what_the_store_does_not_take_is_not_given_and_ends_stay_ends() {
         store.live().unwrap().len() == 1
     });
     client.open(&counted, "top.txt").unwrap();
+    assert_eq!(client.info().unwrap()["troubles"], serde_json::json!([]));
     drop(client);
     running.stop();
 }

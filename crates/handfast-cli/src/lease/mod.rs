@@ -40,7 +40,13 @@ pub(crate) struct LeaseArgs {
     socket: Option<OsString>,
 
     /// Prove a SPIFFE id first, by the JWT-SVID in this file
-    #[arg(long, global = true, value_name = "FILE", display_order = 801)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        display_order = 801,
+        hide = cfg!(not(feature = "spiffe"))
+    )]
     svid: Option<OsString>,
 
     #[command(subcommand)]
@@ -57,7 +63,9 @@ enum Command {
     Open(open::OpenArgs),
     Write(write::WriteArgs),
     Run(run::RunArgs),
+    #[command(hide = cfg!(not(feature = "biscuit")))]
     Export(token::ExportArgs),
+    #[command(hide = cfg!(not(feature = "biscuit")))]
     Narrow(token::NarrowArgs),
     #[command(hide = true)]
     Confined(confined::ConfinedArgs),

@@ -11,7 +11,8 @@ use crate::output::Output;
 /// End a lease and all below it
 ///
 /// When this returns, nothing is opened or committed under it any more. Descriptors that were
-/// handed out cannot be taken back; they are listed.
+/// handed out cannot be taken back; they are listed. If the broker's disk is full the lease ends all
+/// the same; the command says so, and its exit code is 1.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast lease revoke $ID"
@@ -33,6 +34,10 @@ impl RevokeArgs {
             client.revoke(&self.lease)
         };
         let revoked = revoked.map_err(|error| told::failed("revoke the lease", b"", &error))?;
+        let exit = match revoked.unkept {
+            None => Exit::Yes,
+            Some(_) => Exit::No,
+        };
         if out.is_json() {
             let list = Json::from_iter(revoked.outstanding.iter().map(|given| {
                 Object::new()
@@ -45,9 +50,10 @@ impl RevokeArgs {
             }));
             let fields = Object::new()
                 .with("ended", revoked.ended)
-                .with("outstanding", list);
-            out.object(true, fields);
-            return Ok(Exit::Yes);
+                .with("outstanding", list)
+                .with("unkept", revoked.unkept.as_deref());
+            out.object(revoked.unkept.is_none(), fields);
+            return Ok(exit);
         }
         out.note(&format!("ended {}", revoked.ended));
         for given in &revoked.outstanding {
@@ -61,6 +67,10 @@ impl RevokeArgs {
                 given.count(),
             ));
         }
-        Ok(Exit::Yes)
+        if let Some(why) = &revoked.unkept {
+            let why = handfast::escape(why.as_bytes());
+            out.alarm(&format!("warning: it ended, but {why}\n"));
+        }
+        Ok(exit)
     }
 }

@@ -66,11 +66,21 @@ pub(crate) struct ServeArgs {
     metrics: Option<OsString>,
 
     /// Take JWT-SVIDs that are signed with a key of this SPIFFE bundle as proof of a client's identity
-    #[arg(long, value_name = "FILE", requires = "spiffe_domain")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "spiffe_domain",
+        hide = cfg!(not(feature = "spiffe"))
+    )]
     spiffe_bundle: Option<OsString>,
 
     /// The bundle's trust domain
-    #[arg(long, value_name = "DOMAIN", requires = "spiffe_bundle")]
+    #[arg(
+        long,
+        value_name = "DOMAIN",
+        requires = "spiffe_bundle",
+        hide = cfg!(not(feature = "spiffe"))
+    )]
     spiffe_domain: Option<String>,
 
     /// For whom JWT-SVIDs must be made
@@ -78,7 +88,8 @@ pub(crate) struct ServeArgs {
         long,
         value_name = "NAME",
         default_value = "handfast",
-        requires = "spiffe_bundle"
+        requires = "spiffe_bundle",
+        hide = cfg!(not(feature = "spiffe"))
     )]
     spiffe_audience: String,
 

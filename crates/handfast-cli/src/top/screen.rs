@@ -6,6 +6,7 @@ use handfast::escape;
 use handfast_broker::{Denial, LeaseInfo};
 
 use super::snapshot::{Counts, Snapshot};
+use super::view::View;
 use crate::json::{Json, Object};
 use crate::lease::told;
 use crate::width::{aligned, duration};
@@ -36,7 +37,12 @@ impl Size {
 const MOST_DENIALS: usize = 8;
 
 /// The picture, line by line, cut to what fits.
-pub(super) fn lines(now: &Snapshot, before: Option<&Snapshot>, size: Size) -> Vec<String> {
+pub(super) fn lines(
+    now: &Snapshot,
+    before: Option<&Snapshot>,
+    size: Size,
+    view: &View,
+) -> Vec<String> {
     let mut lines = vec![format!(
         "broker  pid {}  uid {}  leases {}  drafts {}  acquired {}  ended {}",
         now.pid,
@@ -70,7 +76,7 @@ pub(super) fn lines(now: &Snapshot, before: Option<&Snapshot>, size: Size) -> Ve
     } else {
         denials.len() + 2
     };
-    let room = size.rows.saturating_sub(6 + below).max(1);
+    let room = size.rows.saturating_sub(7 + below).max(1);
     lines.push(String::new());
     let mut table = vec![
         [
@@ -78,9 +84,13 @@ pub(super) fn lines(now: &Snapshot, before: Option<&Snapshot>, size: Size) -> Ve
         ]
         .map(str::to_owned),
     ];
-    let busy = by_activity(now, before);
+    let mut busy = by_activity(now, before);
+    busy.retain(|(lease, _)| view.shows(lease));
+    // What was scrolled away and is not there any more leaves the last page.
+    let offset = view.offset.min(busy.len().saturating_sub(room));
     table.extend(
         busy.iter()
+            .skip(offset)
             .take(room)
             .map(|(lease, rate)| row(lease, *rate)),
     );
@@ -93,8 +103,11 @@ pub(super) fn lines(now: &Snapshot, before: Option<&Snapshot>, size: Size) -> Ve
         drawn = aligned(&table);
     }
     lines.extend(drawn);
-    if busy.len() > room {
-        lines.push(format!("… and {} more", busy.len() - room));
+    let left = busy.len().saturating_sub(offset + room);
+    match (offset, left) {
+        (0, 0) => {}
+        (0, left) => lines.push(format!("… and {left} more")),
+        (above, left) => lines.push(format!("… {above} above, and {left} more")),
     }
     if !denials.is_empty() {
         lines.push(String::new());
@@ -190,7 +203,7 @@ fn denial(denial: &Denial) -> String {
 }
 
 /// The picture for programs.
-pub(super) fn object(now: &Snapshot, before: Option<&Snapshot>) -> Object {
+pub(super) fn object(now: &Snapshot, before: Option<&Snapshot>, view: &View) -> Object {
     let counts = |counts: &Counts| {
         Object::new()
             .with("calls", counts.calls.to_string())
@@ -210,6 +223,7 @@ pub(super) fn object(now: &Snapshot, before: Option<&Snapshot>) -> Object {
     let leases = now
         .leases
         .iter()
+        .filter(|lease| view.shows(lease))
         .map(|lease| Json::Object(told::object(lease)));
     let denials = now.denials.iter().map(|denial| {
         Json::Object(
@@ -269,6 +283,13 @@ mod tests {
         }
     }
 
+    /// As many are said to be left out.
+    fn count_left(drawn: &[String]) -> usize {
+        let line = drawn.iter().find_map(|line| line.strip_prefix("… and "));
+        let number = line.and_then(|line| line.split(' ').next()?.parse().ok());
+        number.unwrap_or(0)
+    }
+
     const LARGE: Size = Size {
         columns: 200,
         rows: 50,
@@ -279,7 +300,7 @@ mod tests {
         let start = Instant::now();
         let before = snapshot(start, [100, 0]);
         let now = snapshot(start + Duration::from_secs(2), [100, 50]);
-        let drawn = lines(&now, Some(&before), LARGE);
+        let drawn = lines(&now, Some(&before), LARGE, &View::default());
         assert!(drawn[1].contains("calls 25.0"), "{drawn:?}");
         assert!(
             drawn[4].starts_with("u1/busy/~2") && drawn[4].contains("25.0"),
@@ -300,7 +321,7 @@ mod tests {
         );
         // A broker that was started again has counted less, which is no negative rate.
         let again = snapshot(start + Duration::from_secs(4), [0, 1]);
-        assert!(lines(&again, Some(&now), LARGE)[1].contains("calls 0.0"));
+        assert!(lines(&again, Some(&now), LARGE, &View::default())[1].contains("calls 0.0"));
     }
 
     #[test]
@@ -314,7 +335,8 @@ mod tests {
             rows: 20,
         };
         assert_eq!(shortened("u1/t/~0123456789abcdef"), "u1/t/~01234567…");
-        let drawn = lines(&now, None, size);
+        let seen = |view: &View| lines(&now, None, size, view);
+        let drawn = seen(&View::default());
         assert!(drawn.len() < 20, "{}", drawn.len());
         assert!(drawn.iter().all(|line| line.chars().count() <= 40));
         assert!(
@@ -325,5 +347,21 @@ mod tests {
             drawn[4].starts_with("u1/t/~099"),
             "most opens first: {drawn:?}"
         );
+        let scrolled = View {
+            offset: 3,
+            ..View::default()
+        };
+        let drawn = seen(&scrolled);
+        assert!(drawn[4].starts_with("u1/t/~096"), "{drawn:?}");
+        assert!(drawn.iter().any(|line| line.starts_with("… 3 above, and ")));
+        // Beyond the end is the last page.
+        let beyond = View {
+            offset: 1000,
+            ..View::default()
+        };
+        assert!(seen(&beyond).iter().any(|line| line.contains("~000")));
+        let drawn = seen(&View::of(Some("~04")));
+        let rows = drawn.iter().filter(|line| line.starts_with("u1/t/~04"));
+        assert_eq!(rows.count() + count_left(&drawn), 10, "{drawn:?}");
     }
 }

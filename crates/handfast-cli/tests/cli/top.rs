@@ -49,6 +49,52 @@ fn one_look_shows_leases_holders_and_refusals() {
     assert!(json["before"].is_null());
 }
 
+/// On a terminal: keys are taken as they are pressed, and `q` ends it.
+#[test]
+fn b11_on_a_terminal_keys_filter_and_q_quits() {
+    let served = Served::new();
+    served.acquire(&["--paths", "src/**", "--verbs", "read"]);
+    served.acquire(&["--paths", "top.txt", "--verbs", "read"]);
+    let socket = served.scratch.path.join("s/b.sock");
+    let command = format!(
+        "{} top --interval 600 --socket {}",
+        crate::support::binary().to_str().unwrap(),
+        socket.to_str().unwrap()
+    );
+    let script = std::process::Command::new("script")
+        .args(["-qfec", &command, "/dev/null"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn();
+    let Ok(mut script) = script else {
+        crate::support::skip("top on a terminal", "there is no program `script`");
+        return;
+    };
+    let mut input = script.stdin.take().unwrap();
+    let mut output = script.stdout.take().unwrap();
+    let mut seen = String::new();
+    let mut until = |what: &dyn Fn(&str) -> bool| {
+        let mut part = [0; 4096];
+        while !what(&seen) {
+            let count = output.read(&mut part).unwrap();
+            assert!(count > 0, "it ended: {seen}");
+            seen.push_str(&String::from_utf8_lossy(&part[..count]));
+        }
+        seen.clear();
+    };
+    until(&|seen| seen.contains("q quit") && seen.contains("top.txt"));
+    input.write_all(b"/src\r").unwrap();
+    until(&|seen| {
+        let last = seen.rsplit("\x1b[J").next().unwrap_or_default();
+        last.contains("filter: src ") && last.contains("src/**") && !last.contains("top.txt")
+    });
+    input.write_all(b"q").unwrap();
+    assert!(script.wait().unwrap().success());
+    let shown = top(&served, &["--once", "--filter", "TOP"]);
+    assert!(!shown.text().contains("src/**"), "{shown:?}");
+    assert!(shown.text().contains("top.txt"), "{shown:?}");
+}
+
 #[test]
 fn a_trust_bundle_that_is_none_is_told() {
     let served = Served::with(&[]);

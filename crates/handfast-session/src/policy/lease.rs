@@ -41,6 +41,16 @@ pub enum OnRevoke {
     Kill,
 }
 
+/// What a reader gets of a file that it may write by its own rights.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum WideReads {
+    /// A copy that nobody can write.
+    #[default]
+    Copy,
+    /// Nothing.
+    Refuse,
+}
+
 /// How leases are given.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -55,6 +65,8 @@ pub struct Lease {
     pub writes: Writes,
     /// What becomes of a holder whose lease ends early.
     pub on_revoke: OnRevoke,
+    /// What a reader gets of a file that it may write by its own rights.
+    pub wide_reads: WideReads,
 }
 
 impl Default for Lease {
@@ -65,6 +77,7 @@ impl Default for Lease {
             max_ttl: Duration::from_secs(3600),
             writes: Writes::default(),
             on_revoke: OnRevoke::default(),
+            wide_reads: WideReads::default(),
         }
     }
 }
@@ -99,7 +112,21 @@ impl Lease {
                 _ => return Err(keys.refuse("on_revoke", &text, &["deny", "kill"])),
             };
         }
-        keys.finish(&["bind", "ttl", "max_ttl", "writes", "on_revoke"])?;
+        if let Some(text) = keys.string("wide_reads")? {
+            lease.wide_reads = match text.as_str() {
+                "copy" => WideReads::Copy,
+                "refuse" => WideReads::Refuse,
+                _ => return Err(keys.refuse("wide_reads", &text, &["copy", "refuse"])),
+            };
+        }
+        keys.finish(&[
+            "bind",
+            "ttl",
+            "max_ttl",
+            "writes",
+            "on_revoke",
+            "wide_reads",
+        ])?;
         Ok(lease)
     }
 }

@@ -18,7 +18,7 @@ use handfast::{ErrorKind, Root};
 use crate::error::Error;
 use crate::quota::Quota;
 use crate::session::SessionSpec;
-pub use lease::{Allow, Bind, Lease, LogLevel, OnRevoke, Who, Writes};
+pub use lease::{Allow, Bind, Lease, LogLevel, OnRevoke, Who, WideReads, Writes};
 pub use limits::Limits;
 pub use root::PolicyRoot;
 use table::Keys;
