@@ -329,3 +329,28 @@ fn run(scratch: &Scratch, args: &[&str]) -> Run {
         .stdin(Stdio::null());
     Run::wait(command.spawn().unwrap(), std::time::Duration::from_secs(60))
 }
+
+#[test]
+fn ctrl_c_leaves_no_directory() {
+    for args in [&["tour"][..], &["siege", "--rounds", "2000"]] {
+        let scratch = Scratch::new();
+        let mut command = handfast(args);
+        command.env("TMPDIR", scratch.inside()).stdin(Stdio::null());
+        let child = command.spawn().unwrap();
+        let pid = rustix::process::Pid::from_child(&child);
+        let count = || std::fs::read_dir(scratch.inside()).unwrap().count();
+        let begun = std::time::Instant::now();
+        while count() == 0 {
+            assert!(
+                begun.elapsed().as_secs() < 60,
+                "{args:?} makes no directory"
+            );
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        let run = Run::wait(child, std::time::Duration::from_secs(60));
+        assert_eq!(run.code, 130, "{args:?} {run:?}");
+        assert_eq!(count(), 0, "{args:?} {run:?}");
+    }
+}
