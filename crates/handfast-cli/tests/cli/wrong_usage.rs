@@ -111,6 +111,16 @@ const FOUND: &[Case] = &[
         3,
         &["no file there is in a supported language"],
     ),
+    case(
+        &["audit", "--format", "json", "until/until.py"],
+        1,
+        &["`2026-13-40` is no date; write YYYY-MM-DD"],
+    ),
+    case(
+        &["siege", "--help"],
+        0,
+        &["The default takes some minutes", "`--rounds 200` about one"],
+    ),
     case(&["log", "show", "cut"], 1, &["damaged"]),
     case(
         &["fs", "--root", "box", "archive", "one", "one.tar"],
@@ -233,6 +243,14 @@ const TYPICAL: &[Case] = &[
     ),
 ];
 
+/// Code with an acceptance whose date does not exist.
+const UNTIL: &str = r#"import os
+from flask import request
+def f():
+    # handfast-accept: D1 owner=@me until=2026-13-40 reason="x"
+    open(os.path.join("/srv", request.args["n"]))
+"#;
+
 #[test]
 fn what_was_unclear_once_is_answered_well() {
     answers(FOUND);
@@ -283,13 +301,14 @@ fn answers(cases: &[Case]) {
 
 fn prepare(scratch: &Scratch) {
     let here = &scratch.path;
-    for dir in ["box/one", "empty", "gone"] {
+    for dir in ["box/one", "empty", "gone", "until"] {
         std::fs::create_dir_all(here.join(dir)).unwrap();
     }
     std::fs::write(here.join("box/a.txt"), "hello").unwrap();
     std::fs::write(here.join("box/one/file"), "x").unwrap();
     std::fs::write(here.join("box/a.php"), "<?php ?>").unwrap();
     std::fs::write(here.join("box/a.py"), "print(1)\n").unwrap();
+    std::fs::write(here.join("until/until.py"), UNTIL).unwrap();
     std::fs::write(here.join("two.toml"), "version = 2\n").unwrap();
     for args in [
         &["session", "new", "gone", "--base", "gone"][..],
