@@ -30,6 +30,12 @@ mod exit;
 mod failure;
 #[cfg(supported)]
 mod fs;
+#[cfg(all(
+    supported,
+    feature = "broker",
+    any(feature = "siege", feature = "tour")
+))]
+mod interrupt;
 #[cfg(supported)]
 mod json;
 #[cfg(all(supported, feature = "broker"))]

@@ -98,6 +98,11 @@ impl SiegeArgs {
         if let Some(words) = &self.worker {
             return work(words, out);
         }
+        #[cfg(feature = "broker")]
+        crate::interrupt::clean_up_on_signals({
+            let base = self.base();
+            move || scenes(&base)
+        });
         if self.faults {
             return self.break_the_machine(out);
         }
@@ -303,6 +308,17 @@ fn put(text: &str) {
     // A caller that closed stderr does not want to know.
     drop(stderr.write_all(text.as_bytes()));
     drop(stderr.flush());
+}
+
+/// The directories of this process's siege, wherever it is in its work.
+#[cfg(feature = "broker")]
+fn scenes(base: &std::path::Path) -> Vec<PathBuf> {
+    let ours = format!("handfast-siege-{}-", std::process::id());
+    let entries = std::fs::read_dir(base).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&ours))
+        .map(|entry| entry.path())
+        .collect()
 }
 
 #[cfg(test)]

@@ -100,6 +100,11 @@ impl TourArgs {
             Ok(stage) => stage,
             Err(error) => return fail(&Surprise::Cannot(error.to_string()), "stage", out),
         };
+        #[cfg(feature = "broker")]
+        crate::interrupt::clean_up_on_signals({
+            let path = stage.path().to_owned();
+            move || vec![path.clone()]
+        });
         let mut told = Vec::new();
         for (at, chapter) in CHAPTERS.iter().enumerate() {
             let mut teller = Teller::new(out, at + 1, CHAPTERS.len(), self.fast);

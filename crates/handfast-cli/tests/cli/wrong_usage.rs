@@ -111,6 +111,16 @@ const FOUND: &[Case] = &[
         3,
         &["no file there is in a supported language"],
     ),
+    case(
+        &["audit", "--format", "json", "until/until.py"],
+        1,
+        &["`2026-13-40` is no date; write YYYY-MM-DD"],
+    ),
+    case(
+        &["siege", "--help"],
+        0,
+        &["The default takes some minutes", "`--rounds 200` about one"],
+    ),
     case(&["log", "show", "cut"], 1, &["damaged"]),
     case(
         &["fs", "--root", "box", "archive", "one", "one.tar"],
@@ -233,6 +243,14 @@ const TYPICAL: &[Case] = &[
     ),
 ];
 
+/// Code with an acceptance whose date does not exist.
+const UNTIL: &str = r#"import os
+from flask import request
+def f():
+    # handfast-accept: D1 owner=@me until=2026-13-40 reason="x"
+    open(os.path.join("/srv", request.args["n"]))
+"#;
+
 #[test]
 fn what_was_unclear_once_is_answered_well() {
     answers(FOUND);
@@ -283,13 +301,14 @@ fn answers(cases: &[Case]) {
 
 fn prepare(scratch: &Scratch) {
     let here = &scratch.path;
-    for dir in ["box/one", "empty", "gone"] {
+    for dir in ["box/one", "empty", "gone", "until"] {
         std::fs::create_dir_all(here.join(dir)).unwrap();
     }
     std::fs::write(here.join("box/a.txt"), "hello").unwrap();
     std::fs::write(here.join("box/one/file"), "x").unwrap();
     std::fs::write(here.join("box/a.php"), "<?php ?>").unwrap();
     std::fs::write(here.join("box/a.py"), "print(1)\n").unwrap();
+    std::fs::write(here.join("until/until.py"), UNTIL).unwrap();
     std::fs::write(here.join("two.toml"), "version = 2\n").unwrap();
     for args in [
         &["session", "new", "gone", "--base", "gone"][..],
@@ -328,4 +347,29 @@ fn run(scratch: &Scratch, args: &[&str]) -> Run {
         .env_remove("HANDFAST_SOCKET")
         .stdin(Stdio::null());
     Run::wait(command.spawn().unwrap(), std::time::Duration::from_secs(60))
+}
+
+#[test]
+fn ctrl_c_leaves_no_directory() {
+    for args in [&["tour"][..], &["siege", "--rounds", "2000"]] {
+        let scratch = Scratch::new();
+        let mut command = handfast(args);
+        command.env("TMPDIR", scratch.inside()).stdin(Stdio::null());
+        let child = command.spawn().unwrap();
+        let pid = rustix::process::Pid::from_child(&child);
+        let count = || std::fs::read_dir(scratch.inside()).unwrap().count();
+        let begun = std::time::Instant::now();
+        while count() == 0 {
+            assert!(
+                begun.elapsed().as_secs() < 60,
+                "{args:?} makes no directory"
+            );
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        let run = Run::wait(child, std::time::Duration::from_secs(60));
+        assert_eq!(run.code, 130, "{args:?} {run:?}");
+        assert_eq!(count(), 0, "{args:?} {run:?}");
+    }
 }
