@@ -94,14 +94,21 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
         }
     });
     let count = texts.len();
+    let plain: Vec<(&str, &str)> = texts
+        .iter()
+        .map(|(path, text, ..)| (path.as_str(), text.as_str()))
+        .collect();
+    let kept = crate::sieve::kept(&plain, knowledge, |index| texts[index].2 || texts[index].3);
+    let unparsed = kept.iter().filter(|kept| !**kept).count();
     let lowered = in_parallel(
         &texts,
         options.threads,
         |index, (path, text, is_named, _)| {
+            let is_kept = kept[index];
             let lang = Lang::detect(path, text.as_bytes())?;
             let index = u32::try_from(index).ok()?;
             // Tests are parsed when a report asks for them.
-            let module = if is_test_path(path) && !is_named {
+            let module = if is_test_path(path) && !is_named || !is_kept {
                 Module::empty(index)
             } else {
                 lower::lower(lang, index, text)?
@@ -143,6 +150,12 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
         trace(&program, knowledge, options, &called, *file, is_named)
     });
     let through = seen_through(&program, &traced);
+    let bounded: Vec<String> = work
+        .iter()
+        .zip(&traced)
+        .filter(|(_, traced)| traced.as_ref().is_some_and(|traced| traced.overrun))
+        .map(|(file, _)| program.file(*file).path.clone())
+        .collect();
     let traced: Vec<(u32, bool, Option<Traced>)> = work
         .iter()
         .zip(traced)
@@ -168,6 +181,8 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
         insufficient: Vec::new(),
         skipped,
         files: count,
+        unparsed,
+        bounded,
         knowledge: knowledge.hash().to_owned(),
         covered: through.told(&program),
     };

@@ -294,6 +294,8 @@ impl Operations<'_> {
         };
         // Replacing text takes two arguments, replacing a file one.
         let is_text = last == "replace" && call.args > 1;
+        // What is saved without a place is a record.
+        let is_text = is_text || last == "save" && call.args == 0;
         let is_method = match self.methods.get(last) {
             Some(Receiver::Any) => true,
             Some(Receiver::Path) => names_paths(&program.file(file).text),
@@ -333,7 +335,8 @@ impl Operations<'_> {
         if !self.rows.is_sink_word(last) || program.defines(file, name) {
             return false;
         }
-        self.rows.is_sink(last) || program.file(file).lang.family() == "javascript"
+        let is_javascript = program.file(file).lang.family() == "javascript";
+        self.rows.is_sink(last) || is_javascript && self.rows.is_sink(&format!("fs.{last}"))
     }
 }
 

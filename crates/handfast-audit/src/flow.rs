@@ -59,9 +59,10 @@ impl Interp<'_> {
             Term::Join { parts, .. } => parts
                 .last()
                 .is_some_and(|last| self.ends_with_text(*last, depth + 1)),
-            Term::Phi(parts) => parts
-                .iter()
-                .all(|part| self.ends_with_text(*part, depth + 1)),
+            // A name that is written down ends as it says.
+            Term::Phi(parts) => parts.iter().all(|part| {
+                self.terms.string(*part).is_some() || self.ends_with_text(*part, depth + 1)
+            }),
             Term::Str(_) | Term::Num(_) => false,
             Term::Norm { of, .. } | Term::Global { of, .. } => self.ends_with_text(*of, depth + 1),
             _ => true,

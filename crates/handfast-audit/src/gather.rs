@@ -388,15 +388,33 @@ fn dedupe(flows: &mut Vec<Flow>, reached_from: &std::collections::BTreeMap<FnId,
                 *known = flow;
             }
             Some(known) if reached_from.get(&flow.sink.entry) == Some(&known.sink.entry) => {}
-            Some(known) => {
-                for (a, b) in known.leaves.iter_mut().zip(&flow.leaves) {
-                    a.facts = a.facts.both(&b.facts);
-                }
-            }
+            Some(known) => merge(known, flow),
             None => out.push(flow),
         }
     }
     *flows = out;
+}
+
+/// The same text at the same operation on two ways: the worse way is told. Where each is held back
+/// by a guard of its own, one of them stands for both.
+fn merge(known: &mut Flow, flow: Flow) {
+    let (one, two) = (known.standing(), flow.standing());
+    if one != two {
+        if one < two {
+            *known = flow;
+        }
+        return;
+    }
+    let before: Vec<crate::facts::Facts> =
+        known.leaves.iter().map(|leaf| leaf.facts.clone()).collect();
+    for (a, b) in known.leaves.iter_mut().zip(&flow.leaves) {
+        a.facts = a.facts.both(&b.facts);
+    }
+    if known.standing() != one {
+        for (leaf, facts) in known.leaves.iter_mut().zip(before) {
+            leaf.facts = facts;
+        }
+    }
 }
 
 impl Scope<'_> {

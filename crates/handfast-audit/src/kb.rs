@@ -180,6 +180,18 @@ impl Family {
         self.fields.get(name).copied()
     }
 
+    /// The words by which a text with a path operation can be told.
+    pub(crate) fn operation_words(&self) -> impl Iterator<Item = String> {
+        // `Command::new`: the type says more than the word.
+        let word = |name: &str| match name.rsplit_once('.') {
+            Some((of, "new")) => of.rsplit('.').next().unwrap_or(of).to_owned(),
+            Some((_, last)) => last.to_owned(),
+            None => name.to_owned(),
+        };
+        let all: BTreeSet<String> = self.sinks.iter().map(|name| word(name)).collect();
+        all.into_iter()
+    }
+
     /// Whether this is the last part of the name of a path operation.
     pub(crate) fn is_sink_word(&self, last: &str) -> bool {
         self.words.contains_key(last)

@@ -201,6 +201,10 @@ pub struct Outcome {
     pub skipped: Vec<Skipped>,
     /// How many files were read.
     pub files: usize,
+    /// How many of them hold no path operation and stand near none: they were not parsed.
+    pub unparsed: usize,
+    /// Files in which some ways were not followed to their end, because the steps ran out.
+    pub bounded: Vec<String>,
     /// The hash of the knowledge base.
     pub knowledge: String,
     /// Functions of a directory that were seen through their callers.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::facts::{Facts, bit};
 use crate::ir::{Span, Sym};
-use crate::term::{PartKind, Term, Terms, Vid};
+use crate::known::{Kept, Known};
+use crate::term::{Terms, Vid};
 
 /// A lock or another shared resource that is held.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -42,9 +43,6 @@ impl std::ops::DerefMut for Env {
     }
 }
 
-/// What is known of values.
-pub(crate) type Known = BTreeMap<Vid, Arc<Facts>>;
-
 /// Which ways out of a call are left.
 pub(crate) type Ways = BTreeMap<u32, Vec<usize>>;
 
@@ -72,11 +70,11 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn own(&self, vid: Vid) -> Option<&Facts> {
-        self.facts.get(&vid).map(|facts| &**facts)
+        self.facts.get(vid).map(|facts| &**facts)
     }
 
     pub(crate) fn edit(&mut self, vid: Vid) -> &mut Facts {
-        Arc::make_mut(Arc::make_mut(&mut self.facts).entry(vid).or_default())
+        Arc::make_mut(&mut self.facts).edit(vid)
     }
 
     pub(crate) fn add(&mut self, vid: Vid, bits: u64, at: Span) {
@@ -86,28 +84,13 @@ impl State {
     /// A suspension, a lock, an unknown call: what was seen of the filesystem is old.
     pub(crate) fn age(&mut self) {
         self.epoch += 1;
-        self.forget(bit::PERISHABLE);
+        self.facts.forget(bit::PERISHABLE);
     }
 
     /// Forgets all that was learned from the filesystem: it never outlives a constructor.
     pub(crate) fn forget_filesystem(&mut self) {
         self.epoch += 1;
-        self.forget(bit::FILESYSTEM);
-    }
-
-    fn forget(&mut self, bits: u64) {
-        let is_old =
-            |facts: &Facts| facts.any(bits) || facts.anchors.iter().any(|(key, _)| key & bits != 0);
-        if !self.facts.values().any(|facts| is_old(facts)) {
-            return;
-        }
-        for facts in Arc::make_mut(&mut self.facts).values_mut() {
-            if is_old(facts) {
-                let facts = Arc::make_mut(facts);
-                facts.bits &= !bits;
-                facts.anchors.retain(|(key, _)| key & bits == 0);
-            }
-        }
+        self.facts.forget(bit::FILESYSTEM);
     }
 
     pub(crate) fn get_field(&self, base: Vid, name: &str) -> Option<Vid> {
@@ -156,10 +139,13 @@ impl State {
         }
         let made = kept.made;
         if !Arc::ptr_eq(&self.facts, &other.facts) {
-            self.facts = Arc::new(meet(&self.facts, &other.facts, mark));
+            self.facts = Arc::new(self.facts.meet(&other.facts, mark));
         }
         if !made.is_empty() {
-            Arc::make_mut(&mut self.facts).extend(made);
+            let facts = Arc::make_mut(&mut self.facts);
+            for (vid, known) in made {
+                facts.insert(vid, known);
+            }
         }
         if !Arc::ptr_eq(&self.ways, &other.ways) {
             self.ways = Arc::new(join_ways(&self.ways, &other.ways, mark));
@@ -175,49 +161,6 @@ impl State {
             self.failing = None;
         }
         self.missing = self.missing && other.missing;
-    }
-}
-
-/// What a guard leaves behind on the way where a value is used: `if (!ok(p)) p = fallback`.
-const GUARDED: u64 = bit::CONTAINMENT
-    | bit::CHOSEN
-    | bit::SEGS_CLEAN
-    | bit::NO_DOTDOT
-    | bit::NO_UP
-    | bit::WEAK_PREFIX
-    | bit::WEAK_MIXED;
-
-/// Values that keep what only their own way knows of them, when another way has another value.
-struct Kept<'f> {
-    facts: [&'f Arc<Known>; 2],
-    made: Vec<(Vid, Arc<Facts>)>,
-}
-
-impl Kept<'_> {
-    /// The value of one way: itself, or itself with what this way knows.
-    fn value(&mut self, vid: Vid, way: usize, terms: &mut Terms) -> Vid {
-        let Some(facts) = self.facts[way].get(&vid) else {
-            return vid;
-        };
-        let elsewhere = self.facts[1 - way].get(&vid).map_or(0, |facts| facts.bits);
-        let is_phi = matches!(terms.get(vid), Term::Phi(_));
-        let lost = facts.bits & GUARDED & !(if is_phi { 0 } else { elsewhere });
-        let is_text = matches!(
-            terms.get(vid),
-            Term::Phi(_) | Term::Join { .. } | Term::Concat(_) | Term::Norm { .. }
-        );
-        if lost == 0 || !is_text {
-            return vid;
-        }
-        // Apart from the same value in another type, of which this way knows nothing.
-        let at = Span {
-            start: 2,
-            ..Span::default()
-        };
-        let kind = PartKind::Text;
-        let made = terms.make(Term::Part { kind, of: vid, at });
-        self.made.push((made, Arc::clone(facts)));
-        made
     }
 }
 
@@ -280,40 +223,4 @@ fn join_ways(ours: &Ways, theirs: &Ways, mark: Vid) -> Ways {
         }
     }
     ways
-}
-
-/// What is known of a value on both ways; of one younger than `mark` on either.
-fn meet(one: &Known, two: &Known, mark: Vid) -> Known {
-    let mut met = Vec::with_capacity(one.len().max(two.len()));
-    let (mut ones, mut twos) = (one.iter().peekable(), two.iter().peekable());
-    loop {
-        let (vid, facts) = match (ones.peek(), twos.peek()) {
-            (None, None) => break,
-            (Some((a, _)), Some((b, _))) if a == b => {
-                let (Some((vid, a)), Some((_, b))) = (ones.next(), twos.next()) else {
-                    break;
-                };
-                let same = Arc::ptr_eq(a, b);
-                met.push((
-                    *vid,
-                    if same {
-                        Arc::clone(a)
-                    } else {
-                        Arc::new(a.both(b))
-                    },
-                ));
-                continue;
-            }
-            (Some((a, _)), other) if other.is_none_or(|(b, _)| a < b) => ones.next(),
-            _ => twos.next(),
-        }
-        .unzip();
-        if let (Some(vid), Some(facts)) = (vid, facts)
-            && *vid >= mark
-        {
-            met.push((*vid, Arc::clone(facts)));
-        }
-    }
-    // In order already, so this builds the map in one go.
-    met.into_iter().collect()
 }

@@ -21,7 +21,7 @@ pub(crate) struct Traced {
     events: Vec<Event>,
     fd_places: Vec<(Vid, u64, Span)>,
     all_moves: Vec<Vid>,
-    overrun: bool,
+    pub(crate) overrun: bool,
     /// Functions that were called with values, and the entry from where.
     reached_from: BTreeMap<FnId, FnId>,
 }
@@ -235,7 +235,14 @@ fn run(
     let top = module.top;
     // What sets a program up hands its handlers on, perhaps with something around them.
     let mut order: Vec<usize> = (0..module.functions.len()).collect();
-    order.sort_by_key(|index| !matches!(&*module.functions[*index].name, "main" | "init"));
+    // Then what is surely called from outside, before the steps of the file run out.
+    order.sort_by_key(|index| {
+        let function = &module.functions[*index];
+        let sets_up = matches!(&*function.name, "main" | "init");
+        let is_free = function.class.is_none();
+        let is_handler = is_free && has_source(function) || !function.decorators.is_empty();
+        (!sets_up, !is_handler)
+    });
     let mut later = Vec::new();
     for index in order {
         let function = &module.functions[index];

@@ -364,7 +364,7 @@ impl Interp<'_> {
         let fields: Vec<(Sym, crate::facts::Facts)> = inner
             .facts
             .iter()
-            .filter_map(|(vid, facts)| match self.terms.get(*vid) {
+            .filter_map(|(vid, facts)| match self.terms.get(vid) {
                 Term::Field(of, name) if *of == element => Some((name.clone(), (**facts).clone())),
                 _ => None,
             })

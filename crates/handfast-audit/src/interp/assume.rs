@@ -22,13 +22,13 @@ impl Interp<'_> {
     }
 
     /// What is known of `Path::new(x)` is known of `x`: it is the same text.
-    fn unwrap_facts(&self, before: &crate::state::Known, state: &mut State) {
+    fn unwrap_facts(&self, before: &crate::known::Known, state: &mut State) {
         for (outer, inner) in self.wraps.iter().rev() {
-            let Some(facts) = state.facts.get(outer) else {
+            let Some(facts) = state.facts.get(*outer) else {
                 continue;
             };
             if before
-                .get(outer)
+                .get(*outer)
                 .is_some_and(|known| Arc::ptr_eq(known, facts))
             {
                 continue;
@@ -206,9 +206,9 @@ impl Interp<'_> {
         };
         let new: Vec<(Vid, Arc<crate::facts::Facts>)> = inner
             .facts
-            .iter()
-            .filter(|(vid, _)| **vid != elem && of_element(**vid))
-            .map(|(vid, facts)| (*vid, facts.clone()))
+            .changed_since(&state.facts)
+            .filter(|(vid, _)| *vid != elem && of_element(*vid))
+            .map(|(vid, facts)| (vid, facts.clone()))
             .collect();
         for (vid, facts) in new {
             state.edit(vid).and(&facts);
@@ -237,30 +237,28 @@ impl Interp<'_> {
             state.dead = true;
             return;
         }
-        // What held on all of the ways that are left.
-        let mut common = (*all[left[0]].facts).clone();
-        for index in &left[1..] {
-            let other = &all[*index].facts;
-            common.retain(|vid, facts| match other.get(vid) {
-                Some(two) => {
-                    if !Arc::ptr_eq(facts, two) {
-                        *facts = Arc::new(facts.both(two));
-                    }
-                    true
-                }
-                None => false,
-            });
-        }
+        // What held on all of the ways that are left, and is not known already.
         let stale = all[left[0]].epoch != state.epoch;
-        for (vid, mut facts) in common {
-            // Known before the call already, and nothing more.
-            if state
-                .facts
-                .get(&vid)
-                .is_some_and(|known| Arc::ptr_eq(known, &facts))
-            {
-                continue;
+        let mut common: Vec<(Vid, Arc<crate::facts::Facts>)> = Vec::new();
+        for (vid, facts) in all[left[0]].facts.changed_since(&state.facts) {
+            let mut facts = facts.clone();
+            let is_on_all = left[1..]
+                .iter()
+                .all(|index| match all[*index].facts.get(vid) {
+                    Some(two) => {
+                        if !Arc::ptr_eq(&facts, two) {
+                            facts = Arc::new(facts.both(two));
+                        }
+                        true
+                    }
+                    None => false,
+                });
+            let is_known = |known: &Arc<crate::facts::Facts>| Arc::ptr_eq(known, &facts);
+            if is_on_all && !state.facts.get(vid).is_some_and(is_known) {
+                common.push((vid, facts));
             }
+        }
+        for (vid, mut facts) in common {
             if stale {
                 let facts = Arc::make_mut(&mut facts);
                 facts.bits &= !bit::PERISHABLE;
@@ -380,7 +378,7 @@ impl Interp<'_> {
                 if any != truth {
                     let elem = self.terms.make(Term::Elem(coll));
                     let mut inner = state.clone();
-                    Arc::make_mut(&mut inner.facts).remove(&elem);
+                    Arc::make_mut(&mut inner.facts).remove(elem);
                     self.assume(cond, !any, &mut inner, at);
                     if let (Some(facts), Term::Coll { kind, of, .. }) =
                         (inner.own(elem).cloned(), self.terms.get(coll).clone())

@@ -11,11 +11,12 @@ use crate::term::{Pred, SourceKind, Term, Vid};
 
 impl Interp<'_> {
     pub(super) fn eval(&mut self, expr: &Expr, state: &mut State) -> Vid {
-        self.steps += 1;
-        if self.steps > super::MAX_STEPS {
+        if self.left == 0 {
             self.overrun = true;
             return self.terms.unknown();
         }
+        self.steps += 1;
+        self.left -= 1;
         if state.dead {
             return self.terms.unknown();
         }

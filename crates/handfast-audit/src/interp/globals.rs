@@ -58,7 +58,9 @@ impl Interp<'_> {
                 }
                 let facts = std::sync::Arc::make_mut(&mut self.global_state.facts);
                 for (vid, known) in end.facts.iter() {
-                    facts.entry(*vid).or_insert_with(|| known.clone());
+                    if facts.get(vid).is_none() {
+                        facts.insert(vid, known.clone());
+                    }
                 }
             }
         }

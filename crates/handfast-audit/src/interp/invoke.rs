@@ -32,7 +32,7 @@ impl Interp<'_> {
             return self.terms.unknown();
         }
         let dull = !self.is_worth_following(id, receiver, args, state);
-        if dull || recursive || self.frames.len() > MAX_CALLS || self.overrun {
+        if dull || recursive || self.frames.len() > MAX_CALLS || self.left == 0 {
             let name = program.function(id).name.to_string();
             return self.unknown_call(&name, args, at, state);
         }
@@ -105,7 +105,7 @@ impl Interp<'_> {
         &mut self,
         function: &Function,
         args: &Args,
-        before: &std::sync::Arc<crate::state::Known>,
+        before: &std::sync::Arc<crate::known::Known>,
         result: Vid,
         at: Span,
         state: &mut State,
@@ -120,7 +120,7 @@ impl Interp<'_> {
         let list: Vec<Vid> = args.list.iter().map(|(_, vid)| *vid).collect();
         for vid in list {
             let real = self.deref(vid, state);
-            let own = |known: &crate::state::Known| known.get(&real).cloned();
+            let own = |known: &crate::known::Known| known.get(real).cloned();
             let told = match self.terms.get(result) {
                 // Each way may tell something of its own.
                 Term::Outcome(call) => self.ways[*call as usize]

@@ -177,10 +177,10 @@ impl Interp<'_> {
             // loop proved of all of them does.
             if matches!(self.terms.get(elem), Term::Elem(_)) {
                 let facts = std::sync::Arc::make_mut(&mut now.facts);
-                match before.facts.get(&elem) {
+                match before.facts.get(elem) {
                     Some(known) => facts.insert(elem, known.clone()),
-                    None => facts.remove(&elem),
-                };
+                    None => facts.remove(elem),
+                }
             }
             match (&target.kind, is_pair) {
                 (ExprKind::List(parts), true) if parts.len() == 2 => {
@@ -235,9 +235,9 @@ impl Interp<'_> {
         const WALK: u64 = bit::WALKED | bit::WALK_NOT_LINK | bit::WALK_IS_DIR | bit::FRESH_WALK;
         let mut out = Vec::new();
         for (vid, facts) in one.facts.iter() {
-            let both = facts.bits & two.own(*vid).map_or(0, |other| other.bits) & WALK;
+            let both = facts.bits & two.own(vid).map_or(0, |other| other.bits) & WALK;
             if both != 0 {
-                out.push((*vid, both, facts.at(both).unwrap_or_default()));
+                out.push((vid, both, facts.at(both).unwrap_or_default()));
             }
         }
         out
@@ -356,10 +356,10 @@ impl Interp<'_> {
             return;
         }
         let mut found = Vec::new();
-        for (vid, facts) in ends.facts.iter() {
-            let new = facts.bits & WALK & !before.own(*vid).map_or(0, |facts| facts.bits);
+        for (vid, facts) in ends.facts.changed_since(&before.facts) {
+            let new = facts.bits & WALK & !before.own(vid).map_or(0, |facts| facts.bits);
             if new != 0 {
-                found.push((*vid, new, facts.at(new).unwrap_or_default()));
+                found.push((vid, new, facts.at(new).unwrap_or_default()));
             }
         }
         for (vid, bits, at) in found {

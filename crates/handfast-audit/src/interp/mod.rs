@@ -62,7 +62,10 @@ pub(crate) use self::leaves::Leaf;
 const MAX_CALLS: usize = 8;
 
 /// How many expressions are looked at for one file.
-const MAX_STEPS: u32 = 60_000;
+const MAX_STEPS: u32 = 24_000;
+
+/// How many expressions are looked at from one entry.
+const MAX_ENTRY: u32 = 3_000;
 
 /// What a path operation does.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -169,7 +172,7 @@ pub(crate) enum RootCheck {
 #[derive(Clone, Debug)]
 pub(crate) struct Way {
     pub(crate) value: Vid,
-    pub(crate) facts: Arc<crate::state::Known>,
+    pub(crate) facts: Arc<crate::known::Known>,
     pub(crate) epoch: u32,
 }
 
@@ -227,6 +230,8 @@ pub(crate) struct Interp<'p> {
     pub(crate) sinks: Vec<Sink>,
     pub(crate) events: Vec<Event>,
     steps: u32,
+    /// What is left of them for the entry that is run.
+    left: u32,
     muted: u32,
     /// Rows that were used, for the tests of the knowledge base.
     pub(crate) hits: BTreeSet<usize>,
@@ -308,6 +313,7 @@ impl<'p> Interp<'p> {
             sinks: Vec::new(),
             events: Vec::new(),
             steps: 0,
+            left: MAX_ENTRY,
             muted: 0,
             hits: BTreeSet::new(),
             fd_places: Vec::new(),
@@ -334,6 +340,13 @@ impl<'p> Interp<'p> {
             graph: None,
             asking: None,
             home,
+        }
+    }
+
+    /// A new entry has its own share of the steps, as long as the file has some left.
+    fn begin_entry(&mut self) {
+        if self.frames.is_empty() {
+            self.left = MAX_ENTRY.min(MAX_STEPS.saturating_sub(self.steps));
         }
     }
 

@@ -13,6 +13,7 @@ impl Interp<'_> {
         if self.globals.contains_key(&file) || self.globals.len() > 64 {
             return;
         }
+        self.begin_entry();
         self.globals.insert(file, BTreeMap::new());
         let top = u32::try_from(self.program.file(file).module.top).unwrap_or(0);
         let was_top = std::mem::replace(&mut self.at_top, true);
@@ -44,6 +45,7 @@ impl Interp<'_> {
     /// Runs a function as something calls it from outside.
     pub(crate) fn run_entry(&mut self, id: FnId) {
         self.run_top(id.0);
+        self.begin_entry();
         let program = self.program;
         let function = program.function(id);
         let mut state = self.global_state.clone();
@@ -93,6 +95,7 @@ impl Interp<'_> {
             if self.called.contains(&id) {
                 continue;
             }
+            self.begin_entry();
             self.called.insert(id);
             self.fed.insert(id);
             let mut state = state.clone();

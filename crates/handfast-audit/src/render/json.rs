@@ -28,6 +28,8 @@ pub fn json(outcome: &Outcome, fail_on: FailOn) -> String {
         "tool": {"version": env!("CARGO_PKG_VERSION"), "knowledge": outcome.knowledge},
         "insufficient": insufficient,
         "skipped": skipped,
+        "unparsed": outcome.unparsed,
+        "bounded": outcome.bounded,
         "covered": outcome.covered.iter().map(|one| json!({"function": one.function, "caller": one.caller})).collect::<Vec<_>>(),
     });
     format!("{value}\n")

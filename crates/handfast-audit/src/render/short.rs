@@ -72,6 +72,7 @@ pub fn short(outcome: &Outcome, fail_on: FailOn, is_coloured: bool) -> String {
         );
         out.push_str(&folded(&line, "", "  "));
     }
+    out.push_str(&limits(outcome));
     let mut parts = vec![
         format!("{} confirmed", counts[0]),
         format!("{} likely", counts[1]),
@@ -100,6 +101,33 @@ pub fn short(outcome: &Outcome, fail_on: FailOn, is_coloured: bool) -> String {
     )
     .ok();
     if let Some(line) = outcome.difference(fail_on) {
+        out.push_str(&folded(&line, "", "  "));
+    }
+    out
+}
+
+/// What was not looked at, or not to its end.
+fn limits(outcome: &Outcome) -> String {
+    let mut out = String::new();
+    if outcome.unparsed > 0 {
+        let line = format!(
+            "{} of {} hold no path operation, stand near none and were not parsed",
+            outcome.unparsed,
+            count(outcome.files, "file")
+        );
+        out.push_str(&folded(&line, "", "  "));
+    }
+    if !outcome.bounded.is_empty() {
+        let listed: Vec<&str> = outcome.bounded.iter().map(String::as_str).collect();
+        let more = match listed.len().saturating_sub(MAX_LISTED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let line = format!(
+            "{}: the steps ran out before all ways were followed: {}{more}",
+            count(listed.len(), "file"),
+            listed[..listed.len().min(MAX_LISTED)].join(", ")
+        );
         out.push_str(&folded(&line, "", "  "));
     }
     out
