@@ -1,7 +1,5 @@
 //! `handfast mcp DIR…`: the MCP filesystem server.
 
-mod size;
-
 use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
@@ -53,7 +51,7 @@ pub(crate) struct McpArgs {
     policy: Option<PathBuf>,
 
     /// Let files grow by so much in all, such as 100MiB
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
     quota: Option<u64>,
 
     /// Keep changes in the overlay of this session, which is made if it is missing
@@ -73,7 +71,7 @@ pub(crate) struct McpArgs {
     sync: bool,
 
     /// The largest file that is read whole [default: 8MiB]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
     read_limit: Option<u64>,
 
     /// Give whole files and lists in one answer, up to the read limit; otherwise at most 48 KiB

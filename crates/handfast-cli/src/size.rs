@@ -1,7 +1,7 @@
 //! Sizes as they are typed.
 
 /// `4096`, `100MiB`, `2GB`.
-pub(super) fn parse(text: &str) -> Result<u64, String> {
+pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let end = text.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));
     let factor: u64 = match unit.trim() {
