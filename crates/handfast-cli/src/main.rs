@@ -62,6 +62,8 @@ mod serve;
 mod session;
 #[cfg(all(supported, feature = "siege"))]
 mod siege;
+#[cfg(supported)]
+mod size;
 #[cfg(all(supported, feature = "broker"))]
 mod top;
 #[cfg(all(supported, feature = "tour"))]

@@ -307,6 +307,11 @@ impl Table {
             let Some(gone) = self.known.remove(&number) else {
                 return;
             };
+            for (dir, name) in gone.others {
+                if let Some(above) = self.known.get_mut(&dir) {
+                    above.children.remove(&name);
+                }
+            }
             let Some((dir, name)) = gone.place else {
                 return;
             };

@@ -7,6 +7,7 @@
 //! ```
 //!
 //! * [`Plan`] says what a program will see and may do, before anything is started. It is plain data.
+//! * [`Profile`] names what well-known programs need besides.
 //! * [`run`] builds the wall from it and waits for the program.
 //! * [`show`] mounts files under a directory, for editors and people.
 //! * [`Refusal`] says why a program is not run. What was asked for and cannot be enforced is refused,
@@ -28,6 +29,7 @@ mod init;
 mod mounts;
 mod plan;
 mod privileges;
+mod profile;
 mod project;
 mod refusal;
 mod root;
@@ -38,6 +40,7 @@ mod terminal;
 mod views;
 
 pub use plan::{Grant, Net, Plan, Request};
+pub use profile::Profile;
 pub use project::Project;
 pub use refusal::{Refusal, RefusalKind};
 pub use show::show;

@@ -1,7 +1,5 @@
 //! `handfast mcp DIR…`: the MCP filesystem server.
 
-mod size;
-
 use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
@@ -54,7 +52,7 @@ pub(crate) struct McpArgs {
     policy: Option<PathBuf>,
 
     /// Let files grow by this much in all, such as 100MiB
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
     quota: Option<u64>,
 
     /// Keep changes in the overlay of this session, which is made if it is missing
@@ -78,7 +76,7 @@ pub(crate) struct McpArgs {
     no_log: bool,
 
     /// Keep at most this much of a log on the disk, such as 64MiB; older events go by themselves
-    #[arg(long, value_name = "SIZE", value_parser = size::of_log, conflicts_with = "no_log")]
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::of_log, conflicts_with = "no_log")]
     log_keep_bytes: Option<u64>,
 
     /// Keep events of a log for this long, such as 30d; older ones go by themselves as it grows
@@ -95,11 +93,11 @@ pub(crate) struct McpArgs {
     sync: bool,
 
     /// The largest file that is read whole [default: 8MiB]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
     read_limit: Option<u64>,
 
     /// How much one archive may extract to, and how large a zip may be [default: 256MiB]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
     archive_limit: Option<u64>,
 
     /// Give whole files and lists in one answer, up to the read limit; otherwise at most 48 KiB

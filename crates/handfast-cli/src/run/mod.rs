@@ -1,5 +1,6 @@
 //! `handfast run`: a program in a session of the project.
 
+mod engine;
 mod explain;
 mod preset;
 mod rules;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use handfast::Effect;
 use handfast::files::Files;
-use handfast_run::{Ended, Net, Plan, Project, Refusal, RefusalKind, Request, View};
+use handfast_run::{Ended, Net, Plan, Profile, Project, Refusal, RefusalKind, Request, View};
 use handfast_session::{Mode, Session, VirtualPath};
 
 use crate::exit::Exit;
@@ -53,6 +54,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "GLOB")]
     deny: Vec<String>,
 
+    /// Let the program's changes grow to this size, like `512MiB`, in a new session
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
+    quota: Option<u64>,
+
     /// Which network the program has
     #[arg(long, value_enum, value_name = "NET", default_value_t = RunNet::Host)]
     net: RunNet,
@@ -68,6 +73,22 @@ pub(crate) struct RunArgs {
     /// Pass on this variable
     #[arg(long, value_name = "NAME")]
     env: Vec<String>,
+
+    /// Grant what a well-known program needs: `claude`, `codex`, `node`, … or a file of yours
+    #[arg(long, value_name = "NAME")]
+    profile: Vec<String>,
+
+    /// Take the rules of a policy file: not supported by a run
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+
+    /// What enforces the session [default: fuse]
+    #[arg(long, value_enum, value_name = "ENGINE")]
+    engine: Option<engine::Engine>,
+
+    /// Let the program build namespaces of its own: not supported by a run
+    #[arg(long)]
+    nested: bool,
 
     /// Commit every change of the session if the program ends with 0
     #[arg(long, conflicts_with_all = ["discard", "keep"])]
@@ -151,6 +172,7 @@ impl RunArgs {
             let why = "standard output is the program's; `--json` goes with `--explain` only";
             return Err(misused("run", "run a program", why));
         }
+        self.refuse_missing()?;
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let cwd = std::env::current_dir()
             .map_err(|error| misused("run", "find the working directory", &error.to_string()))?;
@@ -196,6 +218,17 @@ impl RunArgs {
             let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
             vec![shell.unwrap_or_else(|| "/bin/sh".into())]
         };
+        let (mut read, mut write, mut env) =
+            (self.read.clone(), self.write.clone(), self.env.clone());
+        let home = std::env::var_os("HOME")
+            .map(PathBuf::from)
+            .unwrap_or_default();
+        for name in &self.profile {
+            let profile = Profile::find(name, own_profiles(&home).as_deref(), &home)?;
+            read.extend(profile.read);
+            write.extend(profile.write);
+            env.extend(profile.env);
+        }
         let mut private: Vec<PathBuf> = self.state.dir().into_iter().collect();
         private.extend(self.log.places("run")?);
         Ok(Request {
@@ -203,9 +236,9 @@ impl RunArgs {
                 true => shell(),
                 false => self.command.clone(),
             },
-            read: self.read.clone(),
-            write: self.write.clone(),
-            env: self.env.clone(),
+            read,
+            write,
+            env,
             net: match self.net {
                 RunNet::Host => Net::Host,
                 RunNet::None => Net::None,
@@ -258,6 +291,14 @@ impl RunArgs {
         summary::end(&changes, &chosen.name, self.commit, out);
         Ok(Exit::Child(ended.code))
     }
+}
+
+/// Where the user keeps profiles.
+fn own_profiles(home: &std::path::Path) -> Option<PathBuf> {
+    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let config = config.filter(|dir| dir.is_absolute());
+    let config = config.or_else(|| home.is_absolute().then(|| home.join(".config")));
+    Some(config?.join("handfast/profiles"))
 }
 
 impl From<Refusal> for Box<Failure> {

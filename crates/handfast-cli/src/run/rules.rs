@@ -1,7 +1,7 @@
 //! Which session a run uses, and by which rules.
 
 use handfast_run::{Plan, Project};
-use handfast_session::{Mode, MountSpec, Protect, SessionSpec, VirtualPath};
+use handfast_session::{Mode, MountSpec, Protect, Quota, SessionSpec, VirtualPath};
 
 use super::preset::preset;
 use super::{Chosen, RunArgs};
@@ -34,6 +34,12 @@ impl RunArgs {
                 protect: wanted.unwrap_or_else(|| preset_or_nothing("workspace")),
             },
             Some([mount]) if mount.at().as_rel().is_root() => {
+                if self.quota.is_some() {
+                    let why = format!(
+                        "the session `{name}` is there already; a quota is given to a new one"
+                    );
+                    return Err(misused("run", "use the session", &why));
+                }
                 self.check_found(&name, mount, project, wanted.as_ref(), mode)?;
                 Chosen {
                     name,
@@ -47,6 +53,13 @@ impl RunArgs {
                 return Err(misused("run", "use the session", &why));
             }
         };
+        if chosen.mode != Mode::Overlay && self.quota.is_some() {
+            let why = format!(
+                "in the mode `{}` nothing is kept in the session",
+                chosen.mode
+            );
+            return Err(misused("run", "set a quota", &why));
+        }
         if chosen.mode != Mode::Overlay && (self.commit || self.discard) {
             let why = format!("in the mode `{}` there is nothing to commit", chosen.mode);
             return Err(misused("run", "end the run as asked", &why));
@@ -115,7 +128,9 @@ impl RunArgs {
         let mount = MountSpec::new(&plan.project.path, top)
             .mode(chosen.mode)
             .protect(chosen.protect.clone());
-        let spec = SessionSpec::new().mount(mount);
+        let mut quota = Quota::new();
+        quota.bytes = self.quota;
+        let spec = SessionSpec::new().mount(mount).quota(quota);
         let catalogue = self.state.catalogue("run")?;
         match catalogue.create(&chosen.name, &spec) {
             Err(error) if error.kind() == handfast::ErrorKind::Exists => {

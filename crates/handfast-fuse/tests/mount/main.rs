@@ -16,4 +16,5 @@
 
 mod git;
 mod names;
+mod posix;
 mod support;

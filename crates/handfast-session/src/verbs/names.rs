@@ -47,11 +47,11 @@ impl Session {
         })
     }
 
-    /// Gives a regular file another name, in a read-write mount.
+    /// Gives a regular file another name. A commit of an overlay makes a file of its own for every
+    /// name.
     ///
     /// # Errors
-    /// `Unsupported` in an overlay; `Mount` between mounts; `Denied` if a rule holds for either
-    /// name; otherwise as [`handfast::Root::hard_link`].
+    /// `Mount` between mounts; `Denied` if a rule holds for either name; otherwise as [`handfast::Root::hard_link`].
     pub fn hard_link(
         &self,
         source: impl AsVirtualPath,
@@ -72,11 +72,12 @@ impl Session {
         })
     }
 
-    /// Creates a link with a relative target that stays in the mount.
+    /// Creates a link with a relative target that stays in the mount. An overlay keeps any target as
+    /// data; a commit refuses one that leads outside.
     ///
     /// # Errors
-    /// `Escape` for other targets; `Exists`; `Denied` also where a pattern speaks of what lies
-    /// below the name: others would follow the link there.
+    /// `Escape` for other targets in a read-write mount; `Exists`; `Denied` also where a pattern
+    /// speaks of what lies below the name: others would follow the link there.
     pub fn symlink(&self, target: impl AsRef<[u8]>, path: impl AsVirtualPath) -> Result<(), Error> {
         let request = Request::change(Verb::Symlink, &path).itself();
         self.symlink_as(target.as_ref(), request)

@@ -23,6 +23,7 @@ mod locks;
 mod model;
 mod modes;
 mod mounts;
+mod names;
 mod overlay;
 mod places;
 mod properties;

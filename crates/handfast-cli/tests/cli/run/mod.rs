@@ -3,6 +3,7 @@
 //! Root makes a mount namespace with a device node of its own, so the host's `/dev/fuse` and mounts
 //! are never changed; an ordinary user is 1000 there. Without root the tests use what the host has.
 
+mod attacks;
 mod programs;
 mod stage;
 
@@ -252,16 +253,42 @@ fn grants_are_what_they_say() {
 }
 
 #[test]
+fn a_quota_and_a_profile_are_honoured() {
+    as_each_user(|stage| {
+        let small = ["--session", "small", "--quota", "64KiB", "--engine", "fuse"];
+        let script = "head -c 1000000 /dev/zero > big; echo $?; rm big; head -c 1000 /dev/zero > ok; \
+            stat -c %s ok; df --output=size -B1 . | tail -1";
+        let told = stage.run(&small, script);
+        let lines: Vec<_> = told.out.lines().map(str::trim).collect();
+        assert_eq!(lines, ["1", "1000", "65536"], "{told:?}");
+        assert!(told.words.contains("No space left"), "{told:?}");
+        // A profile of the user's own grants what it names, and nothing else.
+        let own = stage.scratch.path.join("home/.config/handfast/profiles");
+        std::fs::create_dir_all(&own).unwrap();
+        let text = "# mine\nread ~/.ssh/id\nenv SECRET_TOKEN\n";
+        std::fs::write(own.join("mine.profile"), text).unwrap();
+        stage.hand_over();
+        let script = "cat ~/.ssh/id; echo $SECRET_TOKEN";
+        let without = stage.run(&["--quiet"], script);
+        assert_eq!(without.out, "\n", "{without:?}");
+        let with = stage.run(&["--quiet", "--profile", "mine"], script);
+        assert_eq!(with.out, "SECRET=home\nhidden\n", "{with:?}");
+    });
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_before_anything_starts() {
     as_each_user(|stage| {
         let top = stage.scratch.path.display().to_string();
         let log = stage.scratch.path.join("granted/log").display().to_string();
         let granted = stage.scratch.path.join("granted").display().to_string();
-        let cases: [(&[&str], &str); 12] = [
+        let cases: [(&[&str], &str); 14] = [
+            (&["run", "--quota", "1G", "--", "true"], "a size is"),
             (
-                &["run", "--quota", "1G", "--", "true"],
-                "unexpected argument",
+                &["run", "--quota", "1GiB", "--", "true"],
+                "given to a new one",
             ),
+            (&["run", "--profile", "what", "--", "true"], "no profile"),
             (&["run", "--json", "--", "true"], "`--json` goes with"),
             (&["run", "--", "/nonexistent/program"], "cannot be started"),
             (
@@ -292,6 +319,16 @@ fn what_makes_no_sense_is_refused_before_anything_starts() {
             assert_eq!(told.code, Some(2), "{args:?}: {told:?}");
             let said = format!("{}{}", told.words, told.out);
             assert!(said.contains(why), "{args:?}: {told:?}");
+        }
+        for (args, why) in [
+            (["--policy", "p.toml"], "takes no policy file"),
+            (["--nested", "--quiet"], "of its own"),
+            (["--engine", "landlock"], "would not wait"),
+            (["--engine", "overlayfs"], "appears later"),
+        ] {
+            let told = stage.run(&args, "true");
+            assert_eq!(told.code, Some(3), "{args:?}: {told:?}");
+            assert!(told.words.contains(why), "{args:?}: {told:?}");
         }
         let home = Told::from(
             (stage

@@ -57,7 +57,7 @@ impl Stage {
     }
 
     /// Everything belongs to the user of the stage.
-    fn hand_over(&self) {
+    pub(super) fn hand_over(&self) {
         let top = &self.scratch.path;
         let ended = Command::new("chown")
             .arg("-R")

@@ -1,7 +1,7 @@
 //! Sizes as they are typed.
 
 /// `4096`, `100MiB`, `2GB`.
-pub(super) fn parse(text: &str) -> Result<u64, String> {
+pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let end = text.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));
     let factor: u64 = match unit.trim() {
@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str) -> Result<u64, String> {
 }
 
 /// A size that a log can do with.
-pub(super) fn of_log(text: &str) -> Result<u64, String> {
+pub(crate) fn of_log(text: &str) -> Result<u64, String> {
     match parse(text)? {
         bytes if bytes < 16 << 20 => Err("a log of the server needs at least 16MiB".to_owned()),
         bytes => Ok(bytes),

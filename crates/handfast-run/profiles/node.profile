@@ -1,0 +1,5 @@
+# Node: packages that were fetched before.
+read ~/.npm/_cacache
+read ~/.cache/pnpm
+read ~/.cache/yarn
+env NODE_OPTIONS

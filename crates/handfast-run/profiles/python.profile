@@ -1,0 +1,5 @@
+# Python: packages that were fetched before.
+read ~/.cache/pip
+read ~/.cache/uv
+read ~/.local/share/virtualenv
+env PYTHONPATH
