@@ -199,10 +199,12 @@ pub(super) fn of(path: &[u8], before: Option<&Side>, after: Option<&Side>) -> Ve
         }
     }
     if let Some(before) = before.filter(is_file) {
-        if before.names > 1 {
+        // A file that only moves keeps its names and attributes.
+        let kept = |same: &dyn Fn(&Side) -> bool| after.is_some_and(same);
+        if before.names > 1 && !kept(&|after| after.names == before.names) {
             found.push(Flag::OtherNames);
         }
-        if !before.xattrs.is_empty() {
+        if !before.xattrs.is_empty() && !kept(&|after| after.xattrs == before.xattrs) {
             found.push(Flag::LosesAttributes);
         }
     }

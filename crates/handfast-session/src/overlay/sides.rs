@@ -68,17 +68,16 @@ impl Overlay {
             return Ok(Object::Nothing);
         }
         let path = base_path(&change.path)?;
-        let file = |opened: Result<handfast::File, Error>| match opened {
-            Ok(file) => Ok(Object::File(Box::new(FileSide {
-                file,
-                xattrs: Vec::new(),
-            }))),
+        let file = |opened: Result<handfast::File, Error>, xattrs| match opened {
+            Ok(file) => Ok(Object::File(Box::new(FileSide { file, xattrs }))),
             Err(error) if error.kind() == ErrorKind::Denied => Ok(Object::Kept(error.detail())),
             Err(error) => Err(error),
         };
         let seen = self.again(super::look::whole(&path), |place| match place {
             Where::Top => Ok(Object::Dir(self.top()?.mode.checked_rem(0o10000))),
-            Where::Object(id, _) => file(self.store.open(&super::store::object_path(*id))),
+            Where::Object(id, _) => {
+                file(self.store.open(&super::store::object_path(*id)), Vec::new())
+            }
             Where::Link(_, target) => Ok(Object::Link(target.clone())),
             Where::Dir(_, None, mode, _) => Ok(Object::Dir(*mode)),
             Where::Dir(_, Some(at), mode, _) => Ok(Object::Dir(match mode {
@@ -86,7 +85,11 @@ impl Overlay {
                 None => Some(self.base.symlink_metadata(at)?.mode & 0o7777),
             })),
             Where::Base(at) => match self.base.symlink_metadata(at)?.kind {
-                FileKind::File => file(self.base.open(at)),
+                // A file that only moves keeps its attributes.
+                FileKind::File => {
+                    let xattrs = self.base.list_xattrs(at).unwrap_or_default();
+                    file(self.base.open(at), xattrs)
+                }
                 _ => Ok(Object::Nothing),
             },
         });

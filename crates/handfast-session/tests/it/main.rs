@@ -18,6 +18,8 @@ mod conformance;
 mod counts;
 mod drafts;
 mod foreign;
+mod git;
+mod hunks;
 mod late;
 mod locks;
 mod model;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Conflict;
+use super::git::git_dir;
 use crate::codec::{Reader, Writer};
 use crate::error::Error;
 use crate::overlay::items::{Item, What};
@@ -99,8 +100,8 @@ pub(super) fn covers(above: &[u8], path: &[u8]) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
 }
 
-/// The items at or below the wanted paths; what was moved from there; and the new or moved
-/// directories in which they stand.
+/// The items at or below the wanted paths; what was moved from there; the new or moved directories in
+/// which they stand; and the rest of a git directory.
 pub(super) fn select(all: &[Item], wanted: &[Vec<u8>]) -> BTreeSet<Vec<u8>> {
     if wanted.is_empty() {
         return all.iter().map(|item| item.path.clone()).collect();
@@ -112,10 +113,18 @@ pub(super) fn select(all: &[Item], wanted: &[Vec<u8>]) -> BTreeSet<Vec<u8>> {
         .map(|item| item.path.clone())
         .collect();
     loop {
+        let units: BTreeSet<Vec<u8>> = chosen
+            .iter()
+            .filter_map(|path| git_dir(path).map(<[u8]>::to_vec))
+            .collect();
+        let in_unit = |item: &Item| git_dir(&item.path).is_some_and(|dir| units.contains(dir));
         let needed: Vec<Vec<u8>> = all
             .iter()
             .filter(|item| !chosen.contains(&item.path))
             .filter(|item| {
+                if in_unit(item) {
+                    return true;
+                }
                 let mut others = all.iter().filter(|other| chosen.contains(&other.path));
                 others.any(|other| needs(other, item))
             })

@@ -4,6 +4,7 @@
 //! removed or moved only when all below it has been dealt with, and every path still means what
 //! it meant. Then everything in the new places, parents first.
 
+use super::git::{is_name_of_objects, is_object};
 use crate::overlay::items::{Item, What};
 use crate::overlay::tree::{Was, join};
 
@@ -64,6 +65,8 @@ pub(super) struct Plan {
     /// With the path of the item each belongs to.
     pub(super) early: Vec<(Vec<u8>, Early)>,
     pub(super) late: Vec<(Vec<u8>, Late)>,
+    /// Objects of git that go: only when nothing leads to them any more.
+    pub(super) last: Vec<(Vec<u8>, Early)>,
     /// Modes of directories, last of all: a directory may lose its write permission.
     pub(super) modes: Vec<(Vec<u8>, u32)>,
 }
@@ -73,6 +76,7 @@ impl Plan {
         let mut plan = Self {
             early: Vec::new(),
             late: Vec::new(),
+            last: Vec::new(),
             modes: Vec::new(),
         };
         for (slot, item) in items.iter().enumerate() {
@@ -81,7 +85,13 @@ impl Plan {
         // Stable: what has the same depth keeps its order.
         plan.early
             .sort_by_key(|(_, step)| std::cmp::Reverse(depth(step.at())));
-        plan.late.sort_by_key(|(path, _)| depth(path));
+        plan.last
+            .sort_by_key(|(_, step)| std::cmp::Reverse(depth(step.at())));
+        // What leads to git's objects comes after them.
+        plan.late.sort_by_key(|(path, step)| {
+            let leads = !matches!(step, Late::Dir { .. }) && is_name_of_objects(path);
+            (leads, depth(path))
+        });
         plan
     }
 
@@ -90,7 +100,11 @@ impl Plan {
         // A file over a file is exchanged for it; everything else makes way first.
         let replaces = matches!((&item.what, &item.was), (What::File { .. }, Was::File(_)));
         if !replaces && let Some(home) = &item.home {
-            self.remove(&item.path, home, &item.was);
+            let steps = removal(&item.path, home, &item.was);
+            match item.what == What::Delete && is_object(home) {
+                true => self.last.extend(steps),
+                false => self.early.extend(steps),
+            }
         }
         match &item.what {
             What::Delete => {}
@@ -144,39 +158,85 @@ impl Plan {
         }
     }
 
-    /// Removes what the overlay covered, and nothing else.
-    fn remove(&mut self, item: &[u8], home: &[u8], was: &Was) {
-        let mut pending = vec![(home.to_vec(), was)];
-        while let Some((at, was)) = pending.pop() {
-            let step = match was {
-                Was::File(version) => Early::File {
-                    at,
-                    version: version.clone(),
-                },
-                Was::Link(target) => Early::Link {
-                    at,
-                    target: target.clone(),
-                },
-                Was::Dir(entries) => {
-                    for (name, was) in entries {
-                        pending.push((join(&at, name), was));
-                    }
-                    Early::Dir { at }
-                }
-                Was::Absent | Was::Kept | Was::Moved(_) => continue,
-            };
-            self.early.push((item.to_vec(), step));
-        }
-    }
-
     /// Whether anything has to lie between two places for a while.
     pub(super) fn needs_staging(&self) -> bool {
-        self.early
-            .iter()
+        let steps = self.early.iter().chain(&self.last);
+        steps
+            .into_iter()
             .any(|(_, step)| matches!(step, Early::Lift { .. } | Early::Link { .. }))
     }
 }
 
+/// Removes what the overlay covered, and nothing else.
+fn removal(item: &[u8], home: &[u8], was: &Was) -> Vec<(Vec<u8>, Early)> {
+    let mut steps = Vec::new();
+    let mut pending = vec![(home.to_vec(), was)];
+    while let Some((at, was)) = pending.pop() {
+        let step = match was {
+            Was::File(version) => Early::File {
+                at,
+                version: version.clone(),
+            },
+            Was::Link(target) => Early::Link {
+                at,
+                target: target.clone(),
+            },
+            Was::Dir(entries) => {
+                for (name, was) in entries {
+                    pending.push((join(&at, name), was));
+                }
+                Early::Dir { at }
+            }
+            Was::Absent | Was::Kept | Was::Moved(_) => continue,
+        };
+        steps.push((item.to_vec(), step));
+    }
+    steps
+}
+
 fn depth(path: &[u8]) -> usize {
     path.iter().filter(|byte| **byte == b'/').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_of_git_come_before_what_leads_to_them_and_go_after_it() {
+        let item = |path: &str, was: Was, what: What| Item {
+            path: path.as_bytes().to_vec(),
+            home: Some(path.as_bytes().to_vec()),
+            covered: was.clone(),
+            was,
+            what,
+        };
+        let file = |object| What::File {
+            object,
+            moved: None,
+        };
+        let old = || Was::File("v1.x".to_owned());
+        let plan = Plan::new(&[
+            item(".git/HEAD", old(), file(1)),
+            item("a", old(), file(2)),
+            item(".git/objects/ab", Was::Absent, What::NewDir { mode: None }),
+            item(".git/objects/ab/cd", Was::Absent, file(3)),
+            item(".git/objects/old", old(), What::Delete),
+            item("gone", old(), What::Delete),
+        ]);
+        let paths = |steps: &mut dyn Iterator<Item = &Vec<u8>>| -> Vec<String> {
+            steps
+                .map(|path| String::from_utf8(path.clone()).unwrap())
+                .collect()
+        };
+        assert_eq!(paths(&mut plan.early.iter().map(|step| &step.0)), ["gone"]);
+        assert_eq!(
+            paths(&mut plan.late.iter().map(|step| &step.0)),
+            ["a", ".git/objects/ab", ".git/objects/ab/cd", ".git/HEAD"]
+        );
+        assert_eq!(
+            paths(&mut plan.last.iter().map(|step| &step.0)),
+            [".git/objects/old"]
+        );
+    }
 }

@@ -148,7 +148,7 @@ impl Overlay {
             tells: choice.undo.is_some(),
             digests: &digests,
         };
-        let total = plan.early.len() + plan.late.len();
+        let total = plan.early.len() + plan.late.len() + plan.last.len();
         let mut count = 0;
         let mut tick = || {
             count += 1;
@@ -157,7 +157,7 @@ impl Overlay {
         let mut why = if choice.early_done {
             failed_before(&choice)
         } else {
-            let why = self.roll_early(run, &mut tick);
+            let why = self.roll_early(run, &plan.early, Reasons::new(), &mut tick);
             choice.early_done = true;
             choice.failed = why.keys().cloned().collect();
             choice.digests.clone_from(&digests);
@@ -167,6 +167,7 @@ impl Overlay {
         };
         let mut rolled = Rolled::default();
         self.roll_late(run, &mut reserve, &mut why, &mut rolled, &mut tick)?;
+        why = self.roll_early(run, &plan.last, why, &mut tick);
         for (item, mode) in &plan.modes {
             if why.contains_key(item) {
                 continue;
@@ -197,9 +198,14 @@ impl Overlay {
     }
 
     /// Removes and lifts what has to go first.
-    fn roll_early(&self, run: Run<'_>, tick: &mut dyn FnMut()) -> Reasons {
-        let mut why = Reasons::new();
-        for (item, step) in &run.plan.early {
+    fn roll_early(
+        &self,
+        run: Run<'_>,
+        steps: &[(Vec<u8>, Early)],
+        mut why: Reasons,
+        tick: &mut dyn FnMut(),
+    ) -> Reasons {
+        for (item, step) in steps {
             tick();
             if why.contains_key(item) {
                 continue;

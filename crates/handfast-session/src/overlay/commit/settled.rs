@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use handfast::{ErrorKind, FileKind};
 
 use super::Conflict;
+use super::git::is_index;
 use crate::error::Error;
 use crate::gate::Locked;
 use crate::overlay::items::{Item, What};
@@ -81,6 +82,10 @@ impl Overlay {
                 let Ok(version) = self.base_version(&home) else {
                     return Ok(None);
                 };
+                if is_index(&item.path) && item.was != Was::Absent {
+                    // Git writes it whenever it looks, and repairs it from the files.
+                    return Ok(Some(Was::File(version)));
+                }
                 let same = self.compare(&home, *object)? == (true, None);
                 let same = same && self.is_base_version(&home, &version).unwrap_or(false);
                 Ok(same.then_some(Was::File(version)))

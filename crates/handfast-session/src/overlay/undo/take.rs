@@ -11,7 +11,7 @@ use super::merge::{Stash, changes_of, merge, put_back, renew};
 use crate::error::Error;
 use crate::gate::Locked;
 use crate::log::Log;
-use crate::overlay::commit::{Choice, CommitReport, Conflict, Reserve, Rolled};
+use crate::overlay::commit::{Choice, CommitReport, Conflict, Reserve, Rolled, is_index};
 use crate::overlay::items::{Item, What, items};
 use crate::overlay::store::{NewMode, Source, fresh_id};
 use crate::overlay::tree::{Change, Content, Entry, FileNode, Now, Tree, Was, base_path};
@@ -38,6 +38,7 @@ impl Overlay {
         let (taking, kept, back) = self.last_of(&locked, commit)?;
         let tree = locked.state().tree.clone();
         let (mut merged, stash, conflicts) = merge(&tree, &back)?;
+        self.renew_indexes(&mut merged, &back)?;
         if !conflicts.is_empty() {
             return Ok(CommitReport::refused(conflicts));
         }
@@ -102,6 +103,21 @@ impl Overlay {
             all.push(kept);
         }
         Ok((taking, all, back))
+    }
+
+    /// The index of a git directory is nobody's work: git writes it whenever it looks.
+    fn renew_indexes(&self, merged: &mut Tree, back: &Tree) -> Result<(), Error> {
+        for item in items(back).iter().filter(|item| is_index(&item.path)) {
+            if let (Was::File(_), Some(home)) = (&item.was, &item.home)
+                && let Ok(version) = self.base_version(&base_path(home)?)
+                && let Some(Entry { now, .. }) = merged.entry(&item.path).cloned()
+            {
+                let (path, was) = (item.path.clone(), Was::File(version));
+                let entry = Entry { was, now };
+                merged.apply(Change::Put { path, entry })?;
+            }
+        }
+        Ok(())
     }
 
     /// What others changed since, and what the caller may not change.
