@@ -220,3 +220,52 @@ fn the_log_names_the_file_whose_lines_a_search_gave_out() {
     }
     assert!(read(&one).starts_with("hit"));
 }
+
+/// How many reads of a file below an exchanged directory gave what lies outside, and how many gave
+/// what lies inside.
+fn reads_outside(
+    scratch: &Scratch,
+    reads: u32,
+    read: &mut dyn FnMut(&Path) -> String,
+) -> (u32, u32) {
+    let (dir, link) = (scratch.at("dir"), scratch.at("link"));
+    let (mut outside, mut inside) = (0, 0);
+    while_exchanged(&dir, &link, || {
+        for _ in 0..reads {
+            let text = read(&dir.join("file"));
+            outside += u32::from(text.contains("OUTSIDE"));
+            inside += u32::from(text.contains("INSIDE"));
+        }
+    });
+    (outside, inside)
+}
+
+#[test]
+fn a_resource_is_never_read_outside() {
+    const READS: u32 = 1_000;
+    let scratch = Scratch::new();
+    scratch.file("dir/file", "INSIDE");
+    std::fs::write(scratch.outside().join("file"), "OUTSIDE").unwrap();
+    scratch.link(scratch.outside(), "link");
+    let mut naive = |path: &Path| {
+        // Looks first, and then uses the name again.
+        let is_real = path
+            .canonicalize()
+            .is_ok_and(|real| real.starts_with(scratch.inside()));
+        let text = is_real.then(|| std::fs::read_to_string(path).ok());
+        text.flatten().unwrap_or_default()
+    };
+    let (control, _) = reads_outside(&scratch, 20 * READS, &mut naive);
+    let mut server = Mcp::start(&scratch, &["--no-log"]);
+    let mut read = |path: &Path| {
+        let params = json!({"uri": format!("file://{}", path.display())});
+        server.request("resources/read", params).to_string()
+    };
+    let (outside, inside) = reads_outside(&scratch, READS, &mut read);
+    println!("{READS} reads: {inside} inside, {outside} outside; the naive control {control}");
+    assert_eq!(outside, 0);
+    assert!(inside > 0, "nothing was read at all");
+    if control == 0 {
+        println!("starved: the attacker never came in between");
+    }
+}
