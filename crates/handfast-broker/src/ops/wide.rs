@@ -28,9 +28,18 @@ const MAX_COPIES: u64 = 256 << 20;
 /// How often a file is copied that changes meanwhile.
 const MAX_RETRIES: u32 = 3;
 
-/// Copies that are out: of which user, in which process, and how large.
+/// Copies that are out.
 #[derive(Debug, Default)]
-pub(crate) struct Copies(Mutex<Vec<(u32, Option<Arc<Process>>, u64)>>);
+pub(crate) struct Copies(Mutex<Vec<Held>>);
+
+/// Those that one process has got.
+#[derive(Debug)]
+struct Held {
+    uid: u32,
+    /// Nothing where the kernel does not say which process it is: then it never ends.
+    process: Option<Arc<Process>>,
+    bytes: u64,
+}
 
 impl Copies {
     /// Notes a copy for a peer, if it has not too many.
@@ -39,29 +48,29 @@ impl Copies {
     /// `Limit` if it has.
     fn note(&self, peer: &Peer, bytes: u64) -> Result<(), Fault> {
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_held = |process: &Option<Arc<Process>>| {
-            process.as_ref().is_none_or(|process| process.is_alive())
+        let is_too_much = |out: &[Held]| {
+            let own = out.iter().filter(|held| held.uid == peer.uid);
+            own.map(|held| held.bytes).sum::<u64>() + bytes > MAX_COPIES
         };
-        let of_user = |out: &[(u32, Option<Arc<Process>>, u64)]| -> u64 {
-            let own = out.iter().filter(|(uid, ..)| *uid == peer.uid);
-            own.map(|(.., bytes)| bytes).sum()
-        };
-        if of_user(&out) + bytes > MAX_COPIES {
-            out.retain(|(_, process, _)| is_held(process));
+        if is_too_much(&out) {
+            let may_hold = |process: &Arc<Process>| process.is_alive();
+            out.retain(|held| held.process.as_ref().is_none_or(may_hold));
         }
-        if of_user(&out) + bytes > MAX_COPIES {
+        if is_too_much(&out) {
             let why = "too many copies of files are out for this user, who may write them without a lease; take that right away (chmod go-w), or end the processes that hold them";
             return Err(Fault::new(Code::Limit, why));
         }
-        let held = |known: &Option<Arc<Process>>| {
-            known.as_ref().map(|known| known.id()) == peer.process_ref()
-        };
-        let known = out
-            .iter_mut()
-            .find(|(uid, process, _)| *uid == peer.uid && held(process));
+        let process = peer.process_ref();
+        let known = out.iter_mut().find(|held| {
+            held.uid == peer.uid && held.process.as_ref().map(|known| known.id()) == process
+        });
         match known {
-            Some((.., all)) => *all += bytes,
-            None => out.push((peer.uid, peer.process.clone(), bytes)),
+            Some(held) => held.bytes += bytes,
+            None => out.push(Held {
+                uid: peer.uid,
+                process: peer.process.clone(),
+                bytes,
+            }),
         }
         Ok(())
     }
