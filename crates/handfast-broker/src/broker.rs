@@ -14,6 +14,7 @@ use crate::in_force::InForce;
 use crate::lease::{Ended, Lease, LeaseHandle, LeaseTable};
 use crate::limits::Limits;
 use crate::log::Scribe;
+use crate::ops::Copies;
 use crate::reaper::Reaper;
 use crate::refusals::Refusals;
 use crate::rulebook::Rulebook;
@@ -31,6 +32,8 @@ pub(crate) struct Broker {
     pub(crate) store: Arc<dyn LeaseStore>,
     pub(crate) scribe: Scribe,
     pub(crate) drafts: Drafts,
+    /// Copies of files that readers could write themselves.
+    pub(crate) copies: Copies,
     /// Leases that have ended here while the store took nothing. It is told as soon as it does:
     /// a restart would bring them back.
     pub(crate) unkept: Mutex<Vec<(LeaseHandle, Ended)>>,

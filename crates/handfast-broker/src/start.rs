@@ -23,6 +23,7 @@ use crate::journal::Journal;
 use crate::lease::{LeaseTable, Room};
 use crate::limits::Limits;
 use crate::log::Scribe;
+use crate::ops::Copies;
 use crate::reaper::Reaper;
 use crate::rulebook::Rulebook;
 use crate::server::{MetricsListener, Probe, Running};
@@ -221,6 +222,7 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         }),
         store,
         drafts: Drafts::default(),
+        copies: Copies::default(),
         unkept: std::sync::Mutex::default(),
         reaper,
         exe: options.exe,

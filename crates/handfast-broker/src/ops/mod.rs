@@ -16,3 +16,4 @@ mod wide;
 mod write;
 
 pub(crate) use answer::{Answer, parameters};
+pub(crate) use wide::Copies;

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use handfast::files::FileHandle;
 use handfast::{ErrorKind, Metadata, Version};
@@ -15,13 +16,65 @@ use rustix::fs::{MemfdFlags, SealFlags};
 
 use crate::broker::Broker;
 use crate::fault::{Code, Fault};
-use crate::identity::Peer;
+use crate::identity::{Peer, Process};
 
 /// The largest file that is copied.
 const MAX_COPY: u64 = 64 << 20;
 
+/// As many bytes of copies may be out for one user. They lie in the broker's memory for as long as
+/// somebody holds them, and only the end of a process says that it holds none.
+const MAX_COPIES: u64 = 256 << 20;
+
 /// How often a file is copied that changes meanwhile.
 const MAX_RETRIES: u32 = 3;
+
+/// Copies that are out.
+#[derive(Debug, Default)]
+pub(crate) struct Copies(Mutex<Vec<Held>>);
+
+/// Those that one process has got.
+#[derive(Debug)]
+struct Held {
+    uid: u32,
+    /// Nothing where the kernel does not say which process it is: then it never ends.
+    process: Option<Arc<Process>>,
+    bytes: u64,
+}
+
+impl Copies {
+    /// Notes a copy for a peer, if it has not too many.
+    ///
+    /// # Errors
+    /// `Limit` if it has.
+    fn note(&self, peer: &Peer, bytes: u64) -> Result<(), Fault> {
+        let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_too_much = |out: &[Held]| {
+            let own = out.iter().filter(|held| held.uid == peer.uid);
+            own.map(|held| held.bytes).sum::<u64>() + bytes > MAX_COPIES
+        };
+        if is_too_much(&out) {
+            let may_hold = |process: &Arc<Process>| process.is_alive();
+            out.retain(|held| held.process.as_ref().is_none_or(may_hold));
+        }
+        if is_too_much(&out) {
+            let why = "too many copies of files are out for this user, who may write them without a lease; take that right away (chmod go-w), or end the processes that hold them";
+            return Err(Fault::new(Code::Limit, why));
+        }
+        let process = peer.process_ref();
+        let known = out.iter_mut().find(|held| {
+            held.uid == peer.uid && held.process.as_ref().map(|known| known.id()) == process
+        });
+        match known {
+            Some(held) => held.bytes += bytes,
+            None => out.push(Held {
+                uid: peer.uid,
+                process: peer.process.clone(),
+                bytes,
+            }),
+        }
+        Ok(())
+    }
+}
 
 impl Broker {
     /// A copy of a file for a reader who could write the file itself, and the version that was copied;
@@ -53,6 +106,7 @@ impl Broker {
             );
             return Err(Fault::new(Code::Limit, why));
         }
+        self.copies.note(peer, file.metadata().len)?;
         let version_now = || FileHandle::version(file, false).map_err(crate::log::fault_of);
         let mut told = match version {
             Some(version) => version,
@@ -107,4 +161,52 @@ fn sealed_copy(file: &SessionFile) -> io::Result<OwnedFd> {
     let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
     rustix::fs::fcntl_add_seals(copy.as_fd(), seals)?;
     Ok(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(uid: u32, process: Option<Arc<Process>>) -> Peer {
+        Peer {
+            uid,
+            gid: uid,
+            groups: Vec::new(),
+            pid: 0,
+            process,
+            cgroup: None,
+            exe: None,
+            spiffe: None,
+        }
+    }
+
+    #[test]
+    fn copies_of_one_user_are_bounded_until_its_processes_end() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let pid = rustix::process::Pid::from_child(&child);
+        let pidfd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).unwrap();
+        let Ok(process) = Process::of(pidfd) else {
+            println!("skipped: this kernel does not tell processes apart");
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return;
+        };
+        let copies = Copies::default();
+        let one = peer(7, Some(Arc::new(process)));
+        for _ in 0..4 {
+            copies.note(&one, MAX_COPIES / 4).unwrap();
+        }
+        assert_eq!(copies.note(&one, 1).unwrap_err().code(), Code::Limit);
+        copies.note(&peer(8, None), MAX_COPIES).unwrap();
+        assert!(
+            copies.note(&peer(8, None), 1).is_err(),
+            "never known to end"
+        );
+        child.kill().unwrap();
+        child.wait().unwrap();
+        copies.note(&peer(7, None), MAX_COPIES).unwrap();
+    }
 }

@@ -18,6 +18,9 @@ use crate::fault::{Code, Fault};
 use crate::path;
 use crate::wire::{Big, Text};
 
+/// No handle is longer: a device, an inode and a time.
+const MAX_HANDLE: usize = 128;
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Begin<'a> {
@@ -109,6 +112,10 @@ impl Broker {
             durability: asked.durability.as_deref(),
         };
         let options = manner.options(Durability::File)?;
+        // It is kept with the draft.
+        if asked.dir.as_ref().is_some_and(|dir| dir.len() > MAX_HANDLE) {
+            return Err(Fault::parameter("dir", "not a handle this broker gave"));
+        }
         let verb = verb_of(&expect);
         let claim = caller.claim(self, &asked.lease, verb, &path)?;
         let held = claim.hold(self, verb, &path)?;

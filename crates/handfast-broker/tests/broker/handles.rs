@@ -113,6 +113,23 @@ fn a_link_under_the_name_is_not_followed() {
 }
 
 #[test]
+fn a_handle_that_is_kept_with_a_draft_is_short() {
+    let stage = Stage::new();
+    let mut client = stage.client();
+    let id = stage.lease(&mut client).lease_id;
+    let begin = |client: &mut handfast_broker::Client, dir: &str| {
+        let asked = serde_json::json!({"lease": id, "path": "/new", "max_size": "1", "dir": dir});
+        client.call("Begin", &asked).map(|_: serde_json::Value| ())
+    };
+    begin(&mut client, "8:2").unwrap();
+    let long = "8".repeat(100_000);
+    assert!(
+        begin(&mut client, &long).is_err(),
+        "it takes memory until the commit"
+    );
+}
+
+#[test]
 fn the_text_of_another_link_is_not_told() {
     let stage = Stage::new();
     symlink("a.txt", stage.root("src/link")).unwrap();
