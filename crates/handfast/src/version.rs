@@ -66,7 +66,7 @@ impl Difference {
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
-            Self::Object => "the file was replaced since you read it",
+            Self::Object => "another file has replaced it since you read it",
             Self::Content => "the content was changed",
             Self::Metadata => "the file's metadata was changed",
         }
