@@ -63,59 +63,9 @@ pub struct Options {
 /// Audits texts.
 #[must_use]
 pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Outcome {
-    let mut skipped = Vec::new();
-    let mut texts = Vec::new();
-    for input in inputs {
-        if !crate::choice::is_source(&input.path, &input.bytes) {
-            if !input.is_context {
-                skipped.push(Skipped {
-                    reason: crate::choice::refusal(&input.path),
-                    file: input.path,
-                });
-            }
-            continue;
-        }
-        match readable(&input) {
-            Ok(text) => texts.push((input.path, text, input.is_named, input.is_context)),
-            Err(reason) => skipped.push(Skipped {
-                file: input.path,
-                reason,
-            }),
-        }
-    }
-    texts.sort_by(|a, b| a.0.cmp(&b.0));
-    texts.dedup_by(|a, b| {
-        if a.0 == b.0 {
-            b.2 |= a.2;
-            b.3 &= a.3;
-            true
-        } else {
-            false
-        }
-    });
+    let (texts, mut skipped) = readable_texts(inputs);
     let count = texts.len();
-    let plain: Vec<(&str, &str)> = texts
-        .iter()
-        .map(|(path, text, ..)| (path.as_str(), text.as_str()))
-        .collect();
-    let kept = crate::sieve::kept(&plain, knowledge, |index| texts[index].2 || texts[index].3);
-    let unparsed = kept.iter().filter(|kept| !**kept).count();
-    let lowered = in_parallel(
-        &texts,
-        options.threads,
-        |index, (path, text, is_named, _)| {
-            let is_kept = kept[index];
-            let lang = Lang::detect(path, text.as_bytes())?;
-            let index = u32::try_from(index).ok()?;
-            // Tests are parsed when a report asks for them.
-            let module = if is_test_path(path) && !is_named || !is_kept {
-                Module::empty(index)
-            } else {
-                lower::lower(lang, index, text)?
-            };
-            Some((lang, module))
-        },
-    );
+    let (lowered, unparsed) = lowered(&texts, knowledge, options.threads);
     let mut files = Vec::new();
     let mut flags = Vec::new();
     for ((path, text, is_named, is_context), found) in texts.into_iter().zip(lowered) {
@@ -211,6 +161,71 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
         .unwrap_or(Verdict::NotApplicable);
     outcome.skipped.sort_by(|a, b| a.file.cmp(&b.file));
     outcome
+}
+
+/// Path, text, whether it was named and whether it is only there to be looked things up in.
+type Text = (String, String, bool, bool);
+
+/// The texts that can be read, in order and each once, and what is left out.
+fn readable_texts(inputs: Vec<Input>) -> (Vec<Text>, Vec<Skipped>) {
+    let mut skipped = Vec::new();
+    let mut texts = Vec::new();
+    for input in inputs {
+        if !crate::choice::is_source(&input.path, &input.bytes) {
+            if !input.is_context {
+                skipped.push(Skipped {
+                    reason: crate::choice::refusal(&input.path),
+                    file: input.path,
+                });
+            }
+            continue;
+        }
+        match readable(&input) {
+            Ok(text) => texts.push((input.path, text, input.is_named, input.is_context)),
+            Err(reason) => skipped.push(Skipped {
+                file: input.path,
+                reason,
+            }),
+        }
+    }
+    texts.sort_by(|a, b| a.0.cmp(&b.0));
+    texts.dedup_by(|a, b| {
+        if a.0 == b.0 {
+            b.2 |= a.2;
+            b.3 &= a.3;
+            true
+        } else {
+            false
+        }
+    });
+    (texts, skipped)
+}
+
+/// The modules of the texts, and how many of them were not worth parsing.
+fn lowered(
+    texts: &[Text],
+    knowledge: &Knowledge,
+    threads: usize,
+) -> (Vec<Option<(Lang, Module)>>, usize) {
+    let plain: Vec<(&str, &str)> = texts
+        .iter()
+        .map(|(path, text, ..)| (path.as_str(), text.as_str()))
+        .collect();
+    let kept = crate::sieve::kept(&plain, knowledge, |index| texts[index].2 || texts[index].3);
+    let unparsed = kept.iter().filter(|kept| !**kept).count();
+    let lowered = in_parallel(texts, threads, |index, (path, text, is_named, _)| {
+        let is_kept = kept[index];
+        let lang = Lang::detect(path, text.as_bytes())?;
+        let index = u32::try_from(index).ok()?;
+        // Tests are parsed when a report asks for them.
+        let module = if is_test_path(path) && !is_named || !is_kept {
+            Module::empty(index)
+        } else {
+            lower::lower(lang, index, text)?
+        };
+        Some((lang, module))
+    });
+    (lowered, unparsed)
 }
 
 enum Found {

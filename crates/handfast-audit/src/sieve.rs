@@ -145,7 +145,7 @@ fn read(text: &str, family: &str, words: &HashMap<String, Meaning, Quick>) -> (b
             continue;
         };
         if !has_operation && meaning.families.contains(&family) {
-            has_operation = !meaning.is_common || is_called(&bytes[at..]);
+            has_operation = !meaning.is_common || is_called(word, &bytes[at..]);
         }
         if imports && !meaning.files.is_empty() && asked.insert(word) {
             others.extend(meaning.files.iter().copied());
@@ -154,11 +154,16 @@ fn read(text: &str, family: &str, words: &HashMap<String, Meaning, Quick>) -> (b
     (has_operation, others)
 }
 
-/// What follows a name: it is called with something that is not written down, or handed on.
-fn is_called(rest: &[u8]) -> bool {
+/// What follows a name: it is called with something, or handed on. What is loaded by a name that is
+/// written down is no path from outside.
+fn is_called(word: &str, rest: &[u8]) -> bool {
     let mut rest = rest.iter().copied().filter(|byte| *byte != b' ');
+    let loads = matches!(word, "require" | "import");
     match rest.next() {
-        Some(b'(') => !matches!(rest.next(), Some(b'\'' | b'"' | b'`' | b')')),
+        Some(b'(') => match rest.next() {
+            Some(b'\'' | b'"') => !loads,
+            next => next != Some(b')'),
+        },
         Some(b',' | b')') => true,
         _ => false,
     }
@@ -206,9 +211,12 @@ mod tests {
 
     #[test]
     fn a_word_counts_where_it_is_called() {
-        assert!(is_called(b"(name)"));
-        assert!(is_called(b", name)"));
-        assert!(!is_called(b"('fs')"));
-        assert!(!is_called(b" = 3"));
+        assert!(is_called("open", b"(name)"));
+        assert!(is_called("open", b", name)"));
+        assert!(is_called("open", b"(\"/srv/\" + name)"));
+        assert!(is_called("require", b"(`./${name}`)"));
+        assert!(!is_called("require", b"('fs')"));
+        assert!(!is_called("save", b"()"));
+        assert!(!is_called("open", b" = 3"));
     }
 }

@@ -67,6 +67,11 @@ impl Interp<'_> {
             ExprKind::Ref(inner) => self.assign(inner, vid, state, at),
             ExprKind::List(parts) => {
                 for (index, part) in parts.iter().enumerate() {
+                    // Python: `first, *rest = parts`.
+                    if let ExprKind::Slice(rest, ..) = &part.kind {
+                        self.assign(rest, vid, state, at);
+                        continue;
+                    }
                     let index = u32::try_from(index).unwrap_or(0);
                     let value = self.project(vid, index);
                     self.assign(part, value, state, at);

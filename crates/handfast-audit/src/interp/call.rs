@@ -78,6 +78,13 @@ impl Interp<'_> {
             }
             return old;
         }
+        // Go: `new(T)` is a `T` without values.
+        if let (Lang::Go, Some("new"), [of]) = (self.lang(), dotted.as_deref(), args)
+            && let Some(class) = of.value.dotted()
+            && let Some(object) = self.construct(&class, &[], true, at, state)
+        {
+            return object;
+        }
         // A local name that holds a function.
         if let ExprKind::Name(name) = &callee.kind
             && let Some(vid) = state.env.get(name).copied()

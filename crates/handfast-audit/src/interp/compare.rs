@@ -71,8 +71,14 @@ impl Interp<'_> {
         // Equal to the root is inside it; equal to a constant is that constant.
         for (one, two) in [(a, b), (b, a)] {
             let two_real = self.deref(two, state);
-            if self.terms.string(two_real).is_some() {
+            if let Some(text) = self.terms.string(two_real) {
+                let stays = !text.starts_with("..");
                 let one = self.deref(one, state);
+                // `relative(root, p) === ""`: the root itself.
+                if stays && matches!(self.terms.get(one), Term::Relative { .. }) {
+                    state.add(one, bit::REL_NOT_UP | bit::NOT_ABSOLUTE, at);
+                    self.settle_relative(one, state, at);
+                }
                 if self.is_single_char(one) {
                     let text = self.terms.string(two_real).unwrap_or_default().to_owned();
                     state

@@ -60,73 +60,19 @@ impl Interp<'_> {
                 self.terms.make(Term::Pred(Pred::Not(inner)))
             }
             ExprKind::Cond(cond, then, otherwise) => {
-                let cond_vid = self.eval(cond, state);
-                let mark = self.terms.len();
-                let mut other = state.clone();
-                self.assume(cond_vid, true, state, cond.span);
-                self.assume(cond_vid, false, &mut other, cond.span);
-                let one = self.eval(then, state);
-                let two = self.eval(otherwise, &mut other);
-                if other.dead {
-                    return one;
-                }
-                if state.dead {
-                    *state = other;
-                    return two;
-                }
-                if self.is_nothing(one) != self.is_nothing(two) {
-                    return self.either((one, state.clone()), (two, other), state);
-                }
-                // What was asked to choose a value holds of that value.
-                let one = self.chosen(one, at, state, &other);
-                let two = self.chosen(two, at, &mut other, state);
-                let one = self.keep_either(one, at, state);
-                let two = self.keep_either(two, at, &mut other);
-                state.join(other, &mut self.terms, mark);
-                self.terms.phi(one, two)
+                self.eval_cond(cond, then, otherwise, at, state)
             }
             ExprKind::List(parts) => {
                 let parts = parts.iter().map(|part| self.eval(part, state)).collect();
                 self.terms.make(Term::List(parts))
             }
-            ExprKind::Dict(pairs) => {
-                let mut out = Vec::new();
-                for (key, value) in pairs {
-                    let key = self.eval(key, state);
-                    let value = self.eval(value, state);
-                    if let Some(key) = self.terms.string(key) {
-                        out.push((Sym::from(key), value));
-                    }
-                }
-                self.terms.make(Term::Dict(out))
-            }
+            ExprKind::Dict(pairs) => self.eval_dict(pairs, state),
             ExprKind::Comprehension {
                 element,
                 target,
                 iter,
                 filters,
-            } => {
-                let coll = self.eval(iter, state);
-                let entry = self.iterated(coll, iter.span, state);
-                let coll = self.as_collection(coll);
-                let elem = match (entry, self.terms.get(coll)) {
-                    (Some(entry), _) => entry,
-                    (None, Term::Mapped { element, .. }) => *element,
-                    _ => self.terms.make(Term::Elem(coll)),
-                };
-                let mut inner = state.clone();
-                self.assign(target, elem, &mut inner, at);
-                for filter in filters {
-                    let vid = self.eval(filter, &mut inner);
-                    self.assume(vid, true, &mut inner, filter.span);
-                }
-                let element = self.eval(element, &mut inner);
-                let element = self.keep(element, at, &mut inner);
-                if let Some(facts) = inner.own(element).cloned() {
-                    *state.edit(element) = facts;
-                }
-                self.terms.make(Term::Mapped { element, coll })
-            }
+            } => self.eval_comprehension((element, target, iter), filters, at, state),
             ExprKind::Lambda(index) => self.closure(*index, state),
             ExprKind::Await(inner) => {
                 let vid = self.eval(inner, state);
@@ -153,18 +99,7 @@ impl Interp<'_> {
             }
             ExprKind::Ref(inner) => self.eval(inner, state),
             ExprKind::IsVariant(subject, name, binds) => {
-                let vid = self.eval(subject, state);
-                let payload = self.payload(vid);
-                for (index, bind) in binds.iter().enumerate() {
-                    let value = if index == 0 {
-                        payload
-                    } else {
-                        self.terms.unknown()
-                    };
-                    state.env.insert(bind.clone(), value);
-                }
-                self.terms
-                    .make(Term::Pred(Pred::Variant(vid, name.clone())))
+                self.eval_variant(subject, name, binds, state)
             }
             ExprKind::Block(statements, value) => {
                 self.exec_all(statements, state);
@@ -185,40 +120,6 @@ impl Interp<'_> {
                 }
             }
         }
-    }
-
-    /// One of several values, of which something is known together, stays one value.
-    fn keep_either(&mut self, value: Vid, at: Span, state: &mut State) -> Vid {
-        let is_known = matches!(self.terms.get(value), Term::Phi(_)) && state.own(value).is_some();
-        if is_known {
-            self.keep(value, at, state)
-        } else {
-            value
-        }
-    }
-
-    /// A value of one branch, with what only this branch knows of it.
-    fn chosen(&mut self, value: Vid, at: Span, here: &mut State, there: &State) -> Vid {
-        let differs = match (here.own(value), there.own(value)) {
-            (Some(one), Some(two)) => one.bits != two.bits || one.chars != two.chars,
-            (Some(_), None) => true,
-            _ => false,
-        };
-        let is_path = matches!(
-            self.terms.get(value),
-            Term::Join { .. } | Term::Concat(_) | Term::Norm { .. }
-        );
-        if !differs || !is_path {
-            return value;
-        }
-        let facts = self.facts_of(value, here);
-        let kept = self.terms.make(Term::Part {
-            kind: crate::term::PartKind::Text,
-            of: value,
-            at,
-        });
-        *here.edit(kept) = facts;
-        kept
     }
 
     pub(super) fn lookup(&mut self, name: &Sym, at: Span, state: &mut State) -> Vid {

@@ -239,6 +239,8 @@ impl Interp<'_> {
                     return *only;
                 }
             }
+            // The address of a file is its path in another spelling.
+            Term::Join { .. } | Term::Norm { .. } if matches!(&**name, "href") => return base,
             Term::Fd(_) if matches!(&**name, "name") => return base,
             Term::Temp { .. } if matches!(&**name, "name") => return base,
             _ => {}

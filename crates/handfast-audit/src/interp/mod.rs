@@ -9,6 +9,7 @@ mod applied;
 mod asks;
 mod assign;
 mod assume;
+mod branches;
 mod call;
 mod captures;
 mod compare;
@@ -39,6 +40,7 @@ mod query;
 mod run;
 mod same;
 mod shapes;
+mod single;
 mod sinks;
 mod sources;
 mod stmt;
@@ -225,6 +227,8 @@ pub(crate) struct Interp<'p> {
     /// What was known where each of them was taken.
     taken: Vec<State>,
     globals: BTreeMap<u32, BTreeMap<Sym, Vid>>,
+    /// Names of other files that one statement sets; `None` where the whole file has to be run.
+    singles: BTreeMap<(u32, Sym), Option<Option<Vid>>>,
     global_state: State,
     frames: Vec<Frame>,
     pub(crate) sinks: Vec<Sink>,
@@ -308,6 +312,7 @@ impl<'p> Interp<'p> {
             envs: Vec::new(),
             taken: Vec::new(),
             globals: BTreeMap::new(),
+            singles: BTreeMap::new(),
             global_state: State::default(),
             frames: Vec::new(),
             sinks: Vec::new(),
@@ -371,6 +376,9 @@ impl<'p> Interp<'p> {
     /// What a file's own statements give a name, once they were run.
     fn global(&mut self, file: u32, name: &str) -> Option<Vid> {
         if !self.globals.contains_key(&file) && self.program.may_set_at_top(file, name) {
+            if let Some(value) = self.single_global(file, name) {
+                return value;
+            }
             self.run_top(file);
         }
         self.globals.get(&file)?.get(name).copied()

@@ -151,21 +151,7 @@ impl Interp<'_> {
         {
             return self.terms.unknown();
         }
-        let mut flags = OpenFlags::default();
-        for name in &entry.fixed {
-            flags.set(name);
-            if name.len() == 1 {
-                flags.set_mode(name);
-            }
-        }
-        if matches!(&entry.flags, Some(Slot::Named(all)) if all == "*") {
-            let given: Vec<Vid> = args.list.iter().skip(1).map(|(_, vid)| *vid).collect();
-            self.fold_options(&given, &mut flags);
-        } else if let Some(given) = entry.flags.as_ref().and_then(|slot| self.slot(slot, args)) {
-            let given = self.deref(given, state);
-            self.fold_flags(given, &mut flags);
-            self.struct_flags(given, state, &mut flags);
-        }
+        let flags = self.sink_flags(entry, args, state);
         let dirfd = entry.dirfd.as_ref().and_then(|slot| self.slot(slot, args));
         let dirfd = dirfd.map(|vid| self.deref(vid, state));
         let dirfd = dirfd.filter(|vid| {
@@ -175,87 +161,8 @@ impl Interp<'_> {
                     .is_none_or(|n| !matches!(n, "AT_FDCWD" | "CWD"))
         });
         let recursive = entry.fixed.iter().any(|name| name == "recursive");
-        let kinds: Vec<(SinkKind, Vid)> = match entry.what.as_str() {
-            "open" => vec![(SinkKind::Open, path)],
-            "read" => vec![(SinkKind::Read, path)],
-            "create" | "sent" => vec![(SinkKind::Create, path)],
-            "mutate" => vec![(SinkKind::Mutate, path)],
-            "delete" => vec![(SinkKind::Delete, path)],
-            "mkdir" => vec![(SinkKind::Mkdir, path)],
-            "mkdir_rec" => vec![(SinkKind::MkdirAll, path)],
-            "stat" => vec![(SinkKind::Stat, path)],
-            "link" => {
-                let mut out = vec![(SinkKind::Link, path)];
-                // Where a link leads to is a path as well.
-                if matches!(&entry.arg, Slot::At(1))
-                    && let Some(target) = args.at(0)
-                {
-                    out.push((SinkKind::Link, target));
-                }
-                out
-            }
-            // Where it stands, and where it leads to.
-            "link_to" => {
-                let target = entry.other.as_ref().and_then(|slot| self.slot(slot, args));
-                let target = target.map(|target| (SinkKind::Link, target));
-                std::iter::once((SinkKind::Link, path))
-                    .chain(target)
-                    .collect()
-            }
-            // Everything in an archive, below a directory, by the names it brings.
-            "extract" => {
-                // A list of members is a guard if something was asked of them.
-                let members = args.named("members").is_some_and(|list| {
-                    let leaves = self.leaves(list, state);
-                    leaves.is_empty() || leaves.iter().any(|leaf| !leaf.facts.anchors.is_empty())
-                });
-                if members || args.named("filter").is_some() {
-                    return self.terms.unknown();
-                }
-                let names = self.terms.make(Term::Source {
-                    label: Sym::from("member"),
-                    kind: crate::term::SourceKind::Archive,
-                    at: Span::default(),
-                });
-                // One member that something was asked about.
-                let given = match &entry.arg {
-                    Slot::Either(1, _) => args.at(0),
-                    _ => None,
-                };
-                let names = match given {
-                    Some(member) => {
-                        let name = self.field(member, &Sym::from("name"), at, state);
-                        let is_entry = !self.leaves(name, state).is_empty();
-                        if is_entry { name } else { names }
-                    }
-                    None => names,
-                };
-                let below = self.join_paths(vec![path, names], true, state);
-                vec![(SinkKind::Create, below)]
-            }
-            "move" | "copy" => {
-                let mut out = Vec::new();
-                out.push((
-                    if entry.what == "move" {
-                        SinkKind::MoveFrom
-                    } else {
-                        SinkKind::Read
-                    },
-                    path,
-                ));
-                if let Some(to) = entry.other.as_ref().and_then(|slot| self.slot(slot, args)) {
-                    out.push((
-                        if entry.what == "move" {
-                            SinkKind::MoveTo
-                        } else {
-                            SinkKind::Create
-                        },
-                        to,
-                    ));
-                }
-                out
-            }
-            _ => vec![(SinkKind::Read, path)],
+        let Some(kinds) = self.sink_kinds(entry, args, path, at, state) else {
+            return self.terms.unknown();
         };
         let last = shown.rsplit('.').next().unwrap_or(shown);
         if matches!(last, "Walk" | "WalkDir" | "walk") {
@@ -303,6 +210,120 @@ impl Interp<'_> {
             return self.terms.typed(vid, &ty);
         }
         vid
+    }
+
+    /// What an operation does, and to which paths. `None`: a guard stands in its arguments.
+    fn sink_kinds(
+        &mut self,
+        entry: &Row,
+        args: &Args,
+        path: Vid,
+        at: Span,
+        state: &mut State,
+    ) -> Option<Vec<(SinkKind, Vid)>> {
+        let kinds = match entry.what.as_str() {
+            "open" => vec![(SinkKind::Open, path)],
+            "read" => vec![(SinkKind::Read, path)],
+            "create" | "sent" => vec![(SinkKind::Create, path)],
+            "mutate" => vec![(SinkKind::Mutate, path)],
+            "delete" => vec![(SinkKind::Delete, path)],
+            "mkdir" => vec![(SinkKind::Mkdir, path)],
+            "mkdir_rec" => vec![(SinkKind::MkdirAll, path)],
+            "stat" => vec![(SinkKind::Stat, path)],
+            "link" => {
+                let mut out = vec![(SinkKind::Link, path)];
+                // Where a link leads to is a path as well.
+                if matches!(&entry.arg, Slot::At(1))
+                    && let Some(target) = args.at(0)
+                {
+                    out.push((SinkKind::Link, target));
+                }
+                out
+            }
+            // Where it stands, and where it leads to.
+            "link_to" => {
+                let target = entry.other.as_ref().and_then(|slot| self.slot(slot, args));
+                let target = target.map(|target| (SinkKind::Link, target));
+                std::iter::once((SinkKind::Link, path))
+                    .chain(target)
+                    .collect()
+            }
+            // Everything in an archive, below a directory, by the names it brings.
+            "extract" => {
+                // A list of members is a guard if something was asked of them.
+                let members = args.named("members").is_some_and(|list| {
+                    let leaves = self.leaves(list, state);
+                    leaves.is_empty() || leaves.iter().any(|leaf| !leaf.facts.anchors.is_empty())
+                });
+                if members || args.named("filter").is_some() {
+                    return None;
+                }
+                let names = self.terms.make(Term::Source {
+                    label: Sym::from("member"),
+                    kind: crate::term::SourceKind::Archive,
+                    at: Span::default(),
+                });
+                // One member that something was asked about.
+                let given = match &entry.arg {
+                    Slot::Either(1, _) => args.at(0),
+                    _ => None,
+                };
+                let names = match given {
+                    Some(member) => {
+                        let name = self.field(member, &Sym::from("name"), at, state);
+                        let is_entry = !self.leaves(name, state).is_empty();
+                        if is_entry { name } else { names }
+                    }
+                    None => names,
+                };
+                let below = self.join_paths(vec![path, names], true, state);
+                vec![(SinkKind::Create, below)]
+            }
+            "move" | "copy" => {
+                let mut out = Vec::new();
+                out.push((
+                    if entry.what == "move" {
+                        SinkKind::MoveFrom
+                    } else {
+                        SinkKind::Read
+                    },
+                    path,
+                ));
+                if let Some(to) = entry.other.as_ref().and_then(|slot| self.slot(slot, args)) {
+                    out.push((
+                        if entry.what == "move" {
+                            SinkKind::MoveTo
+                        } else {
+                            SinkKind::Create
+                        },
+                        to,
+                    ));
+                }
+                out
+            }
+            _ => vec![(SinkKind::Read, path)],
+        };
+        Some(kinds)
+    }
+
+    /// The flags that an operation has by itself, and those it is given.
+    fn sink_flags(&mut self, entry: &Row, args: &Args, state: &State) -> OpenFlags {
+        let mut flags = OpenFlags::default();
+        for name in &entry.fixed {
+            flags.set(name);
+            if name.len() == 1 {
+                flags.set_mode(name);
+            }
+        }
+        if matches!(&entry.flags, Some(Slot::Named(all)) if all == "*") {
+            let given: Vec<Vid> = args.list.iter().skip(1).map(|(_, vid)| *vid).collect();
+            self.fold_options(&given, &mut flags);
+        } else if let Some(given) = entry.flags.as_ref().and_then(|slot| self.slot(slot, args)) {
+            let given = self.deref(given, state);
+            self.fold_flags(given, &mut flags);
+            self.struct_flags(given, state, &mut flags);
+        }
+        flags
     }
 
     /// A command that was given `--` before.

@@ -77,6 +77,10 @@ pub(super) fn expr_inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
         | "expression_list" => {
             ExprKind::List(children(node).iter().map(|n| expr(cx, *n)).collect())
         }
+        "list_splat_pattern" => {
+            let rest = boxed(cx, children(node).first().copied(), node);
+            ExprKind::Slice(rest, None, None)
+        }
         "dictionary" => {
             let mut pairs = Vec::new();
             for pair in children(node) {
