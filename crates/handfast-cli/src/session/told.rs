@@ -70,6 +70,10 @@ pub(super) fn require_person(
     out: &crate::output::Output,
 ) -> Result<(), Box<Failure>> {
     use std::io::IsTerminal;
+    if out.is_quiet() {
+        let why = "`--quiet` shows nothing that could be agreed to; leave it out, or give `--yes`";
+        return Err(misused(verb, &format!("{verb} without an answer"), why));
+    }
     if !std::io::stdin().is_terminal() || out.is_json() {
         let why = "there is nobody to ask; give `--yes` to do it without asking";
         return Err(misused(verb, &format!("{verb} without an answer"), why));
@@ -89,6 +93,8 @@ pub(super) fn confirm(
         return Ok(true);
     }
     require_person(verb, out)?;
+    // What is agreed to is on the screen before the question.
+    out.flush();
     let stdin = std::io::stdin();
     let mut stderr = std::io::stderr().lock();
     let asked = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());

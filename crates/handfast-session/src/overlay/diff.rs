@@ -129,8 +129,10 @@ impl Overlay {
                     let (same, modes) = self.compare(&base_path(home)?, *object)?;
                     found.mode = modes;
                     found.kind = match (same, modes) {
-                        (true, None) => return Ok(()),
                         (true, Some(_)) => DiffKind::Mode,
+                        // The same bytes in a new file: its other names and attributes are lost.
+                        (true, None) if !self.loses_nothing(&base_path(home)?) => DiffKind::Changed,
+                        (true, None) => return Ok(()),
                         (false, _) => DiffKind::Changed,
                     };
                 }
@@ -144,6 +146,12 @@ impl Overlay {
             }
         }
         Ok(())
+    }
+
+    /// Whether a file of the base can be written again without losing other names or attributes.
+    fn loses_nothing(&self, at: &RelPath) -> bool {
+        let one_name = (self.base.symlink_metadata(at)).is_ok_and(|file| !file.has_other_names());
+        one_name && self.base.list_xattrs(at).is_ok_and(|names| names.is_empty())
     }
 
     /// Whether a file of the base has the same content as an object; their modes if they differ.

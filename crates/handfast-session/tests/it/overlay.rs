@@ -19,10 +19,12 @@ fn diff_names_every_kind_of_change() {
         .file("edited-and-moved", "1")
         .file("mode", "1")
         .file("same", "1")
+        .file("linked", "1")
         .file("dir/one", "1")
         .file("dir/two", "2")
         .file("gone/sub/f", "1")
         .link("same", "link");
+    std::fs::hard_link(scratch.at("linked"), scratch.at("other-name")).unwrap();
     let session = scratch.session(Mode::Overlay);
     assert_eq!(diff(&session), [] as [&str; 0]);
     session.write("/added", "new").unwrap();
@@ -34,6 +36,8 @@ fn diff_names_every_kind_of_change() {
     mv(&session, "/edited-and-moved", "/em");
     session.chmod("/mode", 0o600).unwrap();
     session.write("/same", "1").unwrap();
+    // The same bytes, and the other name keeps the old file: a commit changes something.
+    session.write("/linked", "1").unwrap();
     mv(&session, "/dir", "/dir2");
     session.write("/dir2/one", "changed").unwrap();
     session.remove_tree("/gone").unwrap();
@@ -50,6 +54,7 @@ fn diff_names_every_kind_of_change() {
         "deleted /gone/sub",
         "deleted /gone/sub/f",
         "changed /link",
+        "changed /linked",
         "mode /mode",
         "added /new-dir",
         "renamed /new-dir/moved < /moved",
