@@ -12,8 +12,8 @@ EXTRACT, WORK = sys.argv[1:3]
 TURNS = 5
 LARGE = 1 << 30
 MOST = {"bsdtar": 1.15, "python": 0.5}
-# One large file that is not packed is copied, and nothing else: `dd` takes 0.7 of Python's time for it.
-EXCEPT = {("large.tar", "python"): 0.8}
+# One large file is copied or inflated by everybody in the same way: `dd` takes 0.7 of Python's time for it.
+EXCEPT = {("large.tar", "python"): 0.85, ("large.tar.gz", "python"): 0.85}
 PYTHON = {
     "tar": "import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2], filter='data')",
     "zip": "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])",

@@ -106,7 +106,7 @@ mod tests {
         for (name, _) in BUILT_IN {
             let profile = Profile::find(name, None, Path::new("/")).unwrap();
             assert!(!profile.env.is_empty(), "{name}");
-            assert_eq!(profile.write, [PathBuf::new(); 0], "{name}");
+            assert!(profile.write.is_empty(), "{name}");
         }
     }
 

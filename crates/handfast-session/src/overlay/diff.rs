@@ -151,7 +151,11 @@ impl Overlay {
     /// Whether a file of the base can be written again without losing other names or attributes.
     fn loses_nothing(&self, at: &RelPath) -> bool {
         let one_name = (self.base.symlink_metadata(at)).is_ok_and(|file| !file.has_other_names());
-        one_name && self.base.list_xattrs(at).is_ok_and(|names| names.is_empty())
+        one_name
+            && self
+                .base
+                .list_xattrs(at)
+                .is_ok_and(|names| names.is_empty())
     }
 
     /// Whether a file of the base has the same content as an object; their modes if they differ.
