@@ -57,46 +57,14 @@ impl Interp<'_> {
                 _ => Pred::Prefix(subject, other),
             },
             ("suffix", Some(other)) => Pred::Suffix(subject, other),
-            ("contains", Some(other)) => {
-                if let Term::Global { of, .. } = self.terms.get(subject)
-                    && matches!(
-                        self.terms.get(*of),
-                        Term::List(_) | Term::Dict(_) | Term::Call { .. }
-                    )
-                {
-                    Pred::Member(other, subject)
-                } else if matches!(self.terms.get(subject), Term::List(_) | Term::Dict(_)) {
-                    Pred::Member(other, subject)
-                } else if let Term::List(items) = self.terms.get(other).clone() {
-                    self.any_of_preds(&items, |needle| Pred::Contains(subject, needle))
-                } else if matches!(self.terms.get(other), Term::Closure { .. }) {
-                    let chars = self.part("chars", subject, at, state);
-                    return self.quantifier(true, chars, args, at, state);
-                } else {
-                    Pred::Contains(subject, other)
-                }
+            ("contains", Some(other)) if matches!(self.terms.get(other), Term::Closure { .. }) => {
+                let chars = self.part("chars", subject, at, state);
+                return self.quantifier(true, chars, args, at, state);
             }
-            ("other_than", Some(other)) => match self.terms.string(other).map(str::to_owned) {
-                Some(letters) => {
-                    let allowed = crate::facts::stands_for(&letters);
-                    let class = self.terms.make(Term::Pred(Pred::Class(subject, allowed)));
-                    Pred::Not(class)
-                }
-                None => Pred::Unknown(self.terms.fresh()),
-            },
-            ("contains_any", Some(other)) => match self.terms.string(other).map(str::to_owned) {
-                Some(letters) => {
-                    let items: Vec<Vid> = letters
-                        .chars()
-                        .map(|c| {
-                            self.terms
-                                .make(Term::Str(Sym::from(c.to_string().as_str())))
-                        })
-                        .collect();
-                    self.any_of_preds(&items, |needle| Pred::Contains(subject, needle))
-                }
-                None => Pred::Unknown(self.terms.fresh()),
-            },
+            ("contains", Some(other)) => self.contains_test(subject, other),
+            (what @ ("other_than" | "contains_any"), Some(other)) => {
+                self.letters_test(what, subject, other)
+            }
             ("member", Some(other)) => Pred::Member(other, subject),
             // Text, not a path: characters are compared.
             ("within", Some(other)) if self.is_rust_text(subject) => Pred::Prefix(subject, other),
@@ -119,27 +87,7 @@ impl Interp<'_> {
                     Pred::IsString(subject)
                 }
             }
-            ("link" | "dir" | "file", _) => {
-                let kind = match entry.what.as_str() {
-                    "link" => ObjectKind::Link,
-                    "dir" => ObjectKind::Dir,
-                    _ => ObjectKind::Reg,
-                };
-                let subject = match self.terms.get(subject) {
-                    Term::StatField(stat, _) => *stat,
-                    _ => subject,
-                };
-                if matches!(self.terms.get(subject), Term::Stat { .. }) {
-                    Pred::StatIs(subject, kind)
-                } else {
-                    if kind == ObjectKind::Link {
-                        self.walk_step(subject, 0, state, at);
-                        state.add(subject, bit::LSTAT, at);
-                    }
-                    self.asked(subject, kind != ObjectKind::Link, false, at);
-                    Pred::PathIs(subject, kind)
-                }
-            }
+            (what @ ("link" | "dir" | "file"), _) => self.object_test(what, subject, at, state),
             ("exists", _) => {
                 self.asked(subject, true, true, at);
                 Pred::PathIs(subject, ObjectKind::Exists)
@@ -158,24 +106,7 @@ impl Interp<'_> {
             ("any" | "all", _) => {
                 return self.quantifier(entry.what == "any", subject, args, at, state);
             }
-            ("holds_and", _) => {
-                let is_there = Pred::Variant(subject, Sym::from("Ok"));
-                let is_there = self.terms.make(Term::Pred(is_there));
-                let value = self.payload(subject);
-                let given = Args {
-                    receiver: None,
-                    list: vec![(None, value)],
-                    places: vec![None],
-                };
-                let mut inside = state.clone();
-                match args
-                    .at(0)
-                    .and_then(|f| self.apply_value(f, &given, at, &mut inside))
-                {
-                    Some(holds) => Pred::And(is_there, holds),
-                    None => Pred::Unknown(self.terms.fresh()),
-                }
-            }
+            ("holds_and", _) => self.holds_and(subject, args, at, state),
             ("missing", _) => Pred::IsMissing(subject),
             ("equal", Some(other)) => Pred::Compare(crate::ir::Op::Eq, subject, other),
             ("is_ok", _) => Pred::Variant(subject, Sym::from("Ok")),
@@ -190,6 +121,132 @@ impl Interp<'_> {
             _ => Pred::Unknown(self.terms.fresh()),
         };
         self.terms.make(Term::Pred(pred))
+    }
+
+    /// Whether a text holds another one, or a list an entry.
+    fn contains_test(&mut self, subject: Vid, other: Vid) -> Pred {
+        if let Term::Global { of, .. } = self.terms.get(subject)
+            && matches!(
+                self.terms.get(*of),
+                Term::List(_) | Term::Dict(_) | Term::Call { .. }
+            )
+        {
+            Pred::Member(other, subject)
+        } else if matches!(self.terms.get(subject), Term::List(_) | Term::Dict(_)) {
+            Pred::Member(other, subject)
+        } else if let Term::List(items) = self.terms.get(other).clone() {
+            self.any_of_preds(&items, |needle| Pred::Contains(subject, needle))
+        } else {
+            Pred::Contains(subject, other)
+        }
+    }
+
+    /// A question about the object that a path leads to.
+    fn object_test(&mut self, what: &str, subject: Vid, at: Span, state: &mut State) -> Pred {
+        let kind = match what {
+            "link" => ObjectKind::Link,
+            "dir" => ObjectKind::Dir,
+            _ => ObjectKind::Reg,
+        };
+        let subject = match self.terms.get(subject) {
+            Term::StatField(stat, _) => *stat,
+            _ => subject,
+        };
+        if matches!(self.terms.get(subject), Term::Stat { .. }) {
+            Pred::StatIs(subject, kind)
+        } else {
+            if kind == ObjectKind::Link {
+                self.walk_step(subject, 0, state, at);
+                state.add(subject, bit::LSTAT, at);
+            }
+            self.asked(subject, kind != ObjectKind::Link, false, at);
+            Pred::PathIs(subject, kind)
+        }
+    }
+
+    /// `value.is_ok_and(f)`: there is a value, and something holds of it.
+    fn holds_and(&mut self, subject: Vid, args: &Args, at: Span, state: &State) -> Pred {
+        let is_there = Pred::Variant(subject, Sym::from("Ok"));
+        let is_there = self.terms.make(Term::Pred(is_there));
+        let value = self.payload(subject);
+        let given = Args {
+            receiver: None,
+            list: vec![(None, value)],
+            places: vec![None],
+        };
+        let mut inside = state.clone();
+        match args
+            .at(0)
+            .and_then(|f| self.apply_value(f, &given, at, &mut inside))
+        {
+            Some(holds) => Pred::And(is_there, holds),
+            None => Pred::Unknown(self.terms.fresh()),
+        }
+    }
+
+    /// Whether a text has characters of a list, or others.
+    fn letters_test(&mut self, what: &str, subject: Vid, other: Vid) -> Pred {
+        let Some(letters) = self.terms.string(other).map(str::to_owned) else {
+            return Pred::Unknown(self.terms.fresh());
+        };
+        if what == "other_than" {
+            let allowed = crate::facts::stands_for(&letters);
+            let class = self.terms.make(Term::Pred(Pred::Class(subject, allowed)));
+            return Pred::Not(class);
+        }
+        let mut items: Vec<Vid> = Vec::new();
+        for letter in letters.chars() {
+            let text = Sym::from(letter.to_string().as_str());
+            items.push(self.terms.make(Term::Str(text)));
+        }
+        self.any_of_preds(&items, |needle| Pred::Contains(subject, needle))
+    }
+
+    /// Text with separators written in another way; dots are left.
+    fn encoded(&mut self, entry: &Row, subject: Vid, at: Span, state: &mut State) -> Vid {
+        let vid = self.terms.make(Term::Part {
+            kind: PartKind::Decode,
+            of: subject,
+            at: Span {
+                line: at.line,
+                file: at.file,
+                ..Span::default()
+            },
+        });
+        let facts = state.edit(vid);
+        facts.narrow_chars(!crate::facts::chars("/\\\0\n\t \u{1}|"), at);
+        facts.narrow_chars(mask(|c| c.is_ascii()), at);
+        facts.add(bit::TYPED | bit::SEGMENT, at);
+        if entry.label == "hex" {
+            facts.narrow_chars(
+                mask(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'),
+                at,
+            );
+            facts.narrow_first(!crate::facts::chars("-+."), at);
+        }
+        vid
+    }
+
+    /// A name made harmless; it may come back empty.
+    fn clean_name(&mut self, subject: Vid, at: Span, state: &mut State) -> Vid {
+        let vid = self.terms.make(Term::Part {
+            kind: PartKind::Replace,
+            of: subject,
+            at: Span {
+                line: at.line,
+                file: at.file,
+                ..Span::default()
+            },
+        });
+        let allowed = mask(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+        let facts = state.edit(vid);
+        facts.narrow_chars(allowed, at);
+        facts.narrow_first(!crate::facts::chars("."), at);
+        facts.add(
+            bit::TYPED | bit::NOT_DOTDOT | bit::NOT_DOT | bit::SEGMENT,
+            at,
+        );
+        vid
     }
 
     pub(super) fn is_rust_text(&self, vid: Vid) -> bool {
@@ -333,30 +390,7 @@ impl Interp<'_> {
                 state.add(subject, bit::CHOSEN | bit::TYPED | bit::NONEMPTY, at);
                 vid
             }
-            // Text with separators written in another way; dots are left.
-            "encoded" => {
-                let vid = self.terms.make(Term::Part {
-                    kind: PartKind::Decode,
-                    of: subject,
-                    at: Span {
-                        line: at.line,
-                        file: at.file,
-                        ..Span::default()
-                    },
-                });
-                let facts = state.edit(vid);
-                facts.narrow_chars(!crate::facts::chars("/\\\0\n\t \u{1}|"), at);
-                facts.narrow_chars(mask(|c| c.is_ascii()), at);
-                facts.add(bit::TYPED | bit::SEGMENT, at);
-                if entry.label == "hex" {
-                    facts.narrow_chars(
-                        mask(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'),
-                        at,
-                    );
-                    facts.narrow_first(!crate::facts::chars("-+."), at);
-                }
-                vid
-            }
+            "encoded" => self.encoded(entry, subject, at, state),
             // Handfast: every name of the path fits rules that list what is allowed.
             "required" => {
                 if other.is_some_and(|rules| self.names_call(rules, "only", 0)) {
@@ -365,27 +399,7 @@ impl Interp<'_> {
                 }
                 subject
             }
-            // A name made harmless; it may come back empty.
-            "clean_name" => {
-                let vid = self.terms.make(Term::Part {
-                    kind: PartKind::Replace,
-                    of: subject,
-                    at: Span {
-                        line: at.line,
-                        file: at.file,
-                        ..Span::default()
-                    },
-                });
-                let allowed = mask(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
-                let facts = state.edit(vid);
-                facts.narrow_chars(allowed, at);
-                facts.narrow_first(!crate::facts::chars("."), at);
-                facts.add(
-                    bit::TYPED | bit::NOT_DOTDOT | bit::NOT_DOT | bit::SEGMENT,
-                    at,
-                );
-                vid
-            }
+            "clean_name" => self.clean_name(subject, at, state),
             // Joined below a root, lexically.
             "safe_join" => {
                 let Some(root) = other else { return subject };

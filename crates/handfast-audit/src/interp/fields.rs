@@ -168,82 +168,8 @@ impl Interp<'_> {
                 return part;
             }
         }
-        match self.terms.get(base).clone() {
-            Term::Dict(pairs) => {
-                let named = pairs.iter().find(|(key, _)| key == name);
-                if let Some((_, vid)) = named {
-                    return *vid;
-                }
-                if let Some((_, rest)) = pairs.iter().rev().find(|(key, _)| &**key == "%rest") {
-                    return self.field(*rest, name, at, state);
-                }
-            }
-            Term::Stat { .. } => return self.terms.make(Term::StatField(base, name.clone())),
-            Term::StatField(..) | Term::CommonPath(_) => return base,
-            // `m.groups.name`
-            Term::Pred(crate::term::Pred::Match { .. }) => {
-                if &**name == "groups" {
-                    return base;
-                }
-                let which = self.terms.make(Term::Str(name.clone()));
-                if let Some(piece) = self.captured(base, Some(which), at, state) {
-                    return piece;
-                }
-            }
-            Term::Phi(parts) => {
-                let values: Vec<Vid> = parts
-                    .iter()
-                    .filter_map(|part| {
-                        state
-                            .get_field(*part, name)
-                            .or_else(|| match self.terms.get(*part) {
-                                Term::Dict(pairs) => pairs
-                                    .iter()
-                                    .find(|(key, _)| key == name)
-                                    .map(|(_, value)| *value),
-                                _ => None,
-                            })
-                    })
-                    .collect();
-                if let Some((first, rest)) = values.split_first() {
-                    return rest
-                        .iter()
-                        .fold(*first, |all, one| self.terms.phi(all, *one));
-                }
-            }
-            // A field of one of several things that are listed.
-            Term::Elem(of) => {
-                let of = match self.terms.get(of) {
-                    Term::Global { of, .. } => *of,
-                    _ => of,
-                };
-                if let Term::List(parts) = self.terms.get(of).clone()
-                    && parts.len() <= 32
-                    && parts.iter().any(|part| self.is_record(*part))
-                {
-                    let mut values: Vec<Vid> = Vec::new();
-                    for part in parts {
-                        values.push(self.field(part, name, at, state));
-                    }
-                    return self.any_of(values, base);
-                }
-            }
-            // A record without names for its fields: a function in it is what is called.
-            Term::List(parts) => {
-                let functions: Vec<Vid> = parts
-                    .iter()
-                    .copied()
-                    .filter(|part| self.is_function(*part))
-                    .collect();
-                if let [only] = functions.as_slice() {
-                    return *only;
-                }
-            }
-            // The address of a file is its path in another spelling.
-            Term::Join { .. } | Term::Norm { .. } if matches!(&**name, "href") => return base,
-            Term::Fd(_) if matches!(&**name, "name") => return base,
-            Term::Temp { .. } if matches!(&**name, "name") => return base,
-            _ => {}
+        if let Some(vid) = self.field_of_term(base, name, at, state) {
+            return vid;
         }
         // Properties of paths that are no calls: `p.name`, `p.parent`, `p.parts`.
         if let Some(row) = self.family().field(&format!("*.{name}")) {
@@ -311,6 +237,91 @@ impl Interp<'_> {
             self.type_field(vid, &class, name);
         }
         vid
+    }
+
+    /// A field of something that was made in sight: a record, a list, a look at a file.
+    fn field_of_term(&mut self, base: Vid, name: &Sym, at: Span, state: &mut State) -> Option<Vid> {
+        match self.terms.get(base).clone() {
+            Term::Dict(pairs) => {
+                let named = pairs.iter().find(|(key, _)| key == name);
+                if let Some((_, vid)) = named {
+                    return Some(*vid);
+                }
+                if let Some((_, rest)) = pairs.iter().rev().find(|(key, _)| &**key == "%rest") {
+                    return Some(self.field(*rest, name, at, state));
+                }
+            }
+            Term::Stat { .. } => return Some(self.terms.make(Term::StatField(base, name.clone()))),
+            Term::StatField(..) | Term::CommonPath(_) => return Some(base),
+            // `m.groups.name`
+            Term::Pred(crate::term::Pred::Match { .. }) => {
+                if &**name == "groups" {
+                    return Some(base);
+                }
+                let which = self.terms.make(Term::Str(name.clone()));
+                if let Some(piece) = self.captured(base, Some(which), at, state) {
+                    return Some(piece);
+                }
+            }
+            Term::Phi(parts) => {
+                let values: Vec<Vid> = parts
+                    .iter()
+                    .filter_map(|part| {
+                        state
+                            .get_field(*part, name)
+                            .or_else(|| match self.terms.get(*part) {
+                                Term::Dict(pairs) => pairs
+                                    .iter()
+                                    .find(|(key, _)| key == name)
+                                    .map(|(_, value)| *value),
+                                _ => None,
+                            })
+                    })
+                    .collect();
+                if let Some((first, rest)) = values.split_first() {
+                    return Some(
+                        rest.iter()
+                            .fold(*first, |all, one| self.terms.phi(all, *one)),
+                    );
+                }
+            }
+            // A field of one of several things that are listed.
+            Term::Elem(of) => {
+                let of = match self.terms.get(of) {
+                    Term::Global { of, .. } => *of,
+                    _ => of,
+                };
+                if let Term::List(parts) = self.terms.get(of).clone()
+                    && parts.len() <= 32
+                    && parts.iter().any(|part| self.is_record(*part))
+                {
+                    let mut values: Vec<Vid> = Vec::new();
+                    for part in parts {
+                        values.push(self.field(part, name, at, state));
+                    }
+                    return Some(self.any_of(values, base));
+                }
+            }
+            // A record without names for its fields: a function in it is what is called.
+            Term::List(parts) => {
+                let functions: Vec<Vid> = parts
+                    .iter()
+                    .copied()
+                    .filter(|part| self.is_function(*part))
+                    .collect();
+                if let [only] = functions.as_slice() {
+                    return Some(*only);
+                }
+            }
+            // The address of a file is its path in another spelling.
+            Term::Join { .. } | Term::Norm { .. } if matches!(&**name, "href") => {
+                return Some(base);
+            }
+            Term::Fd(_) if matches!(&**name, "name") => return Some(base),
+            Term::Temp { .. } if matches!(&**name, "name") => return Some(base),
+            _ => {}
+        }
+        None
     }
 
     /// A field by which a function tells its ways out apart: `{ ok: true, value }`.
