@@ -5,7 +5,7 @@ use handfast::{Durability, ErrorKind, FileKind, OpenOptions, RelPath, WriteOptio
 
 use super::base::{FileAt, Standing, top_itself};
 use super::dir_times::DirTimes;
-use super::store::{NewMode, Source, fresh_id, object_path};
+use super::store::{NewMode, Source, fresh_id, mark_written, object_path};
 use super::tree::{Change, Content, DirNode, Entry, FileNode, Found, Now, Tree, Was, base_path};
 use super::{Overlay, State};
 use crate::error::Error;
@@ -146,13 +146,8 @@ impl Overlay {
             Standing::Missing if options.creates() => {
                 refuse_dir_name(path)?;
                 let was = self.was(&tree, path.as_bytes())?;
-                let (id, mode) = self.new_object(options.creation_mode())?;
+                let (file, id) = self.new_object(options)?;
                 self.record(&locked, vec![put_file(path, was, id, None)])?;
-                let file = self.open_object(id, options.create(false).truncate(false), true)?;
-                // Who makes a file writes to it, whatever its mode says to later ones.
-                if mode & 0o600 != 0o600 {
-                    self.store.chmod(&object_path(id), mode)?;
-                }
                 return Ok((file, id));
             }
             Standing::Missing => {
@@ -171,14 +166,26 @@ impl Overlay {
         Ok((file, id))
     }
 
-    /// An empty object that can be written to, and the mode that it is to have: what the umask
-    /// leaves, as of any new file.
-    fn new_object(&self, mode: u32) -> Result<(u64, u32), Error> {
-        let mode = self.under_umask(mode)?;
-        let bits = NewMode::Exact(mode | 0o600);
-        let (id, written) = self.put_object(Source::Bytes(b""), bits, None, Durability::None)?;
-        drop(written);
-        Ok((id, mode))
+    /// An empty object, open as asked. Its mode is what the umask leaves, as of any new file; who
+    /// makes a file writes to it, whatever its mode says to later ones.
+    fn new_object(&self, options: OpenOptions) -> Result<(handfast::File, u64), Error> {
+        let (id, mode) = (fresh_id()?, options.creation_mode());
+        self.account.charge(self.key(id), 0, true, None)?;
+        let path = object_path(id);
+        let how = options.create(false).truncate(false).create_new(true);
+        let made = match self.store.open_with(&path, how.mode(mode | 0o600)) {
+            Ok(made) => made,
+            Err(error) => {
+                self.account.refund(self.key(id))?;
+                return Err(error);
+            }
+        };
+        if mode & 0o600 != 0o600 {
+            self.store
+                .chmod(&path, made.metadata().mode & mode & 0o777)?;
+        }
+        mark_written(&made)?;
+        Ok((made, id))
     }
 
     /// An object of the live tree alone, with the file's content: copied up if it is not there. The

@@ -115,7 +115,7 @@ impl Overlay {
 
     /// What the umask leaves of a mode. The kernel is asked once, by making a file: asking for the
     /// umask itself would set it for the whole process.
-    pub(super) fn under_umask(&self, mode: u32) -> Result<u32, Error> {
+    fn under_umask(&self, mode: u32) -> Result<u32, Error> {
         if let Some(left) = self.umask.get() {
             return Ok(mode & left);
         }
@@ -136,8 +136,7 @@ impl Overlay {
     ) -> Result<handfast::File, Error> {
         let file = self.store.open_with(&object_path(id), how).map_err(lost)?;
         if writes {
-            // Never waits: only snapshots and commits ask whether anybody has it.
-            rustix::fs::flock(&file, FlockOperation::LockShared)?;
+            mark_written(&file)?;
         }
         Ok(file)
     }
@@ -227,6 +226,12 @@ impl Overlay {
             number: id,
         }
     }
+}
+
+/// Says that an object is open for writing, for as long as it is.
+pub(super) fn mark_written(file: &handfast::File) -> Result<(), Error> {
+    // Never waits: only snapshots and commits ask whether anybody has it.
+    Ok(rustix::fs::flock(file, FlockOperation::LockShared)?)
 }
 
 /// An object that should be there and is not was removed behind our back.

@@ -51,7 +51,8 @@ impl Session {
     /// name.
     ///
     /// # Errors
-    /// `Mount` between mounts; `Denied` if a rule holds for either name; otherwise as [`handfast::Root::hard_link`].
+    /// `Mount` between mounts; `Denied` if a rule holds for either name; otherwise as
+    /// [`handfast::Root::hard_link`].
     pub fn hard_link(
         &self,
         source: impl AsVirtualPath,
