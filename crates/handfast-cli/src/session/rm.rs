@@ -16,6 +16,9 @@ use crate::output::Output;
 ///
 /// The base is not touched. A session that another process has open is not removed.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session rm review"
+))]
 pub(super) struct RmArgs {
     /// Do not ask
     #[arg(long, short)]

@@ -17,6 +17,10 @@ use crate::output::{self, Output};
 /// Every path is compared with what the commit left there. If others changed one of them since, nothing
 /// is changed and the exit code is 1. `session show` lists the commits that can be taken back.
 #[derive(Debug, Args)]
+#[command(after_help = crate::exit::examples!(
+    "  handfast session undo review
+  handfast session undo --commits 2 review"
+))]
 pub(super) struct UndoArgs {
     /// Do not ask
     #[arg(long, short)]

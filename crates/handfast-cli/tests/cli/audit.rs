@@ -182,7 +182,12 @@ fn what_cannot_be_read_is_said_and_is_three() {
     let empty = Scratch::new();
     let found = run(&empty, &[empty.inside().to_str().unwrap()], b"");
     assert_eq!(found.code, 3, "{found:?}");
-    assert!(found.stderr.contains("no source text"), "{found:?}");
+    assert!(
+        found
+            .stderr
+            .contains("no file there is in a supported language"),
+        "{found:?}"
+    );
 }
 
 #[test]

@@ -87,9 +87,7 @@ const FOUND: &[Case] = &[
     case(
         &["session", "diff", "gone"],
         1,
-        &[
-            "hint: put the directory back, or drop the session: `handfast session discard gone --remove`",
-        ],
+        &["hint: put the directory back, or drop the session: `handfast session rm gone`"],
     ),
     case(
         &["session", "commit", "--yes", "gone2", "/nothere"],
