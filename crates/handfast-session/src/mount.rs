@@ -140,6 +140,8 @@ impl MountSpec {
     }
 
     /// Sets what happens at symbolic links.
+    ///
+    /// A session with a mount that has [`Links::InRoot`] is refused as `Unsupported`.
     #[must_use]
     pub fn links(mut self, links: Links) -> Self {
         self.links = links;
@@ -377,6 +379,20 @@ fn refuse_overlap(one: &Mount, other: &Mount) -> Result<(), Error> {
 
 fn same(one: &Identity, other: &Identity) -> bool {
     (one.device, one.inode) == (other.device, other.inode)
+}
+
+/// Refuses a policy for links that a session cannot honour: its paths have more than one root.
+pub(crate) fn refuse_links_in_root(spec: &MountSpec) -> Result<(), Error> {
+    match spec.links {
+        Links::Refuse | Links::Beneath => Ok(()),
+        Links::InRoot => Err(Error::refused(
+            ErrorKind::Unsupported,
+            format!(
+                "the mount `{}` asks for links that begin at its root; a session follows links beneath, or refuses them",
+                escape(spec.at.to_string().as_bytes())
+            ),
+        )),
+    }
 }
 
 /// Refuses filesystems on which another machine or program decides what is there.

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::judge::MountJudge;
 use crate::layer::{Direct, Layer};
 use crate::meter::Account;
-use crate::mount::{Mode, Mount, MountSpec, MountTable, refuse_network};
+use crate::mount::{Mode, Mount, MountSpec, MountTable, refuse_links_in_root, refuse_network};
 use crate::overlay::Overlay;
 use crate::quota::Quota;
 use crate::vpath::VirtualPath;
@@ -330,6 +330,7 @@ fn open_base(spec: &MountSpec, private: &[Root]) -> Result<OpenedBase, Error> {
         Some(dir) => again(dir, options.clone())?,
         None => Root::open_ambient_with(&spec.host, options.clone()).map_err(explain)?,
     };
+    refuse_links_in_root(spec)?;
     refuse_network(spec, plain.enforcement().filesystem)?;
     let mut options = options;
     let mut kept = Vec::new();

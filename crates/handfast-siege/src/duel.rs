@@ -68,6 +68,7 @@ pub(crate) const fn policy_name(links: Links) -> &'static str {
     match links {
         Links::Refuse => "refuse",
         Links::Beneath => "beneath",
+        Links::InRoot => "in-root",
     }
 }
 
@@ -75,6 +76,8 @@ pub(crate) const fn policy_name(links: Links) -> &'static str {
 pub(crate) const fn refusal(links: Links) -> ErrorKind {
     match links {
         Links::Refuse => ErrorKind::Link,
+        // A link to the outside leads into the root, where nothing is.
+        Links::InRoot => ErrorKind::NotFound,
         Links::Beneath => ErrorKind::Escape,
     }
 }

@@ -40,10 +40,10 @@ pub struct Dir {
 impl Dir {
     /// What a verb of `root` pinned at `path`.
     pub(crate) fn new(root: &Root, path: &RelPath, fd: OwnedFd, metadata: Metadata) -> Self {
-        let (depth, top) = match root.options.links {
+        let (depth, top) = match root.link_policy() {
             Links::Refuse => (root.depth() + path.depth(), root.top_identity()),
             // Links may have led anywhere: what is made in the directory stays in it.
-            Links::Beneath => (0, metadata.identity),
+            Links::Beneath | Links::InRoot => (0, metadata.identity),
         };
         let below = Below {
             path: root.full(path).with_must_be_dir(false),

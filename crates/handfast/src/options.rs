@@ -17,6 +17,17 @@ pub enum Links {
     Refuse,
     /// Links are followed as long as they stay beneath the root; absolute links are an escape.
     Beneath,
+    /// Links are followed as a process would see them whose root directory this is: an absolute link
+    /// begins at the root, and `..` in the root is the root. For trees of a whole system, such as a
+    /// container's, whose links are written that way.
+    InRoot,
+}
+
+impl Links {
+    /// Whether any link is followed.
+    pub(crate) fn are_followed(self) -> bool {
+        self != Self::Refuse
+    }
 }
 
 /// What happens to regular files with several names.

@@ -208,6 +208,15 @@ impl Root {
         }
     }
 
+    /// What happens to links here. A directory below a root does not know the way to the root's top,
+    /// so there a link that begins at the top leads outside.
+    pub(crate) fn link_policy(&self) -> Links {
+        match (self.options.links, &self.below) {
+            (Links::InRoot, Some(_)) => Links::Beneath,
+            (links, _) => links,
+        }
+    }
+
     /// How many directories lay between this one and the top of the root it was pinned below.
     pub(crate) fn depth(&self) -> usize {
         self.below.as_ref().map_or(0, |below| below.depth)
@@ -279,7 +288,7 @@ impl Root {
         Enforcement {
             backend: self.backend(),
             reason: self.backend_reason(),
-            links: self.options.links,
+            links: self.link_policy(),
             hard_links: self.options.hard_links,
             mounts: self.options.mounts,
             mount_identity: if self.pinned.identity.mount.is_some() {

@@ -11,7 +11,9 @@ mod support;
 
 use std::path::Path;
 
-use handfast::files::{At, Attributes, Entries, FileHandle, Put, StagedContent, WhatToRemove};
+use handfast::files::{
+    AbsoluteLink, At, Attributes, Entries, FileHandle, Put, StagedContent, WhatToRemove,
+};
 use handfast::{
     BackendChoice, Error, Files, Links, Metadata, NameRef, Node, OpenOptions, RelPath, RenameMode,
     Root, RootOptions, SymlinkTarget, WriteOptions, Written,
@@ -23,6 +25,10 @@ use support::*;
 struct ByHandles(Root);
 
 impl Files for ByHandles {
+    fn absolute_link(&self, target: &[u8]) -> Result<Option<AbsoluteLink>, Error> {
+        self.0.absolute_link(target)
+    }
+
     fn links(&self) -> Links {
         self.0.links()
     }
@@ -170,8 +176,10 @@ fn handles_answer_like_a_roots_own_ways_where_links_are_refused() {
 #[test]
 fn handles_answer_like_a_roots_own_ways_where_links_are_followed() {
     each_backend(|backend| {
-        let report = compare(&Own(backend), &Handles(backend), Links::Beneath);
-        assert!(report.compared > 5_000 && report.done > 400, "{report:?}");
-        assert_eq!(report.refused, 0);
+        for links in [Links::Beneath, Links::InRoot] {
+            let report = compare(&Own(backend), &Handles(backend), links);
+            assert!(report.compared > 5_000 && report.done > 400, "{report:?}");
+            assert_eq!(report.refused, 0);
+        }
     });
 }

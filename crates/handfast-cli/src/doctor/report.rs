@@ -153,6 +153,7 @@ fn attempt_fields(attempt: &Attempt) -> Object {
     let links = match attempt.links {
         Links::Refuse => "refuse",
         Links::Beneath => "beneath",
+        Links::InRoot => "in-root",
     };
     let why = match attempt.found {
         AttemptResult::Skipped(why) => Some(why),

@@ -76,7 +76,7 @@ fn link(asked: &Asked<'_>) -> &'static str {
     match (asked.verb, asked.files().links()) {
         ("link", _) => "name the file itself: only regular files get another name",
         (_, Links::Refuse) => "`--links beneath` follows links that stay beneath the root",
-        (_, Links::Beneath) => "`readlink` prints what a link says",
+        (_, Links::Beneath | Links::InRoot) => "`readlink` prints what a link says",
     }
 }
 

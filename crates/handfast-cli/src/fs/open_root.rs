@@ -64,6 +64,8 @@ enum LinkPolicy {
     Refuse,
     /// Links are followed while they stay beneath the root
     Beneath,
+    /// Links are followed as in a chroot: `/` and `..` lead no higher than the root
+    InRoot,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -100,6 +102,7 @@ impl TargetArgs {
             .links(match self.links {
                 None | Some(LinkPolicy::Refuse) => Links::Refuse,
                 Some(LinkPolicy::Beneath) => Links::Beneath,
+                Some(LinkPolicy::InRoot) => Links::InRoot,
             })
             .hard_links(match self.hard_links {
                 Some(HardLinkPolicy::Refuse) => HardLinks::Refuse,

@@ -32,7 +32,7 @@ impl SymlinkArgs {
             .symlink(text, &asked.path()?)
             .map_err(|error| asked.failed(&error))?;
         let followed = match files.links() {
-            Links::Beneath => "",
+            Links::Beneath | Links::InRoot => "",
             Links::Refuse => "; it is followed only with `--links beneath`",
         };
         let note = format!(

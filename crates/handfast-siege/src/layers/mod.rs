@@ -111,7 +111,7 @@ impl Rules {
         };
         let links = match links {
             Links::Refuse => "refuse",
-            Links::Beneath => "beneath",
+            Links::Beneath | Links::InRoot => "beneath",
         };
         format!(
             "version = 1\n[[root]]\nname = \"ws\"\npath = \"root\"\nmount = \"/\"\nmode = \"{mode}\"\n\

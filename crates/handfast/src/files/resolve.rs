@@ -103,9 +103,11 @@ fn walk_from<F: Files + ?Sized>(
                     return Err(bare(escape()));
                 }
                 files.require_search(&here)?;
-                held.pop();
-                if held.is_empty() {
-                    return Err(bare(escape()));
+                match held.len() {
+                    // In the top, `..` is the top where links are taken from it.
+                    1 if files.links() == Links::InRoot => {}
+                    1 => return Err(bare(escape())),
+                    _ => drop(held.pop()),
                 }
                 continue;
             }

@@ -21,7 +21,9 @@ use super::interface::Files;
 use super::node::{At, Node, NodeData};
 use super::places::Places;
 use super::resolve::LastLink;
-use super::types::{Attributes, Entries, Entry, Put, Space, StagedContent, WhatToRemove};
+use super::types::{
+    AbsoluteLink, Attributes, Entries, Entry, Put, Space, StagedContent, WhatToRemove,
+};
 use super::whole;
 
 /// A pinned object of a root.
@@ -151,11 +153,21 @@ impl Root {
 
 impl Files for Root {
     fn links(&self) -> Links {
-        self.options.links
+        self.link_policy()
     }
 
     fn read_limit(&self) -> u64 {
         self.options.read_limit.0
+    }
+
+    fn absolute_link(&self, target: &[u8]) -> Result<Option<AbsoluteLink>, Error> {
+        if self.link_policy() != Links::InRoot {
+            return Ok(None);
+        }
+        Ok(Some(AbsoluteLink {
+            way: vec![self.top()?],
+            rest: target.to_vec(),
+        }))
     }
 
     fn top(&self) -> Result<Node, Error> {

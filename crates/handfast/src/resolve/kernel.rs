@@ -103,7 +103,7 @@ fn refused(
         Errno::NOSYS => return Answer::Absent,
         // Genuine for append-only and immutable files; a filter answers so to everything.
         Errno::PERM if probe::is_absent(&root.pinned.fd) => return Answer::Absent,
-        Errno::LOOP if root.options.links == Links::Beneath => {}
+        Errno::LOOP if root.link_policy().are_followed() => {}
         Errno::XDEV => {
             return Answer::Done(Err(match name_exdev(root, bytes, flags, last, errno) {
                 mount if mount.kind == ErrorKind::Mount => mount,
@@ -119,7 +119,16 @@ fn refused(
     follow(root, bytes, path, flags, mode, last)
 }
 
-/// Second, with links that stay beneath.
+/// How the second lookup keeps links inside.
+fn following(root: &Root) -> ResolveFlags {
+    match root.link_policy() {
+        // The kernel takes one of the two.
+        Links::InRoot => (base(root) - ResolveFlags::BENEATH) | ResolveFlags::IN_ROOT,
+        Links::Refuse | Links::Beneath => base(root),
+    }
+}
+
+/// Second, with links that stay beneath, or that are taken from the root.
 fn follow(
     root: &Root,
     bytes: &[u8],
@@ -128,9 +137,10 @@ fn follow(
     mode: Mode,
     last: Last,
 ) -> Answer {
+    let resolve = following(root);
     let (mut deadline, mut loops, mut unconfirmed) = (None, 0, 0);
     for tries in 1..=MOST_TRIES {
-        match sys::open_beneath(&root.pinned.fd, path, flags, mode, base(root)) {
+        match sys::open_beneath(&root.pinned.fd, path, flags, mode, resolve) {
             Ok(fd) => return Answer::Done(Ok(fd)),
             // Somebody renamed or mounted something, anywhere, while a `..` in a link was walked;
             // or the file has a lease. Ask again, but not for ever and nobody else.
@@ -193,6 +203,8 @@ fn name_exdev(root: &Root, bytes: &[u8], flags: OFlags, last: Last, errno: Errno
             "something is mounted there, and the root does not allow other mounts",
         ),
         Ok(_) => fault.with_kind(ErrorKind::Raced, ""),
+        // Nothing there leads outside: a directory was moved out of the root while it was walked.
+        Err(_) if root.link_policy() == Links::InRoot => fault.with_kind(ErrorKind::Raced, ""),
         Err(_) => fault.with_kind(ErrorKind::Escape, "a link leads outside the root"),
     }
 }
@@ -205,7 +217,7 @@ const EVERYTHING: crate::path::Limits = crate::path::Limits::DEFAULT
 /// EAGAIN that stayed is a lease or a race. Pinning breaks no lease, so its answer tells.
 fn name_eagain(root: &Root, path: impl Arg + Copy, flags: OFlags) -> Fault {
     let pin = sys::PIN - (OFlags::NOFOLLOW - flags);
-    let pinned = sys::open_beneath(&root.pinned.fd, path, pin, Mode::empty(), base(root));
+    let pinned = sys::open_beneath(&root.pinned.fd, path, pin, Mode::empty(), following(root));
     match pinned {
         Err(Errno::AGAIN) => Fault::sys("openat2", Errno::AGAIN).with_kind(ErrorKind::Raced, ""),
         _ => lease_fault(),

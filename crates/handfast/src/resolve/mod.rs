@@ -137,7 +137,7 @@ pub(crate) fn create(
 ) -> Result<OwnedFd, Fault> {
     debug_assert!(flags.contains(OFlags::CREATE));
     match open(root, path, flags, mode, Last::Itself) {
-        Err(fault) if fault.kind == ErrorKind::Link && root.options.links == Links::Beneath => {}
+        Err(fault) if fault.kind == ErrorKind::Link && root.link_policy().are_followed() => {}
         done => return done,
     }
     // A link is on the way: find the place it leads to, and create only if the link was not the
@@ -185,7 +185,7 @@ pub(crate) fn place(root: &Root, path: &RelPath, last: Last) -> Result<Place, Fa
     let Some((parent, name)) = path.split() else {
         return Err(root_itself());
     };
-    if last == Last::Follow && root.options.links == Links::Beneath {
+    if last == Last::Follow && root.link_policy().are_followed() {
         // The components after a followed link are only known to the walk.
         return walk::place(root, path, last);
     }
@@ -217,13 +217,13 @@ pub(crate) fn place_with_depth(root: &Root, path: &RelPath) -> Result<(Place, us
     if path.is_root() {
         return Err(root_itself());
     }
-    match root.options.links {
+    match root.link_policy() {
         // Without links the depth is what was asked for.
         Links::Refuse => {
             let place = place(root, path, Last::Itself)?;
             Ok((place, root.depth_now()? + path.depth() - 1))
         }
-        Links::Beneath => {
+        Links::Beneath | Links::InRoot => {
             let (place, depth) = walk::place_with_depth(root, path)?;
             Ok((place, root.depth_now()? + depth))
         }
@@ -243,9 +243,9 @@ pub(crate) fn leads_through(
     if root.pinned.identity.same_object(directory) {
         return Ok(true);
     }
-    match root.options.links {
+    match root.link_policy() {
         Links::Refuse => Ok(false),
-        Links::Beneath => walk::leads_through(root, path, directory),
+        Links::Beneath | Links::InRoot => walk::leads_through(root, path, directory),
     }
 }
 

@@ -69,7 +69,7 @@ impl<'a> Walker<'a> {
                 Move::Stay => self.require_search()?,
                 Move::Up => {
                     self.require_search()?;
-                    if self.held.pop().is_none() {
+                    if self.held.pop().is_none() && self.root.link_policy() != Links::InRoot {
                         return Err(escape());
                     }
                 }
@@ -86,7 +86,7 @@ impl<'a> Walker<'a> {
         let status = sys::status(&fd)?;
         rules::check_passage(self.root, &status)?;
         if status.is_dir() {
-            if self.root.options.links == Links::Refuse {
+            if self.root.link_policy() == Links::Refuse {
                 self.held.clear();
             }
             check_held(self.held.len())?;
@@ -101,14 +101,17 @@ impl<'a> Walker<'a> {
 
     /// Puts a link's target before what is still to be done.
     fn splice(&mut self, link: &OwnedFd) -> Result<(), Fault> {
-        if self.root.options.links == Links::Refuse {
+        if self.root.link_policy() == Links::Refuse {
             return Err(link_in_the_way());
         }
         self.way.count_link()?;
         sys::check_links_followed(link, self.current())?;
         let target = sys::readlink_pinned(link)?;
         if origin(&target) == Origin::Absolute {
-            return Err(escape());
+            if self.root.link_policy() != Links::InRoot {
+                return Err(escape());
+            }
+            self.held.clear();
         }
         self.way.splice(&target);
         Ok(())
@@ -194,8 +197,8 @@ fn open_last(
     }
     match sys::open_at(walker.current(), name, flags | OFlags::NOFOLLOW, mode) {
         Ok(fd) => Ok(Some(fd.into())),
-        Err(fault) if fault.is(Errno::LOOP) => match (last, root.options.links) {
-            (Last::Follow, Links::Beneath) => Ok(None),
+        Err(fault) if fault.is(Errno::LOOP) => match (last, root.link_policy()) {
+            (Last::Follow, Links::Beneath | Links::InRoot) => Ok(None),
             _ => Err(link_in_the_way()),
         },
         Err(fault) if fault.is(Errno::AGAIN) => {
@@ -220,8 +223,8 @@ fn open_last_pinned(
     rules::check_passage(root, &status)?;
     let wants_dir = flags.contains(OFlags::DIRECTORY);
     if status.is_symlink() {
-        match (last, root.options.links) {
-            (Last::Follow, Links::Beneath) => return Ok(None),
+        match (last, root.link_policy()) {
+            (Last::Follow, Links::Beneath | Links::InRoot) => return Ok(None),
             (Last::Follow, Links::Refuse) => return Err(link_in_the_way()),
             (Last::Itself, _) if wants_dir => return Err(not_a_directory()),
             (Last::Itself, _) => {}
@@ -300,7 +303,7 @@ fn find<'a>(
         let End::Name(name) = walker.run()? else {
             return Err(Fault::rule(ErrorKind::IsADirectory, ""));
         };
-        if last == Last::Follow && root.options.links == Links::Beneath {
+        if last == Last::Follow && root.link_policy().are_followed() {
             match walker.splice_last(&name) {
                 Ok(true) => continue,
                 Ok(false) => {}

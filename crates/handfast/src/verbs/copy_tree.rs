@@ -195,7 +195,7 @@ impl Copier<'_, '_> {
     }
 
     fn copy_link(&self, name: &CStr) -> Result<(), Fault> {
-        if self.root.options.links == Links::Refuse {
+        if self.root.link_policy() == Links::Refuse {
             return Err(Fault::rule(ErrorKind::Link, "a link is in the tree"));
         }
         let target = sys::readlink_at(self.source.current(), name)?;

@@ -158,7 +158,7 @@ impl<'a> Descent<'a> {
         if !status.is_symlink() {
             return Err(Fault::rule(ErrorKind::NotADirectory, ""));
         }
-        if self.root.options.links == Links::Refuse {
+        if self.root.link_policy() == Links::Refuse {
             return Err(Fault::rule(ErrorKind::Link, "a link is on the way"));
         }
         // A link that stays beneath: one confined lookup of the prefix finds where it leads. A link

@@ -21,7 +21,7 @@ pub fn check(directory: &Path, bytes: &[u8]) {
         text.push_str(choices.pick(&["", "/", "/."]));
         queries.push(RelPath::clean(&text).expect("names from the alphabet"));
     }
-    for links in [Links::Refuse, Links::Beneath] {
+    for links in [Links::Refuse, Links::Beneath, Links::InRoot] {
         let [kernel, walk] = [BackendChoice::Kernel, BackendChoice::Walk].map(|backend| {
             let options = RootOptions::new().backend(backend).links(links);
             Root::open_ambient_with(directory, options).expect("the root opens")
@@ -100,10 +100,13 @@ fn plant(directory: &Path, choices: &mut Choices<'_>) {
 
 /// What a bare `openat2` says, in our words.
 pub fn oracle(root: &Root, path: &RelPath, links: Links, nofollow: bool) -> Result<u64, ErrorKind> {
-    let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
-    if links == Links::Refuse {
-        resolve |= ResolveFlags::NO_SYMLINKS;
-    }
+    let resolve = ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
+    let resolve = resolve
+        | match links {
+            Links::Refuse => ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS,
+            Links::Beneath => ResolveFlags::BENEATH,
+            Links::InRoot => ResolveFlags::IN_ROOT,
+        };
     let mut flags = OFlags::PATH | OFlags::CLOEXEC;
     if nofollow {
         flags |= OFlags::NOFOLLOW;

@@ -218,9 +218,18 @@ pub(crate) fn policies() -> Vec<(BackendChoice, Links)> {
     policies
 }
 
+/// As [`policies`], and with links that are taken from the root.
+pub(crate) fn every_policy() -> Vec<(BackendChoice, Links)> {
+    let mut policies = policies();
+    each_backend(|backend| policies.push((backend, Links::InRoot)));
+    policies
+}
+
 pub(crate) fn refusal(links: Links) -> ErrorKind {
     match links {
         Links::Refuse => ErrorKind::Link,
         Links::Beneath => ErrorKind::Escape,
+        // The link leads to a name in the root, and nothing has that name.
+        Links::InRoot => ErrorKind::NotFound,
     }
 }

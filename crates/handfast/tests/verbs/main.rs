@@ -11,6 +11,7 @@
 mod support;
 
 mod attributes;
+mod in_root;
 mod names;
 mod reading;
 mod rules;

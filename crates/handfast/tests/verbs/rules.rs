@@ -211,7 +211,7 @@ fn a_trailing_slash_is_answered_by_what_is_there() {
             kinds("link/"),
             [match links {
                 Links::Refuse => ErrorKind::Link,
-                Links::Beneath => ErrorKind::IsADirectory,
+                Links::Beneath | Links::InRoot => ErrorKind::IsADirectory,
             }; 4]
         );
         assert_kind(root.remove_file(&clean("d/")), ErrorKind::IsADirectory);

@@ -69,7 +69,7 @@ impl Target {
             Some(old) if old.is_symlink() => {}
             _ => return Ok(Self { place, seen }),
         }
-        if root.options.links == Links::Refuse {
+        if root.link_policy() == Links::Refuse {
             return Err(Fault::rule(ErrorKind::Link, "the name is a symbolic link"));
         }
         let place = match resolve::place(root, path, Last::Follow) {
@@ -120,9 +120,11 @@ impl Target {
     pub(in crate::verbs) fn look_again(&self, root: &Root) -> Result<Option<Seen>, Fault> {
         let now = Self::look(root, &self.place)?;
         match now.old() {
-            Some(now) if now.is_symlink() => Err(match root.options.links {
+            Some(now) if now.is_symlink() => Err(match root.link_policy() {
                 Links::Refuse => Fault::rule(ErrorKind::Link, "the name is a symbolic link"),
-                Links::Beneath => Fault::rule(ErrorKind::Raced, "the name became a link"),
+                Links::Beneath | Links::InRoot => {
+                    Fault::rule(ErrorKind::Raced, "the name became a link")
+                }
             }),
             Some(_) => Ok(Some(now)),
             // It went. What its mode did not show is not shown now.
