@@ -22,6 +22,8 @@ pub(crate) fn format_of(beginning: &[u8]) -> Option<Format> {
         [b'B', b'Z', b'h', ..] => Some(Format::TarBzip2),
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Format::TarXz),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Format::TarZstd),
+        // A beginning that is a header of tar, too, is one or the other to different readers.
+        [b'P', b'K', 3, 4, ..] if crate::tar::is_header(beginning) => None,
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(Format::Zip),
         bytes if bytes.get(257..262) == Some(b"ustar") => Some(Format::Tar),
         // Old archives have no magic; a header's checksum is one.

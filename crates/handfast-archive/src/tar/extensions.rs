@@ -92,10 +92,17 @@ impl Extensions {
             );
         }
         let has_target = pax.target.is_some() || self.long_target.is_some();
-        let target = pax.target.or(self.long_target).unwrap_or(header.target);
+        let target = pax.target.or(self.long_target);
+        let target = target.unwrap_or_else(|| header.target.clone());
         let is_link = matches!(kind, MemberKind::Symlink | MemberKind::HardLink);
         if !is_link && (has_target || !target.is_empty()) {
             return refuse(Rule::Type, "something that is no link has a link's target");
+        }
+        if is_link && has_target && header.target.is_empty() {
+            return refuse(
+                Rule::LinkTarget,
+                "a link has a target in its extension header alone",
+            );
         }
         let modified = header.modified.and_then(|it| i64::try_from(it).ok());
         Ok(Member {

@@ -153,13 +153,19 @@ impl Record {
     }
 }
 
-/// Without the flag a name may be in any character set. Backslashes are separators for some readers.
+/// Without the flag a name may be in any character set. Backslashes are separators for some readers; others
+/// take control characters and versions (`;1`) off.
 fn check_name(name: &[u8], flags: u16) -> Result<(), Stop> {
     let is_known = match flags & UTF8 {
         0 => name.is_ascii(),
         _ => std::str::from_utf8(name).is_ok(),
     };
-    match is_known && !name.contains(&b'\\') {
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit());
+    let before = name.len() - digits.count();
+    let has_version = before < name.len() && name[..before].ends_with(b";");
+    // NUL has a rule of its own.
+    let is_odd = |byte: &u8| *byte == b'\\' || (*byte != 0 && byte.is_ascii_control());
+    match is_known && !has_version && !name.iter().any(is_odd) {
         true => Ok(()),
         false => refuse(
             Rule::ZipName,

@@ -4,8 +4,11 @@ use crate::member::MemberKind;
 use crate::refusal::Rule;
 use crate::stop::{Stop, refuse};
 
+/// The one system whose links all readers make.
+const UNIX: u16 = 3;
+
 /// Systems whose attributes hold a mode: Unix and macOS.
-const WITH_MODES: [u16; 2] = [3, 19];
+const WITH_MODES: [u16; 2] = [UNIX, 19];
 
 /// The kind and the mode of a member.
 pub(super) fn kind_of(
@@ -42,6 +45,9 @@ pub(super) fn kind_of(
             Some(kind) if kind == by_name => Ok((by_name, None)),
             Some(_) => disagree(),
         };
+    }
+    if by_mode == Some(MemberKind::Symlink) && made_by >> 8 != UNIX {
+        return disagree();
     }
     match by_mode {
         None => Ok((by_name, (mode != 0).then_some(mode & 0o7777))),

@@ -81,6 +81,57 @@ fn bombs_run_into_limits() {
     assert_eq!(check(cases, limits), 6);
 }
 
+/// Names of 128 segments that share nothing: each makes a hundred directories that no member tells.
+fn deep_names(count: usize) -> Vec<u8> {
+    let below = vec!["d"; 110].join("/");
+    (0..count)
+        .fold(Bytes::new(), |it, at| {
+            let name = format!("{at}/{below}");
+            it.pax(&[("path", name.as_bytes())]).file("f", b"")
+        })
+        .end()
+}
+
+#[test]
+fn directories_that_names_imply_count_as_members() {
+    let limits = |entries, name_bytes| {
+        move || {
+            let mut options = Options::new();
+            (options.limits.entries, options.limits.name_bytes) = (entries, name_bytes);
+            options
+        }
+    };
+    // Ten members, eleven hundred directories, and more than a hundred thousand bytes of their paths.
+    let archive = deep_names(10);
+    let cases = || cases! { "deep names" => Entries, deep_names(10); };
+    assert_eq!(check(cases(), limits(1000, 16 << 20)), 1);
+    let cases = cases! { "deep names" => NameBytes, archive.clone(); };
+    assert_eq!(check(cases, limits(100_000, 100_000)), 1);
+    let place = Place::new();
+    let options = limits(1200, 200_000)();
+    assert!(place.extract(&archive, options).unwrap().is_clean());
+    // Characters that become many more when they are compared with others.
+    let wide = "\u{fdfa}".repeat(80);
+    let many = (0..50).fold(Bytes::new(), |it, at| {
+        let name = format!("{at}{wide}");
+        it.pax(&[("path", name.as_bytes())]).file("f", b"")
+    });
+    let cases = cases! { "names that grow" => NameBytes, many.end(); };
+    assert_eq!(check(cases, limits(100, 50_000)), 1);
+}
+
+#[test]
+fn an_extension_header_with_many_keywords_is_read_in_time() {
+    let begun = std::time::Instant::now();
+    let keywords: Vec<u8> = (0..80_000)
+        .flat_map(|at| crate::tar_bytes::record(&format!("V.{at:x}"), b""))
+        .collect();
+    let archive = Bytes::new().pax_raw(&keywords).file("f", b"").end();
+    let place = Place::new();
+    assert!(place.extract(&archive, Options::new()).unwrap().is_clean());
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
 #[test]
 fn an_extraction_that_takes_too_long_ends() {
     let place = Place::new();
