@@ -121,6 +121,12 @@ impl Record {
         }
         let wide = extra.wide(&[fields.u32(24), fields.u32(20), fields.u32(42)])?;
         let (kind, mode) = kind_of(name, fields.u16(4), fields.u32(38))?;
+        if kind == MemberKind::Symlink && fields.u16(36) != 0 {
+            return refuse(
+                Rule::ZipAttributes,
+                "the attributes disagree about what a member is",
+            );
+        }
         let record = Self {
             name: name.to_vec(),
             kind,

@@ -35,7 +35,8 @@ pub(super) fn kind_of(
         _ => Some(MemberKind::Special),
     };
     let is_dos_dir = attributes & 0x10 != 0;
-    if is_dos_dir && by_name != MemberKind::Dir {
+    // Some readers leave a volume's label out without a word.
+    if attributes & 0x08 != 0 || is_dos_dir && by_name != MemberKind::Dir {
         return disagree();
     }
     if !WITH_MODES.contains(&(made_by >> 8)) {

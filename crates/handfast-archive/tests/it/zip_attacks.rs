@@ -226,6 +226,14 @@ fn flags_methods_and_attributes_that_are_not_known_are_refused() {
         "a directory that does not" => ZipAttributes, attributes("a", 3, 0o040_755 << 16);
         "a directory of DOS that does not" => ZipAttributes, attributes("a", 0, 0x10);
         "a link by attribute of macOS" => ZipAttributes, attributes("a", 19, 0o120_777 << 16);
+        "a link with internal attributes" => ZipAttributes, {
+            let mut zip = one(Entry::symlink("l", "x"));
+            let at = zip.windows(4).position(|it| it == b"PK\x01\x02").unwrap();
+            zip[at + 36] = 1;
+            zip
+        };
+        "a volume's label" => ZipAttributes, attributes("a", 0, 0x08);
+        "a volume's label of Unix" => ZipAttributes, attributes("a", 3, 0o100_644 << 16 | 0x08);
         "a link by an extra field" => ZipExtra,
             changed(|it| it.central.extra = extra(0x756e, b"\0\0\0\0\xff\xa1\0\0\0\0\0\0\0\0"));
         "attributes in an extra field" => ZipExtra,
@@ -235,7 +243,7 @@ fn flags_methods_and_attributes_that_are_not_known_are_refused() {
         "a directory with packed content" => ZipContent, one(Entry::packed("a/", 8, b"", deflate(b"x")).with(|it| it.attributes = 0o040_755 << 16));
         "a symbolic link" => Link, one(Entry::symlink("l", "x"));
     };
-    assert_eq!(check(cases, Options::new), 28);
+    assert_eq!(check(cases, Options::new), 31);
 }
 
 #[test]
