@@ -136,7 +136,7 @@ impl Tree {
         place.is_spelled(&key, path).then_some(&place.planted)
     }
 
-    /// Follows a link through the planned tree. Its text was checked already: `..` stands only at its
+    /// Follows a link through the planned tree. Its text was checked already: `..` is only at its
     /// beginning, and not too often. So every link leads to a place inside, and what is left to find is
     /// a row of links without an end.
     ///

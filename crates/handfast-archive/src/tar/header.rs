@@ -36,7 +36,7 @@ impl Header {
         let dialect = match &block[257..265] {
             b"ustar\x0000" => Dialect::Ustar,
             b"ustar  \0" => Dialect::Gnu,
-            // Whatever stands there, another reader could take for something.
+            // A reader that does not look at the magic could read other bytes there as fields.
             _ if is_v7(block) => Dialect::V7,
             _ => return refuse(Rule::Magic, "a header has neither POSIX's nor GNU's magic"),
         };

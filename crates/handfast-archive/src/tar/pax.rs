@@ -21,7 +21,7 @@ impl Pax {
         let mut seen = HashSet::new();
         each(data, |key, value| {
             if !seen.insert(key) {
-                return refuse(Rule::PaxTwice, "a pax keyword is twice in one header");
+                return refuse(Rule::PaxTwice, "a pax header has a keyword twice");
             }
             pax.set(key, value)
         })?;

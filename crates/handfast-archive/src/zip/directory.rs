@@ -13,7 +13,7 @@ use crate::stop::{Stop, refuse};
 
 const HEADER: usize = 46;
 
-/// A flag: lengths and checksum stand behind the content.
+/// A flag: lengths and checksum are behind the content.
 pub(super) const DESCRIPTOR: u16 = 1 << 3;
 /// A flag: names are UTF-8.
 const UTF8: u16 = 1 << 11;
@@ -29,7 +29,7 @@ pub(super) struct Record {
     pub(super) modified: Option<(i64, u32)>,
     pub(super) flags: u16,
     pub(super) method: Method,
-    /// Time and date as they stand in both headers.
+    /// Time and date as both headers have them.
     pub(super) stamp: u32,
     pub(super) sum: u32,
     pub(super) packed: u64,

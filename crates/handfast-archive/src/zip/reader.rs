@@ -209,7 +209,7 @@ impl Content {
         {
             return refuse(
                 Rule::ZipContent,
-                "something stands behind the content of a member",
+                "more bytes follow the compressed content of a member",
             );
         }
         if std::mem::take(&mut self.sum).finalize() != self.wanted_sum {

@@ -279,7 +279,7 @@ fn recover_leaves_a_living_merge_alone() {
 
 #[test]
 fn recover_removes_no_directory_that_somebody_gave_the_name_of_a_merge() {
-    // Whoever may write the directory can rename what is in it, also what belongs to others.
+    // A user who may write the directory can rename what is in it, also what belongs to others.
     let place = place();
     let private = place.inside().join("out/.handfast-merge-00000000000000aa");
     std::fs::create_dir(&private).unwrap();
