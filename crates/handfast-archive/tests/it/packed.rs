@@ -13,6 +13,19 @@ fn gzip(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// A frame of zstd that holds the data as it is, and says that it has this size.
+fn zstd_frame(data: &[u8], size: usize) -> Vec<u8> {
+    let block = (data.len() << 3 | 1) as u32;
+    [
+        // One segment, and four bytes for the size.
+        b"\x28\xb5\x2f\xfd\xa0",
+        &(size as u32).to_le_bytes()[..],
+        &block.to_le_bytes()[..3],
+        data,
+    ]
+    .concat()
+}
+
 #[test]
 fn compressed_data_that_is_damaged_or_goes_on_is_refused() {
     let whole = Bytes::new().file("f", b"data").end();
@@ -43,6 +56,7 @@ fn compressed_data_that_is_damaged_or_goes_on_is_refused() {
         "zstd and text" => Compressed, [&zstd[..], b"text behind it"].concat();
         "zstd and a skippable frame" => Compressed, [&zstd[..], b"\x50\x2a\x4d\x18\x01\0\0\0x"].concat();
         "zstd, a wrong checksum" => Compressed, flip(zstd, zstd.len() - 1);
+        "zstd that promises one byte more" => Compressed, zstd_frame(&whole, whole.len() + 1);
         "xz, cut" => Truncated, xz[..xz.len() - 6].to_vec();
         "xz and text" => Compressed, [&xz[..], b"text"].concat();
         "xz, damaged" => Compressed, flip(xz, 60);
@@ -50,7 +64,7 @@ fn compressed_data_that_is_damaged_or_goes_on_is_refused() {
         "bzip2 and text" => Compressed, [&bzip2[..], b"text"].concat();
         "bzip2, damaged" => Compressed, flip(bzip2, 60);
     };
-    assert_eq!(check(cases, with_links), 17);
+    assert_eq!(check(cases, with_links), 18);
 }
 
 #[test]
@@ -165,6 +179,10 @@ fn every_compression_comes_out_the_same() {
         ("gzip of two members", {
             let whole = Bytes::new().file("f", b"data\n").end();
             [gzip(&whole[..700]), gzip(&whole[700..])].concat()
+        }),
+        ("zstd that says its size", {
+            let whole = Bytes::new().file("f", b"data\n").end();
+            zstd_frame(&whole, whole.len())
         }),
         ("zstd", include_bytes!("data/one.tar.zst").to_vec()),
         (
