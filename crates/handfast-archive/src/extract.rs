@@ -148,6 +148,7 @@ impl Run<'_, '_> {
                 .member(member.name.len() + member.target.len(), member.size)?;
             let number = self.report.verdicts.len();
             let judged = self.judge.judge(number, &member, &self.options);
+            self.meter.tree(self.judge.size())?;
             if matches!(judged.outcome, Outcome::Refused(_))
                 && self.options.on_refusal == OnRefusal::RefuseAll
             {

@@ -5,7 +5,7 @@ use handfast::{RelPath, check_symlink_target};
 use crate::existing::Existing;
 use crate::member::{Member, MemberKind};
 use crate::names::{check_portable, path_of};
-use crate::options::{LinkPolicy, Names, Options};
+use crate::options::{LinkPolicy, Names, Options, Overwrite};
 use crate::refusal::{Refusal, Rule};
 use crate::report::Outcome;
 use crate::target::PathJudge;
@@ -49,6 +49,11 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// The size of the planned tree: names, and bytes of names.
+    pub(crate) fn size(&self) -> (u64, u64) {
+        self.tree.size()
+    }
+
     /// Judges a member; an accepted one is part of the tree from then on.
     pub(crate) fn judge(
         &mut self,
@@ -90,7 +95,12 @@ impl<'a> Judge<'a> {
             check_portable(&path)?;
         }
         let planted = self.planted(member, &path, options, judged)?;
-        self.tree.check(&path, &planted, options.overwrite)?;
+        // A hard link gives a file another name, and takes none that is taken.
+        let overwrite = match judged.source {
+            Some(_) => Overwrite::Refuse,
+            None => options.overwrite,
+        };
+        self.tree.check(&path, &planted, overwrite)?;
         self.ask_policy(&path, &planted)?;
         if let Some(existing) = &self.existing {
             existing.check(&path, planted.kind(), options.overwrite)?;

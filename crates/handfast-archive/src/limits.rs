@@ -9,7 +9,8 @@ use crate::stop::{Stop, refuse};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Members, those that are left out included.
+    /// Members, those that are left out included; and names in the new tree, directories that only a
+    /// longer name implies included.
     pub entries: u64,
     /// Bytes of content in all.
     pub bytes: u64,
@@ -17,7 +18,7 @@ pub struct Limits {
     pub file_size: u64,
     /// Unpacked bytes for each packed one, after the first MiB.
     pub ratio: u64,
-    /// Bytes of names and link targets in all.
+    /// Bytes of names and link targets in all; and bytes of the paths in the new tree.
     pub name_bytes: u64,
     /// Bytes of extension headers before one member.
     pub extension_bytes: u64,
@@ -101,6 +102,17 @@ impl Meter {
             return refuse(Rule::Bytes, "more bytes in all than allowed");
         }
         self.time()
+    }
+
+    /// The tree that the members make so far.
+    pub(crate) fn tree(&self, (names, bytes): (u64, u64)) -> Result<(), Stop> {
+        if names > self.limits.entries {
+            return refuse(Rule::Entries, "more members and directories than allowed");
+        }
+        if bytes > self.limits.name_bytes {
+            return refuse(Rule::NameBytes, "more bytes of names than allowed");
+        }
+        Ok(())
     }
 
     /// Content that really came out.

@@ -24,6 +24,9 @@ pub(crate) fn path_of(name: &[u8], kind: MemberKind, limits: &Limits) -> Result<
     if name.len() > limits.path {
         return refused(Rule::TooLong, "the name is too long");
     }
+    if starts_with_drive(name) {
+        return refused(Rule::Absolute, "the name begins with a drive letter");
+    }
     let mut depth = 0;
     for segment in name.split(|byte| *byte == b'/') {
         match segment {
@@ -65,6 +68,13 @@ pub(crate) fn path_of(name: &[u8], kind: MemberKind, limits: &Limits) -> Result<
         // Whatever else the library does not take for a path.
         Err(error) => Err(Refusal::new(Rule::Climbs, error.detail())),
     }
+}
+
+/// Some readers take `C:` off the beginning of a name, also on Linux.
+fn starts_with_drive(name: &[u8]) -> bool {
+    let mut segments = name.split(|byte| *byte == b'/');
+    let first = segments.find(|segment| !matches!(*segment, b"" | b"."));
+    matches!(first, Some([letter, b':', ..]) if letter.is_ascii_alphabetic())
 }
 
 /// Whether a path is fit for other systems.

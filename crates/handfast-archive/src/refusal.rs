@@ -105,15 +105,15 @@ rules! {
     PaxRecord = "pax-record",
     /// A pax keyword that changes how an archive is read, and is not known here.
     PaxKey = "pax-key",
-    /// A pax keyword stands twice in one header.
+    /// A pax header has a keyword twice.
     PaxTwice = "pax-twice",
     /// A pax size differs from the size in the header.
     PaxSize = "pax-size",
     /// A pax global header sets something for every member.
     PaxGlobal = "pax-global",
-    /// Extension headers of different formats stand before one member.
+    /// A member has extension headers of different formats.
     ExtensionsMixed = "extensions-mixed",
-    /// The same extension header stands twice before one member.
+    /// A member has the same extension header twice.
     ExtensionTwice = "extension-twice",
     /// No member follows an extension header.
     ExtensionDangling = "extension-dangling",

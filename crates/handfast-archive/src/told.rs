@@ -12,7 +12,7 @@ use crate::member::MemberKind;
 use crate::report::{Outcome, Report};
 use crate::target::{Place, Target};
 
-/// As many entries, or bytes of them, stand in one event at most.
+/// One event holds at most this many entries, or bytes of them.
 const SPILL: usize = 256;
 const SPILL_BYTES: usize = 32 * 1024;
 

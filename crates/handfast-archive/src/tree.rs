@@ -45,6 +45,8 @@ impl Place {
 pub(crate) struct Tree {
     names: Names,
     places: HashMap<Box<[u8]>, Place>,
+    /// Bytes of all keys.
+    key_bytes: u64,
 }
 
 /// How many links are followed before it counts as a loop; the kernel's own number.
@@ -59,7 +61,14 @@ impl Tree {
         Self {
             names,
             places: HashMap::new(),
+            key_bytes: 0,
         }
+    }
+
+    /// How many names the tree has, and how many bytes they are in the form in which they are compared.
+    /// Directories that only a longer name implies are among them: a short archive can imply millions.
+    pub(crate) fn size(&self) -> (u64, u64) {
+        (self.places.len() as u64, self.key_bytes)
     }
 
     /// Whether something can be put at a path.
@@ -116,6 +125,7 @@ impl Tree {
         }
         let spelled = (key != path).then(|| path.into());
         let place = Place { spelled, planted };
+        self.key_bytes += key.len() as u64;
         self.places.insert(key.into_boxed_slice(), place);
     }
 
@@ -126,7 +136,7 @@ impl Tree {
         place.is_spelled(&key, path).then_some(&place.planted)
     }
 
-    /// Follows a link through the planned tree. Its text was checked already: `..` stands only at its
+    /// Follows a link through the planned tree. Its text was checked already: `..` is only at its
     /// beginning, and not too often. So every link leads to a place inside, and what is left to find is
     /// a row of links without an end.
     ///

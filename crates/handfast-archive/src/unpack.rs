@@ -22,6 +22,8 @@ pub(crate) fn format_of(beginning: &[u8]) -> Option<Format> {
         [b'B', b'Z', b'h', ..] => Some(Format::TarBzip2),
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Format::TarXz),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Format::TarZstd),
+        // A beginning that is a header of tar, too, is one or the other to different readers.
+        [b'P', b'K', 3, 4, ..] if crate::tar::is_header(beginning) => None,
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(Format::Zip),
         bytes if bytes.get(257..262) == Some(b"ustar") => Some(Format::Tar),
         // Old archives have no magic; a header's checksum is one.
@@ -54,6 +56,8 @@ pub(crate) struct Zstd<R: BufRead> {
     input: R,
     decoder: FrameDecoder,
     is_inside: bool,
+    /// Bytes that came out of the frame so far.
+    unpacked: u64,
 }
 
 impl<R: BufRead> Zstd<R> {
@@ -64,6 +68,7 @@ impl<R: BufRead> Zstd<R> {
             input,
             decoder,
             is_inside: false,
+            unpacked: 0,
         }
     }
 
@@ -93,7 +98,7 @@ impl<R: BufRead> Zstd<R> {
             )) => return Err(io::Error::other(error)),
             Err(error) => return Err(self.fault(error)),
         }
-        self.is_inside = true;
+        (self.is_inside, self.unpacked) = (true, 0);
         Ok(true)
     }
 }
@@ -105,7 +110,9 @@ impl<R: BufRead> Read for Zstd<R> {
                 return Ok(0);
             }
             if self.decoder.can_collect() > 0 {
-                return self.decoder.read(buffer);
+                let got = self.decoder.read(buffer)?;
+                self.unpacked += got as u64;
+                return Ok(got);
             }
             if !self.decoder.is_finished() {
                 let one = BlockDecodingStrategy::UptoBlocks(1);
@@ -113,6 +120,11 @@ impl<R: BufRead> Read for Zstd<R> {
                     return Err(self.fault(error));
                 }
                 continue;
+            }
+            // The decoder reads the size that a frame promises, and does not compare it. 0 is no promise.
+            let promised = self.decoder.content_size();
+            if promised != 0 && promised != self.unpacked {
+                return Err(io::Error::other("the frame has another size than it says"));
             }
             let told = self.decoder.get_checksum_from_data();
             if told.is_some() && told != self.decoder.get_calculated_checksum() {

@@ -175,7 +175,7 @@ fn member(
     }
 }
 
-/// The content that a file had when it was opened, exactly: its length stands before it.
+/// The content that a file had when it was opened, exactly: its length is written before it.
 fn content(
     file: &dyn FileHandle,
     name: &[u8],

@@ -9,7 +9,7 @@ use super::MemberWriter;
 
 /// 1 January 1980, the first day that a zip can tell.
 const FIRST_DAY: u32 = 0x0021_0000;
-/// Lengths and checksum stand behind the content.
+/// Lengths and checksum are written behind the content.
 const DESCRIPTOR: u16 = 1 << 3;
 const UTF8: u16 = 1 << 11;
 

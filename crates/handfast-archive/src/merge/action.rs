@@ -44,7 +44,7 @@ pub(crate) struct Action {
     pub(crate) new: Object,
 }
 
-/// What stands in the way of a merge.
+/// Why a merge is refused where something else has the name.
 pub(crate) const IN_THE_WAY: &str = "something else is there already";
 
 /// Whether what the archive gives may take the place of what is there. Directories are merged, and that is

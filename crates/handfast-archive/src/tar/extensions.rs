@@ -31,7 +31,7 @@ impl Extensions {
                 if !self.is_empty() {
                     return refuse(
                         Rule::ExtensionsMixed,
-                        "a pax global header stands between a member and its own header",
+                        "a pax global header comes between a member and its extension headers",
                     );
                 }
                 self.require(header, Dialect::Ustar)?;
@@ -92,10 +92,17 @@ impl Extensions {
             );
         }
         let has_target = pax.target.is_some() || self.long_target.is_some();
-        let target = pax.target.or(self.long_target).unwrap_or(header.target);
+        let target = pax.target.or(self.long_target);
+        let target = target.unwrap_or_else(|| header.target.clone());
         let is_link = matches!(kind, MemberKind::Symlink | MemberKind::HardLink);
         if !is_link && (has_target || !target.is_empty()) {
             return refuse(Rule::Type, "something that is no link has a link's target");
+        }
+        if is_link && has_target && header.target.is_empty() {
+            return refuse(
+                Rule::LinkTarget,
+                "a link has a target in its extension header alone",
+            );
         }
         let modified = header.modified.and_then(|it| i64::try_from(it).ok());
         Ok(Member {
@@ -112,7 +119,7 @@ impl Extensions {
 /// The largest size that the header itself can hold in octal.
 const OCTAL_SIZE: u64 = 0o77_777_777_777;
 
-/// Only a size that the header cannot hold may stand in the pax header alone.
+/// Only a size that the header cannot hold may be in the pax header alone.
 fn pax_size(size: u64, of_header: u64) -> Result<u64, Stop> {
     match size == of_header || (size > OCTAL_SIZE && of_header == 0) {
         true => Ok(size),
@@ -147,7 +154,7 @@ fn set_once<T>(slot: &mut Option<T>, value: T) -> Result<(), Stop> {
     if slot.is_some() {
         return refuse(
             Rule::ExtensionTwice,
-            "the same extension header stands twice before one member",
+            "a member has the same extension header twice",
         );
     }
     *slot = Some(value);

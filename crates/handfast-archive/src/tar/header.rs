@@ -36,7 +36,7 @@ impl Header {
         let dialect = match &block[257..265] {
             b"ustar\x0000" => Dialect::Ustar,
             b"ustar  \0" => Dialect::Gnu,
-            // Whatever stands there, another reader could take for something.
+            // A reader that does not look at the magic could read other bytes there as fields.
             _ if is_v7(block) => Dialect::V7,
             _ => return refuse(Rule::Magic, "a header has neither POSIX's nor GNU's magic"),
         };
@@ -108,11 +108,15 @@ fn text(field: &[u8]) -> Result<&[u8], Stop> {
     Ok(text)
 }
 
-/// What GNU keeps where POSIX has the prefix: two times may be there, the fields of continued and sparse
-/// files may not. A reader that takes them for a prefix would see another name.
+/// What GNU keeps where POSIX has the prefix: two times, and the fields of continued and sparse files. All
+/// of it has to be empty: a reader that takes it for a prefix sees another name.
 fn check_gnu_fields(block: &[u8; BLOCK]) -> Result<(), Stop> {
-    octal_or_binary(&block[345..357])?;
-    octal_or_binary(&block[357..369])?;
+    if block[345..369].iter().any(|byte| *byte != 0) {
+        return refuse(
+            Rule::Text,
+            "a header of GNU has times that some readers take for a part of the name",
+        );
+    }
     if block[369..500].iter().any(|byte| *byte != 0) {
         return refuse(
             Rule::Sparse,

@@ -1,5 +1,7 @@
 //! pax records: `LENGTH KEY=VALUE\n`.
 
+use std::collections::HashSet;
+
 use super::number::{decimal, time};
 use crate::refusal::Rule;
 use crate::stop::{Stop, refuse};
@@ -16,12 +18,11 @@ pub(super) struct Pax {
 impl Pax {
     pub(super) fn parse(data: &[u8]) -> Result<Self, Stop> {
         let mut pax = Self::default();
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         each(data, |key, value| {
-            if seen.contains(&key) {
-                return refuse(Rule::PaxTwice, "a pax keyword stands twice in one header");
+            if !seen.insert(key) {
+                return refuse(Rule::PaxTwice, "a pax header has a keyword twice");
             }
-            seen.push(key);
             pax.set(key, value)
         })?;
         Ok(pax)
@@ -48,13 +49,17 @@ impl Pax {
                     "names are in a character set that is not known here",
                 );
             }
+            // What is not restored has to be well-formed all the same: other readers stop there.
+            b"atime" | b"ctime" if time(value).is_none() => {
+                return refuse(Rule::Number, "a pax time is not a decimal number");
+            }
+            b"uid" | b"gid" if decimal(value).is_none() => {
+                return refuse(Rule::Number, "an owner in a pax header is not a number");
+            }
             b"atime" | b"ctime" | b"uid" | b"gid" | b"uname" | b"gname" | b"comment"
             | b"hdrcharset" => {}
-            key if key.starts_with(b"GNU.sparse.") || key == b"SCHILY.realsize" => {
-                return refuse(Rule::Sparse, "a pax header describes a sparse file");
-            }
-            // A vendor's keyword says nothing about where content goes; owners, flags and extended
-            // attributes are not restored.
+            b"SCHILY.realsize" | b"SUN.holesdata" => return sparse(),
+            key if key.starts_with(b"GNU.sparse.") => return sparse(),
             key if is_vendors(key) => {}
             _ => return refuse(Rule::PaxKey, "a pax keyword is not known here"),
         }
@@ -73,7 +78,26 @@ pub(super) fn check_global(data: &[u8]) -> Result<(), Stop> {
     })
 }
 
+fn sparse<T>() -> Result<T, Stop> {
+    refuse(Rule::Sparse, "a pax header describes a sparse file")
+}
+
+/// Keywords of vendors that change what a member is, or where its content goes. The others speak of owners,
+/// flags and extended attributes, which are not restored.
+const MEANINGFUL: [&[u8]; 6] = [
+    b"GNU.",
+    b"SCHILY.filetype",
+    b"SCHILY.tarfiletype",
+    b"SCHILY.offset",
+    b"SCHILY.size",
+    b"SCHILY.dir",
+];
+
+/// Whether a keyword is a vendor's, and none that other readers act on.
 fn is_vendors(key: &[u8]) -> bool {
+    if MEANINGFUL.iter().any(|it| key.starts_with(it)) {
+        return false;
+    }
     let vendor = key
         .iter()
         .take_while(|byte| byte.is_ascii_uppercase() || **byte == b'_');

@@ -82,7 +82,10 @@ impl<'s, 'a> Tar<'s, 'a> {
     /// One block of zeros was read. There has to be another, and then nothing but zeros.
     fn end(&mut self) -> Result<(), Stop> {
         if self.block()?.iter().any(|byte| *byte != 0) {
-            return refuse(Rule::EndMarker, "a block of zeros stands alone");
+            return refuse(
+                Rule::EndMarker,
+                "one block of zeros is followed by something else",
+            );
         }
         let mut padding = 0;
         loop {

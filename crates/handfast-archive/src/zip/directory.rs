@@ -13,7 +13,7 @@ use crate::stop::{Stop, refuse};
 
 const HEADER: usize = 46;
 
-/// A flag: lengths and checksum stand behind the content.
+/// A flag: lengths and checksum are behind the content.
 pub(super) const DESCRIPTOR: u16 = 1 << 3;
 /// A flag: names are UTF-8.
 const UTF8: u16 = 1 << 11;
@@ -29,7 +29,7 @@ pub(super) struct Record {
     pub(super) modified: Option<(i64, u32)>,
     pub(super) flags: u16,
     pub(super) method: Method,
-    /// Time and date as they stand in both headers.
+    /// Time and date as both headers have them.
     pub(super) stamp: u32,
     pub(super) sum: u32,
     pub(super) packed: u64,
@@ -121,6 +121,12 @@ impl Record {
         }
         let wide = extra.wide(&[fields.u32(24), fields.u32(20), fields.u32(42)])?;
         let (kind, mode) = kind_of(name, fields.u16(4), fields.u32(38))?;
+        if kind == MemberKind::Symlink && fields.u16(36) != 0 {
+            return refuse(
+                Rule::ZipAttributes,
+                "the attributes disagree about what a member is",
+            );
+        }
         let record = Self {
             name: name.to_vec(),
             kind,
@@ -153,13 +159,19 @@ impl Record {
     }
 }
 
-/// Without the flag a name may be in any character set. Backslashes are separators for some readers.
+/// Without the flag a name may be in any character set. Backslashes are separators for some readers; others
+/// take control characters and versions (`;1`) off.
 fn check_name(name: &[u8], flags: u16) -> Result<(), Stop> {
     let is_known = match flags & UTF8 {
         0 => name.is_ascii(),
         _ => std::str::from_utf8(name).is_ok(),
     };
-    match is_known && !name.contains(&b'\\') {
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit());
+    let before = name.len() - digits.count();
+    let has_version = before < name.len() && name[..before].ends_with(b";");
+    // NUL has a rule of its own.
+    let is_odd = |byte: &u8| *byte == b'\\' || (*byte != 0 && byte.is_ascii_control());
+    match is_known && !has_version && !name.iter().any(is_odd) {
         true => Ok(()),
         false => refuse(
             Rule::ZipName,

@@ -1,5 +1,7 @@
 //! Extra fields of headers.
 
+use std::collections::HashSet;
+
 use super::fields::{Fields, IN_ZIP64};
 use crate::refusal::Rule;
 use crate::stop::{Stop, refuse};
@@ -15,17 +17,16 @@ pub(super) struct Extra<'a> {
 impl<'a> Extra<'a> {
     pub(super) fn parse(mut data: &'a [u8]) -> Result<Self, Stop> {
         let mut extra = Self::default();
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         while !data.is_empty() {
             if data.len() < 4 || data.len() - 4 < usize::from(Fields(data).u16(2)) {
                 return refuse(Rule::ZipExtra, "an extra field goes past its end");
             }
             let (id, len) = (Fields(data).u16(0), usize::from(Fields(data).u16(2)));
             let (field, rest) = data[4..].split_at(len);
-            if seen.contains(&id) {
-                return refuse(Rule::ZipExtra, "an extra field stands twice");
+            if !seen.insert(id) {
+                return refuse(Rule::ZipExtra, "an extra field is there twice");
             }
-            seen.push(id);
             extra.take(id, field)?;
             data = rest;
         }
@@ -43,6 +44,13 @@ impl<'a> Extra<'a> {
                 return refuse(
                     Rule::ZipExtra,
                     "an extra field gives the member another name",
+                );
+            }
+            // Another kind and mode, for readers that look at it.
+            0x756e | 0x6c78 => {
+                return refuse(
+                    Rule::ZipExtra,
+                    "an extra field gives the member other attributes",
                 );
             }
             0x0017 | 0x9901 => return refuse(Rule::ZipFlags, "the member is encrypted"),

@@ -4,8 +4,11 @@ use crate::member::MemberKind;
 use crate::refusal::Rule;
 use crate::stop::{Stop, refuse};
 
+/// The one system whose links all readers make.
+const UNIX: u16 = 3;
+
 /// Systems whose attributes hold a mode: Unix and macOS.
-const WITH_MODES: [u16; 2] = [3, 19];
+const WITH_MODES: [u16; 2] = [UNIX, 19];
 
 /// The kind and the mode of a member.
 pub(super) fn kind_of(
@@ -32,7 +35,8 @@ pub(super) fn kind_of(
         _ => Some(MemberKind::Special),
     };
     let is_dos_dir = attributes & 0x10 != 0;
-    if is_dos_dir && by_name != MemberKind::Dir {
+    // Some readers leave a volume's label out without a word.
+    if attributes & 0x08 != 0 || is_dos_dir && by_name != MemberKind::Dir {
         return disagree();
     }
     if !WITH_MODES.contains(&(made_by >> 8)) {
@@ -42,6 +46,9 @@ pub(super) fn kind_of(
             Some(kind) if kind == by_name => Ok((by_name, None)),
             Some(_) => disagree(),
         };
+    }
+    if by_mode == Some(MemberKind::Symlink) && made_by >> 8 != UNIX {
+        return disagree();
     }
     match by_mode {
         None => Ok((by_name, (mode != 0).then_some(mode & 0o7777))),

@@ -9,6 +9,9 @@ use crate::stop::{Stop, refuse};
 
 const HEADER: usize = 30;
 
+/// What a data descriptor may begin with.
+pub(super) const SIGNATURE: &[u8] = b"PK\x07\x08";
+
 /// Compares every member with its local header. The members have to lie one behind the other, from the
 /// first byte of the file to the directory.
 pub(super) fn check_all(spool: &Spool, records: &mut [Record], directory: u64) -> Result<(), Stop> {
@@ -99,7 +102,7 @@ fn check_descriptor(spool: &Spool, record: &Record, at: u64, len: u64) -> Result
     };
     // It fits: it is one of the four.
     let data = spool.exact(at, len as usize)?;
-    if signature == 4 && !data.starts_with(b"PK\x07\x08") {
+    if signature == 4 && !data.starts_with(SIGNATURE) {
         return differs();
     }
     let fields = Fields(&data[signature..]);

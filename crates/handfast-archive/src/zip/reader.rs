@@ -2,7 +2,8 @@
 
 use std::io::{BufReader, Read};
 
-use super::directory::{self, Method, Record};
+use super::directory::{self, DESCRIPTOR, Method, Record};
+use super::local::SIGNATURE;
 use super::spool::{Section, Spool};
 use crate::limits::Limits;
 use crate::member::{Member, MemberKind};
@@ -35,6 +36,9 @@ struct Content {
     wanted_sum: u32,
     packed: u64,
     left: u64,
+    /// Where the content is stored and a descriptor follows: its last bytes so far. A reader that has no
+    /// directory looks for the descriptor's signature, and ends the content at the first one.
+    last: Option<[u8; 3]>,
 }
 
 enum Decoder {
@@ -75,6 +79,8 @@ impl<'s> Zip<'s> {
             wanted_sum: record.sum,
             packed: record.packed,
             left: record.size,
+            last: (record.method == Method::Stored && record.flags & DESCRIPTOR != 0)
+                .then_some([0; 3]),
         })
     }
 
@@ -159,6 +165,7 @@ impl Content {
         if got == 0 {
             return self.end();
         }
+        self.look_for_descriptor(&buffer[..got])?;
         self.sum.update(&buffer[..got]);
         match self.left.checked_sub(got as u64) {
             Some(left) => self.left = left,
@@ -170,6 +177,23 @@ impl Content {
             }
         }
         Ok(got)
+    }
+
+    fn look_for_descriptor(&mut self, piece: &[u8]) -> Result<(), Stop> {
+        let Some(last) = &mut self.last else {
+            return Ok(());
+        };
+        let beginning = [&last[..], &piece[..piece.len().min(3)]].concat();
+        let holds = |bytes: &[u8]| bytes.windows(4).any(|it| it == SIGNATURE);
+        if holds(&beginning) || holds(piece) {
+            return refuse(
+                Rule::ZipDescriptor,
+                "stored content holds what looks like its data descriptor",
+            );
+        }
+        let end = if piece.len() < 3 { &beginning } else { piece };
+        last.copy_from_slice(&end[end.len() - 3..]);
+        Ok(())
     }
 
     /// Everything was unpacked: what was promised has to be there, and nothing else.
@@ -185,7 +209,7 @@ impl Content {
         {
             return refuse(
                 Rule::ZipContent,
-                "something stands behind the content of a member",
+                "more bytes follow the compressed content of a member",
             );
         }
         if std::mem::take(&mut self.sum).finalize() != self.wanted_sum {

@@ -218,6 +218,23 @@ fn a_later_member_replaces_an_earlier_one_only_when_asked() {
 }
 
 #[test]
+fn a_hard_link_takes_no_place_that_is_taken() {
+    for name in ["b", "a"] {
+        let archive = Bytes::new()
+            .file("a", b"1")
+            .file("b", b"2")
+            .hard_link(name, "a")
+            .end();
+        let place = Place::new();
+        let mut options = with_links();
+        options.overwrite = Overwrite::Replace;
+        let report = place.extract(&archive, options).unwrap();
+        assert_eq!(verdict(&report), Some(handfast_archive::Rule::Duplicate));
+        assert!(place.is_untouched());
+    }
+}
+
+#[test]
 fn a_target_that_is_there_is_left_alone() {
     let place = Place::new();
     std::fs::create_dir(place.inside().join("out")).unwrap();

@@ -13,6 +13,19 @@ fn gzip(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// A frame of zstd that holds the data as it is, and says that it has this size.
+fn zstd_frame(data: &[u8], size: usize) -> Vec<u8> {
+    let block = (data.len() << 3 | 1) as u32;
+    [
+        // One segment, and four bytes for the size.
+        b"\x28\xb5\x2f\xfd\xa0",
+        &(size as u32).to_le_bytes()[..],
+        &block.to_le_bytes()[..3],
+        data,
+    ]
+    .concat()
+}
+
 #[test]
 fn compressed_data_that_is_damaged_or_goes_on_is_refused() {
     let whole = Bytes::new().file("f", b"data").end();
@@ -43,6 +56,7 @@ fn compressed_data_that_is_damaged_or_goes_on_is_refused() {
         "zstd and text" => Compressed, [&zstd[..], b"text behind it"].concat();
         "zstd and a skippable frame" => Compressed, [&zstd[..], b"\x50\x2a\x4d\x18\x01\0\0\0x"].concat();
         "zstd, a wrong checksum" => Compressed, flip(zstd, zstd.len() - 1);
+        "zstd that promises one byte more" => Compressed, zstd_frame(&whole, whole.len() + 1);
         "xz, cut" => Truncated, xz[..xz.len() - 6].to_vec();
         "xz and text" => Compressed, [&xz[..], b"text"].concat();
         "xz, damaged" => Compressed, flip(xz, 60);
@@ -50,7 +64,7 @@ fn compressed_data_that_is_damaged_or_goes_on_is_refused() {
         "bzip2 and text" => Compressed, [&bzip2[..], b"text"].concat();
         "bzip2, damaged" => Compressed, flip(bzip2, 60);
     };
-    assert_eq!(check(cases, with_links), 17);
+    assert_eq!(check(cases, with_links), 18);
 }
 
 #[test]
@@ -79,6 +93,57 @@ fn bombs_run_into_limits() {
         "a header that promises 8 GiB" => FileSize, Bytes::new().header(Block::ustar(b'0', b"f", 0).octal(124, 12, 0o77_777_777_777)).end();
     };
     assert_eq!(check(cases, limits), 6);
+}
+
+/// Names of 128 segments that share nothing: each makes a hundred directories that no member tells.
+fn deep_names(count: usize) -> Vec<u8> {
+    let below = vec!["d"; 110].join("/");
+    (0..count)
+        .fold(Bytes::new(), |it, at| {
+            let name = format!("{at}/{below}");
+            it.pax(&[("path", name.as_bytes())]).file("f", b"")
+        })
+        .end()
+}
+
+#[test]
+fn directories_that_names_imply_count_as_members() {
+    let limits = |entries, name_bytes| {
+        move || {
+            let mut options = Options::new();
+            (options.limits.entries, options.limits.name_bytes) = (entries, name_bytes);
+            options
+        }
+    };
+    // Ten members, eleven hundred directories, and more than a hundred thousand bytes of their paths.
+    let archive = deep_names(10);
+    let cases = || cases! { "deep names" => Entries, deep_names(10); };
+    assert_eq!(check(cases(), limits(1000, 16 << 20)), 1);
+    let cases = cases! { "deep names" => NameBytes, archive.clone(); };
+    assert_eq!(check(cases, limits(100_000, 100_000)), 1);
+    let place = Place::new();
+    let options = limits(1200, 200_000)();
+    assert!(place.extract(&archive, options).unwrap().is_clean());
+    // Characters that become many more when they are compared with others.
+    let wide = "\u{fdfa}".repeat(80);
+    let many = (0..50).fold(Bytes::new(), |it, at| {
+        let name = format!("{at}{wide}");
+        it.pax(&[("path", name.as_bytes())]).file("f", b"")
+    });
+    let cases = cases! { "names that grow" => NameBytes, many.end(); };
+    assert_eq!(check(cases, limits(100, 50_000)), 1);
+}
+
+#[test]
+fn an_extension_header_with_many_keywords_is_read_in_time() {
+    let begun = std::time::Instant::now();
+    let keywords: Vec<u8> = (0..80_000)
+        .flat_map(|at| crate::tar_bytes::record(&format!("V.{at:x}"), b""))
+        .collect();
+    let archive = Bytes::new().pax_raw(&keywords).file("f", b"").end();
+    let place = Place::new();
+    assert!(place.extract(&archive, Options::new()).unwrap().is_clean());
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
 }
 
 #[test]
@@ -114,6 +179,10 @@ fn every_compression_comes_out_the_same() {
         ("gzip of two members", {
             let whole = Bytes::new().file("f", b"data\n").end();
             [gzip(&whole[..700]), gzip(&whole[700..])].concat()
+        }),
+        ("zstd that says its size", {
+            let whole = Bytes::new().file("f", b"data\n").end();
+            zstd_frame(&whole, whole.len())
         }),
         ("zstd", include_bytes!("data/one.tar.zst").to_vec()),
         (

@@ -108,7 +108,7 @@ pub(crate) use cases;
 
 /// Every attack gets its verdict and leaves nothing. Says how many there were.
 pub(crate) fn check(cases: Vec<Case>, options: impl Fn() -> Options<'static>) -> usize {
-    let place = Place::new();
+    let mut place = Place::new();
     let mut wrong = Vec::new();
     for (name, archive, expected) in &cases {
         let report = place.extract(archive, options()).unwrap();
@@ -118,6 +118,7 @@ pub(crate) fn check(cases: Vec<Case>, options: impl Fn() -> Options<'static>) ->
                 "{name}: wanted {expected:?}, got {:?} {refused:?}",
                 report.refusal
             ));
+            place = Place::new();
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

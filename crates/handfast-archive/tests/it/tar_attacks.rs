@@ -55,10 +55,12 @@ fn names_that_lead_elsewhere_are_refused() {
         "has a long segment" => TooLong, named(&[b'a'; 256]);
         "is 2,000 deep" => TooDeep, named(deep.as_bytes());
         "is 129 deep" => TooDeep, named(vec!["a"; 129].join("/").as_bytes());
+        "begins with a drive" => Absolute, named(b"a:b");
+        "begins with a drive behind a dot" => Absolute, named(b"./C:/x");
         "is that of unfinished work" => Reserved, named(b".handfast-merge-00000000000000aa/journal");
         "is that of unfinished work further down" => Reserved, named(b"a/.handfast-t-1-2-0000000000000003/x");
     };
-    assert_eq!(check(cases, Options::new), 26);
+    assert_eq!(check(cases, Options::new), 28);
 }
 
 #[test]
@@ -204,11 +206,13 @@ fn headers_that_readers_understand_differently_are_refused() {
         "a group that is negative" => Number, changed(|it| it.put(116, &[0xff; 8]));
         "a time that is no number" => Number, changed(|it| it.put(136, b"yesterday\0\0\0"));
         "a device number that is none" => Number, changed(|it| it.put(329, b"zero\0\0\0\0"));
-        "a prefix in GNU's dialect" => Number, changed_gnu(|it| it.put(345, b"some/where/else"));
+        "times of GNU where POSIX has the prefix" => Text, changed_gnu(|it| it.put(345, b"14524770400\x0014524770400\0"));
+        "one time of GNU in base 256" => Text, changed_gnu(|it| it.put(357, &binary(&[1])));
+        "a prefix in GNU's dialect" => Text, changed_gnu(|it| it.put(345, b"some/where/else"));
         "a prefix behind GNU's times" => Sparse, changed_gnu(|it| it.put(400, b"x"));
         "a target on a file" => Type, changed(|it| it.put(157, b"x"));
     };
-    assert_eq!(check(cases, with_links), 32);
+    assert_eq!(check(cases, with_links), 34);
 }
 
 #[test]
@@ -284,6 +288,16 @@ fn extension_headers_that_readers_understand_differently_are_refused() {
         "a time that is none" => Number, with("mtime", b"now");
         "a sparse file of pax" => Sparse, with("GNU.sparse.major", b"1");
         "another name for a sparse file" => Sparse, with("GNU.sparse.name", b"../x");
+        "a sparse file of Solaris" => Sparse, with("SUN.holesdata", b" 0 4 8");
+        "another volume of GNU" => PaxKey, with("GNU.volume.filename", b"x");
+        "a dumped directory of GNU" => PaxKey, with("GNU.dumpdir", b"Yx\0");
+        "another type by Schily" => PaxKey, with("SCHILY.filetype", b"directory");
+        "an access time that is none" => Number, with("atime", b"now");
+        "an owner that is none" => Number, with("uid", b"root");
+        "a target that only pax has" => LinkTarget,
+            Bytes::new().pax(&[("linkpath", b"x")]).symlink("l", "").file("x", b"").end();
+        "a target that only GNU's long one has" => LinkTarget,
+            Bytes::new().long(b'K', b"x\0").header(&Block::gnu(b'2', b"l", 0)).end();
         "a sparse file of Schily" => Sparse, with("SCHILY.realsize", b"99");
         "a target for a file" => Type, with("linkpath", b"x");
         "a global path" => PaxGlobal, Bytes::new().global(&[("path", b"x")]).file("f", b"").end();
@@ -310,7 +324,7 @@ fn extension_headers_that_readers_understand_differently_are_refused() {
         "an empty long name" => GnuLongName, Bytes::new().long(b'L', b"\0").header(&gnu).end();
         "a long name that climbs" => Climbs, Bytes::new().long(b'L', b"../x\0").header(&gnu).end();
         "a long target that climbs" => LinkTarget,
-            Bytes::new().long(b'K', b"../x\0").header(&Block::gnu(b'2', b"l", 0)).end();
+            Bytes::new().long(b'K', b"../x\0").header(Block::gnu(b'2', b"l", 0).target(b"x")).end();
         "a long target for a file" => Type, Bytes::new().long(b'K', b"x\0").header(&gnu).end();
         "a pax header at the end" => ExtensionDangling, Bytes::new().file("f", b"").pax(&[("path", b"a")]).end();
         "a long name at the end" => ExtensionDangling, Bytes::new().file("f", b"").long(b'L', b"a\0").end();
@@ -321,7 +335,7 @@ fn extension_headers_that_readers_understand_differently_are_refused() {
         "a row of global headers" => ExtensionBytes,
             (0..3000).fold(Bytes::new(), |it, _| it.global(&[("comment", b"x")])).file("f", b"").end();
     };
-    assert_eq!(check(cases, with_links), 53);
+    assert_eq!(check(cases, with_links), 61);
 }
 
 #[test]
@@ -367,7 +381,7 @@ fn names_that_other_systems_read_differently_are_refused_when_asked() {
         "a device of Windows" => Portable, named(b"d/CON.txt");
         "a stream of Windows" => Portable, named(b"file:stream");
         "a path of Windows" => Portable, named(b"a\\..\\b");
-        "a drive of Windows" => Portable, named(b"C:x");
+        "a drive of Windows further down" => Portable, named(b"d/C:x");
         "a dot at the end" => Portable, named(b"name.");
         "a space at the end" => Portable, named(b"name ");
         "a short name of Windows" => Portable, named(b"GIT~1");

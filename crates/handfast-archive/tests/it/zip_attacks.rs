@@ -38,6 +38,8 @@ fn names_in_a_zip_that_lead_elsewhere_are_refused() {
         "has a drive" => ZipName, named("C:\\x");
         "is not ASCII without the flag" => ZipName, bytes("caf\u{e9}".as_bytes(), 0);
         "is not UTF-8 with the flag" => ZipName, bytes(b"caf\xe9", 1 << 11);
+        "has a control character" => ZipName, named("a\n");
+        "has a version" => ZipName, named("a;1");
         "stands twice" => Duplicate, two("a", "a");
         "stands twice by another spelling" => Duplicate, two("a/b", "a//b");
         "collides by case" => Collision, two("A", "a");
@@ -46,7 +48,7 @@ fn names_in_a_zip_that_lead_elsewhere_are_refused() {
         "is another one for some readers" => ZipExtra, changed(|it| it.central.extra = extra(0x7075, b"\x01\0\0\0\0../x"));
         "is another one in the local header" => ZipExtra, changed(|it| it.local.extra = extra(0x7075, b"\x01\0\0\0\0../x"));
     };
-    assert_eq!(check(cases, Options::new), 16);
+    assert_eq!(check(cases, Options::new), 18);
 }
 
 #[test]
@@ -79,9 +81,13 @@ fn headers_of_a_zip_that_disagree_are_refused() {
         "a descriptor that is missing" => ZipDescriptor, streamed(|it| it.behind.clear());
         "a descriptor and more" => ZipDescriptor, streamed(|it| it.behind.extend([0; 7]));
         "sizes before a descriptor that differ" => ZipLocal, streamed(|it| it.local.size = 5);
+        "what looks like a descriptor in stored content" => ZipDescriptor,
+            one(Entry::stored("file", b"xPK\x07\x08more").streamed());
+        "what looks like a descriptor over two pieces" => ZipDescriptor,
+            one(Entry::stored("file", &[&[b'x'; (256 << 10) - 2][..], b"PK\x07\x08"].concat()).streamed());
         "a descriptor without the flag" => ZipGap, changed(|it| it.behind = vec![0; 16]);
     };
-    assert_eq!(check(cases, Options::new), 22);
+    assert_eq!(check(cases, Options::new), 24);
 }
 
 #[test]
@@ -109,6 +115,13 @@ fn members_of_a_zip_that_overlap_or_hide_bytes_are_refused() {
             zip[at..at + 4].copy_from_slice(&71u32.to_le_bytes());
             zip
         };
+        "a tar around a member" => Format, {
+            let mut block = crate::tar_bytes::Block::ustar(b'0', b"", 0);
+            let name = "a".repeat(70);
+            let streamed = |content: &[u8]| one(Entry::stored(&name, content).streamed());
+            block.put(0, &streamed(b"")[..100]);
+            streamed(&block.sealed()[100..])
+        };
         "bytes before the first" => Format, two().with(|it| it.entries[0].before = b"#!/bin/sh\n".to_vec()).bytes();
         "bytes between two" => ZipGap, two().with(|it| it.entries[1].before = b"hidden".to_vec()).bytes();
         "bytes behind the last" => ZipGap, two().with(|it| it.entries[1].behind = b"hidden".to_vec()).bytes();
@@ -124,7 +137,7 @@ fn members_of_a_zip_that_overlap_or_hide_bytes_are_refused() {
         "content that is damaged" => Compressed, one(Entry::packed("a", 8, b"content", vec![7; 20]));
         "zstd that is none" => Compressed, one(Entry::packed("a", 93, b"content", b"not zstd".to_vec()));
     };
-    assert_eq!(check(cases, Options::new), 13);
+    assert_eq!(check(cases, Options::new), 14);
 }
 
 #[test]
@@ -212,12 +225,25 @@ fn flags_methods_and_attributes_that_are_not_known_are_refused() {
         "a file that ends in a slash" => ZipAttributes, attributes("a/", 3, 0o100_644 << 16);
         "a directory that does not" => ZipAttributes, attributes("a", 3, 0o040_755 << 16);
         "a directory of DOS that does not" => ZipAttributes, attributes("a", 0, 0x10);
+        "a link by attribute of macOS" => ZipAttributes, attributes("a", 19, 0o120_777 << 16);
+        "a link with internal attributes" => ZipAttributes, {
+            let mut zip = one(Entry::symlink("l", "x"));
+            let at = zip.windows(4).position(|it| it == b"PK\x01\x02").unwrap();
+            zip[at + 36] = 1;
+            zip
+        };
+        "a volume's label" => ZipAttributes, attributes("a", 0, 0x08);
+        "a volume's label of Unix" => ZipAttributes, attributes("a", 3, 0o100_644 << 16 | 0x08);
+        "a link by an extra field" => ZipExtra,
+            changed(|it| it.central.extra = extra(0x756e, b"\0\0\0\0\xff\xa1\0\0\0\0\0\0\0\0"));
+        "attributes in an extra field" => ZipExtra,
+            changed(|it| it.local.extra = extra(0x6c78, b"\x07\x14\x03\0\0\0\0\xff\xa1"));
         "a link that ends in a slash" => ZipAttributes, attributes("a/", 3, 0o120_777 << 16);
         "a directory with content" => ContentOfNoFile, one(Entry::stored("a/", b"x").with(|it| it.attributes = 0o040_755 << 16));
         "a directory with packed content" => ZipContent, one(Entry::packed("a/", 8, b"", deflate(b"x")).with(|it| it.attributes = 0o040_755 << 16));
         "a symbolic link" => Link, one(Entry::symlink("l", "x"));
     };
-    assert_eq!(check(cases, Options::new), 25);
+    assert_eq!(check(cases, Options::new), 31);
 }
 
 #[test]
