@@ -36,10 +36,12 @@ impl Tree {
         let mut dir = &self.root;
         let mut names = path.segments().map(|name| name.as_bytes()).peekable();
         while let Some(name) = names.next() {
-            let Some(origin) = &dir.origin else {
-                return Owner::Session;
-            };
             let Some(entry) = dir.children.get(name) else {
+                // A directory that the session made may hold one of the base; elsewhere nothing of the
+                // base shows in it.
+                let Some(origin) = &dir.origin else {
+                    return Owner::Session;
+                };
                 let mut at = join(origin, name);
                 for name in names {
                     at = join(&at, name);
@@ -126,6 +128,7 @@ mod tests {
             ("made", dir(None, Was::Absent)),
             ("moved", dir(Some("from"), Was::Absent)),
             ("moved/own", file(Was::Absent)),
+            ("made/taken", dir(Some("theirs"), Was::Absent)),
             ("over", dir(None, Was::Link(b"x".to_vec()))),
         ] {
             let path = path.as_bytes().to_vec();
@@ -139,6 +142,8 @@ mod tests {
             ("gone", Owner::Base),
             ("made", Owner::Session),
             ("made/any/thing", Owner::Session),
+            ("made/taken", Owner::Base),
+            ("made/taken/x", nobody("theirs/x")),
             ("moved", Owner::Base),
             ("moved/own", Owner::Session),
             ("moved/theirs/x", nobody("from/theirs/x")),

@@ -272,6 +272,37 @@ fn what_the_session_made_under_a_denied_name_is_its_own_and_flagged() {
     }
 }
 
+/// A directory of the base that is moved into one that the session made is still the base's.
+#[test]
+fn a_secret_does_not_become_the_sessions_own_in_a_directory_that_it_made() {
+    for mode in [Mode::Overlay, Mode::Memory] {
+        let s = Scratch::new();
+        s.file("d/sub/.env", "SECRET")
+            .file("d/sub/.ssh/key", "SECRET");
+        let protect = Protect::new().with_deny(".env").with_deny(".ssh/");
+        let session = s.protected(mode, protect);
+        session.create_dir_all("/own/deep").unwrap();
+        for (from, to) in [
+            ("/d/sub", "/own/sub"),
+            ("/own/sub", "/own/deep/x"),
+            ("/own", "/d/y"),
+        ] {
+            session.rename(from, to, RenameMode::NoReplace).unwrap();
+            for path in ["/own/sub", "/own/deep/x", "/d/y/deep/x"] {
+                for name in [".env", ".ssh/key"] {
+                    let read = session.read(format!("{path}/{name}"));
+                    assert!(read.is_err(), "{mode}: {path}/{name}");
+                }
+            }
+            let denied = kind(session.read(format!(
+                "{}/.env",
+                if to == "/d/y" { "/d/y/deep/x" } else { to }
+            )));
+            assert_eq!(denied, ErrorKind::Denied, "{mode}: {to}");
+        }
+    }
+}
+
 /// The one who saves a secret, and two in the session who make and take away a file of that name, or
 /// move it: the secret is never read.
 #[test]
