@@ -21,7 +21,7 @@ pub(crate) fn text(view: &View, facts: &Facts) -> String {
             "What you change is kept in the overlay of the session `{name}`: you see your changes, the files on disk stay as they are. A person reviews the changes and commits or rejects them."
         ));
     }
-    sentences.extend(protected(facts.protect.clone()));
+    sentences.extend(protected(facts.protect.clone(), facts.overlay.is_some()));
     sentences.push(
         "Long answers are cut: `truncated` is true then, and `next` given back as `cursor` goes on. Give the `version` of a file that you read back as `expectedVersion` when you change it, so that nobody's work is lost."
             .to_owned(),
@@ -30,7 +30,7 @@ pub(crate) fn text(view: &View, facts: &Facts) -> String {
 }
 
 /// What is protected. The patterns of a preset go by its name.
-fn protected(mut protect: Protect) -> Vec<String> {
+fn protected(mut protect: Protect, in_overlay: bool) -> Vec<String> {
     let mut denied = Vec::new();
     for name in PRESETS {
         let Ok(preset) = Protect::preset(name) else {
@@ -56,7 +56,13 @@ fn protected(mut protect: Protect) -> Vec<String> {
         sentences.push(format!("Protected, and refused: {}.", denied.join(", ")));
     }
     if !kept.is_empty() {
-        sentences.push(format!("Read, and not changed: {}.", kept.join(", ")));
+        sentences.push(match in_overlay {
+            true => format!(
+                "Changes of these are committed only if a person names each: {}.",
+                kept.join(", ")
+            ),
+            false => format!("Read, and not changed: {}.", kept.join(", ")),
+        });
     }
     sentences
 }

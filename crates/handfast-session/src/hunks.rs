@@ -8,8 +8,6 @@ use crate::change::{Hunk, ReviewOptions, Side, apply};
 use crate::error::Error;
 use crate::mount::Mount;
 use crate::overlay::{DiffKind, Part, Past};
-use crate::place::Guard;
-use crate::rules::{Access, Shape};
 use crate::session::Session;
 use crate::vpath::VirtualPath;
 use crate::whole::{Committed, verdict};
@@ -37,13 +35,7 @@ impl Session {
                 why_not: None,
             };
             for (path, mount, part) in parts {
-                let guard = Guard {
-                    mount,
-                    caller: self.caller(),
-                    access: Access::Change,
-                    shape: Shape::MaybeDir,
-                    is_step: false,
-                };
+                let guard = self.commit_guard(mount);
                 let overlay = mount
                     .layer
                     .overlay()

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::folding;
 use crate::judge::MountJudge;
 use crate::layer::Layer;
+use crate::overlay::{Tree, base_path};
 use crate::quota::Quota;
 use crate::rules::{Access, Protect, Rule, Rules, Shape};
 use crate::session::OpenedBase;
@@ -248,21 +249,42 @@ impl Mount {
             return self.rules().decide(&last, access, shape, || false);
         }
         self.rules()
-            .decide(path, access, shape, || self.folds(path))
+            .decide(path, access, shape, || self.folds(path, None))
+    }
+
+    /// As [`Mount::forbids`], by somebody who holds the overlay's tree.
+    pub(crate) fn forbids_in(
+        &self,
+        path: &RelPath,
+        access: Access,
+        shape: Shape,
+        tree: &Tree,
+    ) -> Option<Rule> {
+        self.rules()
+            .decide(path, access, shape, || self.folds(path, Some(tree)))
+    }
+
+    /// The rule because of which a change of a path waits in the overlay until the path is named.
+    pub(crate) fn holds_back(&self, path: &RelPath) -> Option<Rule> {
+        self.forbids(path, Access::Change, Shape::MaybeDir)
     }
 
     /// Whether no rule speaks of what lies below a path because of where it lies.
     pub(crate) fn is_ordinary_below(&self, path: &RelPath) -> bool {
-        self.rules().is_ordinary_below(path, || self.folds(path))
+        self.rules()
+            .is_ordinary_below(path, || self.folds(path, None))
     }
 
     /// Whether a lookup of the path may find a name of another case: by where it stands, and by
     /// where the directories of an overlay came from.
-    fn folds(&self, path: &RelPath) -> bool {
+    fn folds(&self, path: &RelPath, tree: Option<&Tree>) -> bool {
         folding::folds(&self.base, path)
             || self.layer.overlay().is_some_and(|overlay| {
+                let origin = match tree {
+                    Some(tree) => base_path(&tree.origin_of(path)),
+                    None => overlay.origin_of(path),
+                };
                 // When in doubt the answer is yes.
-                let origin = overlay.origin_of(path);
                 origin.map_or(true, |origin| folding::folds(&self.base, &origin))
             })
     }

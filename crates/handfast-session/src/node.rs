@@ -170,7 +170,7 @@ impl Session {
     }
 
     fn judge_look(&self, mount: &Mount, path: &RelPath, kind: FileKind) -> Result<(), Error> {
-        self.look_guard(mount, kind).check(path)
+        self.look_guard(mount, kind).check(path).map(drop)
     }
 
     /// A directory that exists only in the namespace, above mounts.

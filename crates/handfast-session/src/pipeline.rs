@@ -114,7 +114,7 @@ impl Session {
         let mut followed = false;
         for _ in 0..MAX_RETRIES {
             let guard = self.guard(&place, request);
-            guard.check(&place.path)?;
+            place.must_own = guard.check(&place.path)?.0;
             if request.access == Access::Change {
                 op.allow(place.mount, None)?;
             }
@@ -152,14 +152,16 @@ impl Session {
             let mut target = self.begin(&to, &destination)?;
             let mut followed = false;
             for _ in 0..MAX_RETRIES {
+                let from_guard = self.guard(&source, &from);
+                let to_guard = self.guard(&target, &to);
+                source.must_own = from_guard.check(&source.path)?.0;
+                target.must_own = to_guard.check(&target.path)?.0;
                 let moving = Moving {
                     from: &source,
                     to: &target,
-                    from_guard: self.guard(&source, &from),
-                    to_guard: self.guard(&target, &to),
+                    from_guard,
+                    to_guard,
                 };
-                moving.from_guard.check(&source.path)?;
-                moving.to_guard.check(&target.path)?;
                 op.allow(source.mount, None)?;
                 let links = refuse_link_as_dir(&source, &from)
                     .and_then(|()| refuse_link_as_dir(&target, &to));
@@ -242,7 +244,7 @@ impl Session {
                 shape: Shape::MaybeDir,
                 ..self.guard(&place, request)
             };
-            guard.check(&place.path)
+            guard.check(&place.path).map(drop)
         };
         let found = self.resolve(path.as_rel(), request.last, &mut judge)?;
         if links == 0 {

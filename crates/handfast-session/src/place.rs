@@ -8,8 +8,8 @@ use crate::caller::Caller;
 use crate::error::{Error, Reason};
 use crate::judge::protected_by;
 use crate::mount::{Mode, Mount};
-use crate::overlay::{DirHandle, FileKey};
-use crate::rules::{Access, Shape};
+use crate::overlay::{DirHandle, FileKey, Owner, Tree};
+use crate::rules::{Access, DENY, Rule, Shape};
 use crate::vpath::VirtualPath;
 
 /// A directory of a mount that is held.
@@ -41,6 +41,8 @@ pub(crate) struct Spot<'a> {
     /// Who is asked about the path that the directory has now, where it may be another than the one
     /// that was walked.
     pub(crate) guard: Option<&'a Guard<'a>>,
+    /// It may be looked at only as long as it is the session's own: a rule denies the name.
+    pub(crate) must_own: bool,
 }
 
 impl<'a> Spot<'a> {
@@ -64,6 +66,8 @@ pub(crate) struct Place<'a> {
     pub(crate) expected: Option<ObjectKey>,
     /// The last component was a link that was followed: nothing is created under it.
     pub(crate) through_link: bool,
+    /// See [`Spot::must_own`].
+    pub(crate) must_own: bool,
 }
 
 impl<'a> Place<'a> {
@@ -76,6 +80,7 @@ impl<'a> Place<'a> {
             path,
             expected: None,
             through_link: false,
+            must_own: false,
         }
     }
 
@@ -86,6 +91,7 @@ impl<'a> Place<'a> {
             walked: &self.path,
             expected: self.expected.as_ref(),
             guard: None,
+            must_own: self.must_own,
         }
     }
 
@@ -96,6 +102,7 @@ impl<'a> Place<'a> {
             path: self.path.join(name),
             expected: None,
             through_link: false,
+            must_own: false,
             ..self.clone()
         }
     }
@@ -108,6 +115,7 @@ impl<'a> Place<'a> {
             path: up(&self.path),
             expected: None,
             through_link: false,
+            must_own: false,
             ..self.clone()
         }
     }
@@ -143,22 +151,74 @@ pub(crate) struct Guard<'a> {
 }
 
 impl Guard<'_> {
-    /// May this be done to a path of the mount?
-    pub(crate) fn check(&self, path: &RelPath) -> Result<(), Error> {
-        if self.caller.has_scope() {
-            let full = self.mount.full(path);
-            match self.is_step {
-                true => self.caller.check_step(&full, self.access)?,
-                false => self.caller.check(&full, self.access)?,
+    /// May this be done to a path of the mount? If so because the session made what is there, the
+    /// answer says that it must still be that.
+    pub(crate) fn check(&self, path: &RelPath) -> Result<MustOwn, Error> {
+        self.check_scope(path)?;
+        let mut must_own = MustOwn(false);
+        if let Some(rule) = self.mount.forbids(path, self.access, self.shape) {
+            if !self.is_let_be(path, &rule, None)? {
+                return Err(protected_by(&rule));
             }
+            must_own = MustOwn(rule.list == DENY && self.access == Access::Read);
         }
-        self.check_rules(path)
+        self.check_change(path)?;
+        Ok(must_own)
     }
 
-    fn check_rules(&self, path: &RelPath) -> Result<(), Error> {
-        if let Some(rule) = self.mount.forbids(path, self.access, self.shape) {
+    /// As [`Guard::check`], by somebody who holds the overlay's tree.
+    pub(crate) fn check_in(&self, path: &RelPath, tree: &Tree) -> Result<(), Error> {
+        self.check_scope(path)?;
+        let rule = self.mount.forbids_in(path, self.access, self.shape, tree);
+        if let Some(rule) = rule
+            && !self.is_let_be(path, &rule, Some(tree))?
+        {
             return Err(protected_by(&rule));
         }
+        self.check_change(path)
+    }
+
+    /// May this be done to what the base has at a path?
+    pub(crate) fn check_held(&self, path: &RelPath) -> Result<(), Error> {
+        match self.mount.forbids(path, Access::Read, self.shape) {
+            Some(rule) => Err(protected_by(&rule)),
+            None => Ok(()),
+        }
+    }
+
+    /// What the caller may reach.
+    pub(crate) fn check_scope(&self, path: &RelPath) -> Result<(), Error> {
+        if !self.caller.has_scope() {
+            return Ok(());
+        }
+        let full = self.mount.full(path);
+        match self.is_step {
+            true => self.caller.check_step(&full, self.access),
+            false => self.caller.check(&full, self.access),
+        }
+    }
+
+    /// Whether an overlay lets something be that a rule forbids. A change of a read-only name waits
+    /// there until a commit names it. A denied name is the session's own if the base has nothing there.
+    fn is_let_be(&self, path: &RelPath, rule: &Rule, tree: Option<&Tree>) -> Result<bool, Error> {
+        let Some(overlay) = self.mount.layer.overlay() else {
+            return Ok(false);
+        };
+        if rule.list != DENY {
+            return Ok(true);
+        }
+        let owner = match tree {
+            Some(tree) => tree.owner(path),
+            None => overlay.owner(path)?,
+        };
+        Ok(match owner {
+            Owner::Session => true,
+            Owner::Base => false,
+            Owner::Nobody(at) => self.access == Access::Change && overlay.is_free(&at),
+        })
+    }
+
+    fn check_change(&self, path: &RelPath) -> Result<(), Error> {
         if self.access == Access::Read {
             return Ok(());
         }
@@ -218,7 +278,12 @@ impl Guard<'_> {
 
     /// Judges a file of the base that is about to be read or copied, by its other names.
     pub(crate) fn check_file(&self, file: &Metadata) -> Result<(), Error> {
-        self.mount.judge.check_other_names(file, self.access)
+        // An overlay changes a copy: the other names keep what they have.
+        let access = match self.mount.layer.overlay() {
+            Some(_) => Access::Read,
+            None => self.access,
+        };
+        self.mount.judge.check_other_names(file, access)
     }
 
     /// The directories that lead to Handfast's own state stay where they are.
@@ -233,6 +298,10 @@ impl Guard<'_> {
         Ok(())
     }
 }
+
+/// Whether what was allowed is allowed only for as long as the session itself made it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct MustOwn(pub(crate) bool);
 
 /// Whether a name looks like what the library and commits leave behind when they are killed: what
 /// an agent put there could be taken for that, and finished.

@@ -7,8 +7,7 @@ use handfast::{ErrorKind, Verb};
 use crate::error::Error;
 use crate::mount::Mount;
 use crate::overlay::{DiffKind, Overlay};
-use crate::place::Guard;
-use crate::rules::{Access, Shape};
+use crate::rules::Access;
 use crate::session::Session;
 use crate::vpath::VirtualPath;
 use crate::whole::{Committed, verdict, virtual_path};
@@ -118,13 +117,7 @@ impl Session {
         // A conflict in one mount refuses the others too.
         for only_looks in [true, false] {
             for (mount, overlay) in &parts {
-                let guard = Guard {
-                    mount,
-                    caller: self.caller(),
-                    access: Access::Change,
-                    shape: Shape::MaybeDir,
-                    is_step: false,
-                };
+                let guard = self.commit_guard(mount);
                 if only_looks && parts.len() == 1 {
                     continue;
                 }

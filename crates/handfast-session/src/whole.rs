@@ -41,6 +41,8 @@ pub struct Committed {
     pub conflicts: Vec<(VirtualPath, String)>,
     /// Why the commit cannot be taken back, if it cannot.
     pub not_undoable: Option<String>,
+    /// Paths that stay in the overlay until a commit names each of them, with the rule that says so.
+    pub held_back: Vec<(VirtualPath, String)>,
 }
 
 impl Committed {
@@ -50,6 +52,10 @@ impl Committed {
             self.committed.push(virtual_path(mount, &path)?);
         }
         self.not_undoable = self.not_undoable.take().or(report.not_undoable);
+        for held in report.held {
+            self.held_back
+                .push((virtual_path(mount, &held.path)?, held.why));
+        }
         add_conflicts(mount, report.conflicts, self)
     }
 }
@@ -113,7 +119,7 @@ impl Session {
             shape: Shape::MaybeDir,
             is_step: false,
         };
-        guard.check(&place.path)
+        guard.check(&place.path).map(drop)
     }
 
     /// Makes the overlays' changes the base's. See [`CommitOptions`]; a conflict refuses the whole
@@ -130,7 +136,8 @@ impl Session {
         let message = options.message.as_deref();
         self.whole_because(Verb::Commit, None, message, |deed| {
             if deed.is_recorded() {
-                deed.is_about(&self.diff()?, &options.paths)?;
+                let (chosen, _) = self.chosen(&options.paths, &options.leave_out)?;
+                deed.is_about(&about(self.diff()?, &chosen), &[])?;
             }
             let all = self.commit_all(options, progress)?;
             if deed.is_recorded() {
@@ -165,13 +172,7 @@ impl Session {
             why_not: None,
         };
         for (mount, overlay, paths) in &chosen {
-            let guard = Guard {
-                mount,
-                caller: self.caller(),
-                access: Access::Change,
-                shape: Shape::MaybeDir,
-                is_step: false,
-            };
+            let guard = self.commit_guard(mount);
             let shown = match &options.shown {
                 None => None,
                 Some(shown) => Some(shown.of(mount.number)?),
@@ -209,14 +210,48 @@ impl Session {
         self.require_changes(paths)?;
         let (mut all, mut shown) = (Vec::new(), Shown::default());
         for (mount, overlay, paths) in self.by_mount(paths)? {
-            let (chosen, seal) = overlay.chosen(&paths, &below(mount, leave_out))?;
-            for path in chosen {
-                all.push(virtual_path(mount, &path)?);
+            let guard = self.commit_guard(mount);
+            let chosen = overlay.chosen(&paths, &below(mount, leave_out), &guard)?;
+            for path in &chosen.paths {
+                all.push(virtual_path(mount, path)?);
             }
-            shown.seals.push((mount.number, seal));
+            shown.seals.push((mount.number, chosen.seal));
         }
         all.sort();
         Ok((all, shown))
+    }
+
+    /// The changes that a commit of some paths would leave in the session, because a rule speaks of them
+    /// and no path names them; each with the rule.
+    ///
+    /// # Errors
+    /// As [`Session::chosen`].
+    pub fn held_back(
+        &self,
+        paths: &[VirtualPath],
+        leave_out: &[VirtualPath],
+    ) -> Result<Vec<(VirtualPath, String)>, Error> {
+        let mut all = Vec::new();
+        for (mount, overlay, paths) in self.by_mount(paths)? {
+            let guard = self.commit_guard(mount);
+            let chosen = overlay.chosen(&paths, &below(mount, leave_out), &guard)?;
+            for held in chosen.held {
+                all.push((virtual_path(mount, &held.path)?, held.why));
+            }
+        }
+        all.sort();
+        Ok(all)
+    }
+
+    /// Asks about what is brought to the base.
+    pub(crate) fn commit_guard<'a>(&'a self, mount: &'a Mount) -> Guard<'a> {
+        Guard {
+            mount,
+            caller: self.caller(),
+            access: Access::Change,
+            shape: Shape::MaybeDir,
+            is_step: false,
+        }
     }
 
     /// A path that was named and means nothing is a mistake.
@@ -226,6 +261,11 @@ impl Session {
             for (_, overlay, below) in self.by_mount(std::slice::from_ref(path))? {
                 any |= overlay.touches(&below[0])?;
                 above |= overlay.goes_with_another(&below[0])?;
+            }
+            // What goes with a directory may be named beside it.
+            let is_beside = |other: &&VirtualPath| *other != path && path.starts_with(other);
+            if above && paths.iter().any(|other| is_beside(&other)) {
+                continue;
             }
             let why = match above {
                 true => format!("`{path}` goes with the directory that it was in; name that one"),
@@ -456,6 +496,23 @@ fn changed(mount: &Mount, change: &DiffChange) -> Result<Changed, Error> {
         is_dir: change.is_dir,
         mode: change.mode,
     })
+}
+
+/// The changes that a commit of some paths is about: theirs, and what goes with a directory.
+fn about(mut changes: Vec<Changed>, chosen: &[VirtualPath]) -> Vec<Changed> {
+    let chosen: BTreeSet<&VirtualPath> = chosen.iter().collect();
+    changes.retain(|change| {
+        let mut path = Some(change.path.clone());
+        let goes_with = change.kind == DiffKind::Deleted;
+        while let Some(at) = path {
+            if chosen.contains(&at) {
+                return true;
+            }
+            path = at.parent().filter(|_| goes_with);
+        }
+        false
+    });
+    changes
 }
 
 /// The paths that lie in a mount, below it.

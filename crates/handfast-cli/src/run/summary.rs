@@ -68,6 +68,14 @@ pub(super) fn committed(report: &Committed, session: &str, out: &mut Output) -> 
     for (path, why) in &report.conflicts {
         out.note(&format!("conflict {path}: {why}"));
     }
+    for (path, why) in &report.held_back {
+        out.note(&format!("waits {path}: {why}"));
+    }
+    if !report.held_back.is_empty() {
+        out.note(&format!(
+            "what waits is committed only by name: handfast session commit {session} PATH"
+        ));
+    }
     if report.conflicts.is_empty() {
         out.note(&match report.committed.len() {
             1 => "1 change was committed".to_owned(),

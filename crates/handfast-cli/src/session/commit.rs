@@ -21,7 +21,8 @@ use crate::progress::Progress;
 /// Apply the session's changes to the base directory: all, or those at and below some paths
 ///
 /// Every path is compared with what the session saw first. If others changed one of them, nothing
-/// is committed and the exit code is 1.
+/// is committed and the exit code is 1. A name that a rule protects is committed only if its own path
+/// is given.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast session commit review
@@ -102,6 +103,8 @@ impl CommitArgs {
                 })
                 .map_err(failed)?;
             wanted.shown = Some(shown);
+            let held = session.held_back(&wanted.paths, &wanted.leave_out);
+            tell_held(&held.map_err(failed)?, out);
         }
         let question = format!("commit these changes of `{}`?", self.name);
         if !told::confirm("commit", &question, self.yes, out)? {
@@ -114,6 +117,9 @@ impl CommitArgs {
             })
             .map_err(failed)?;
         progress.end();
+        if self.yes {
+            tell_held(&report.held_back, out);
+        }
         Ok(Box::new(Report(report)))
     }
 
@@ -181,6 +187,19 @@ impl CommitArgs {
     }
 }
 
+/// Says what stays in the session because a rule speaks of it and nobody named it.
+fn tell_held(held: &[(VirtualPath, String)], out: &mut Output) {
+    for (path, why) in held {
+        out.note(&format!("waits     {path}: {why}"));
+    }
+    if !held.is_empty() {
+        let count = review::counted(held.len());
+        out.note(&format!(
+            "{count} of protected names stay in the session; name each path to commit it"
+        ));
+    }
+}
+
 /// Whether a change is the one that was chosen, or what goes with it.
 pub(super) fn is_about(change: &Change, chosen: &VirtualPath) -> bool {
     match change.kind {
@@ -192,7 +211,8 @@ pub(super) fn is_about(change: &Change, chosen: &VirtualPath) -> bool {
 fn nothing() -> Answered {
     let fields = Object::new()
         .with("committed", output::list([]))
-        .with("conflicts", output::list([]));
+        .with("conflicts", output::list([]))
+        .with("held_back", output::list([]));
     Done::answer(fields, "nothing was committed".to_owned())
 }
 
@@ -216,9 +236,12 @@ impl Answer for Report {
             .conflicts
             .iter()
             .map(|(at, why)| path(at).with("why", why.as_str()));
+        let held = self.0.held_back.iter();
+        let held = held.map(|(at, why)| path(at).with("why", why.as_str()));
         Object::new()
             .with("committed", output::list(committed))
             .with("conflicts", output::list(conflicts))
+            .with("held_back", output::list(held))
             .with("not_undoable", self.0.not_undoable.clone())
     }
 
@@ -230,6 +253,7 @@ impl Answer for Report {
             out.line(&format!("conflict  {path}: {why}"));
         }
         match (self.0.committed.len(), self.0.conflicts.len()) {
+            (0, 0) if !self.0.held_back.is_empty() => out.note("nothing was committed"),
             (0, 0) => out.note("there was nothing to commit"),
             (0, _) => out.note(
                 "nothing was committed; `--skip-conflicts` commits the rest, `--overwrite` takes the session's side",

@@ -16,8 +16,8 @@ use crate::output::Output;
 pub(super) struct Picked {
     /// The IDs of hunks.
     hunks: Vec<String>,
-    /// Paths as a whole, each with what was shown of it.
-    paths: Vec<(VirtualPath, Shown)>,
+    /// Paths as a whole, each with what goes with it and what was shown of them.
+    paths: Vec<(Vec<VirtualPath>, Shown)>,
     /// What stays in the session, unasked.
     left_out: Vec<VirtualPath>,
 }
@@ -48,7 +48,14 @@ pub(super) fn ask(
     input: &mut dyn BufRead,
     out: &mut Output,
 ) -> Result<Picked, Error> {
-    let (items, _) = session.chosen(paths, left_out)?;
+    // A yes names a path, also one that a rule protects.
+    let held = session.held_back(paths, left_out)?;
+    let mut asked = paths.to_vec();
+    if paths.is_empty() {
+        asked.push(VirtualPath::root());
+    }
+    asked.extend(held.into_iter().map(|(path, _)| path));
+    let (items, _) = session.chosen(&asked, left_out)?;
     let options = ReviewOptions {
         text_limit: ReviewOptions::FULL,
         ..ReviewOptions::default()
@@ -72,10 +79,12 @@ pub(super) fn ask(
             [] => true,
             [change] if is_by_hunk(change) => ask_hunks(change, input, out, &mut picked),
             _ => {
-                let (needed, mut shown) = session.chosen(std::slice::from_ref(item), left_out)?;
+                let named = named(item, &about);
+                let (needed, mut shown) = session.chosen(&named, left_out)?;
                 about.iter().for_each(|change| shown.note(change));
                 let subject = Subject {
                     item,
+                    named,
                     about: &about,
                     needed: &needed,
                 };
@@ -87,6 +96,13 @@ pub(super) fn ask(
         }
     }
     Ok(picked)
+}
+
+/// What a yes names: a path, and what goes with a directory that is removed.
+fn named(item: &VirtualPath, about: &[&Change]) -> Vec<VirtualPath> {
+    let with_it = about.iter().map(|change| &change.path);
+    let with_it = with_it.filter(|path| *path != item).cloned();
+    std::iter::once(item.clone()).chain(with_it).collect()
 }
 
 /// Whether lines can be committed one by one: the base has the file in the same place.
@@ -140,6 +156,8 @@ fn show_hunk(change: &Change, hunk: &Hunk, out: &mut Output) {
 /// A path that is committed as a whole.
 struct Subject<'a> {
     item: &'a VirtualPath,
+    /// It, and what is shown with it.
+    named: Vec<VirtualPath>,
     /// What becomes of it.
     about: &'a [&'a Change],
     /// What goes with it.
@@ -161,13 +179,13 @@ fn ask_path(
         }
     }
     let is_picked = |path: &VirtualPath| {
-        path == subject.item || picked.paths.iter().any(|(known, _)| known == path)
+        path == subject.item || picked.paths.iter().any(|(known, _)| known.contains(path))
     };
     for path in subject.needed.iter().filter(|path| !is_picked(path)) {
         out.note(&format!("with it goes `{path}`"));
     }
     match reply(&format!("commit `{}`", subject.item), input, out) {
-        Reply::Yes | Reply::All => picked.paths.push((subject.item.clone(), shown)),
+        Reply::Yes | Reply::All => picked.paths.push((subject.named.clone(), shown)),
         Reply::Quit => return false,
         Reply::No | Reply::Done => {}
     }
@@ -220,13 +238,15 @@ impl Picked {
     }
 
     fn commit_paths(&self, session: &Session, message: Option<&str>) -> Result<Committed, Error> {
-        let paths: Vec<VirtualPath> = self.paths.iter().map(|(path, _)| path.clone()).collect();
+        let named = self.paths.iter().flat_map(|(named, _)| named);
+        let paths: Vec<VirtualPath> = named.cloned().collect();
         let left_out = &self.left_out;
         let (_, mut together) = session.chosen(&paths, left_out)?;
         // Each is looked at again after that: what is committed lies between two equal looks.
-        for (path, shown) in &self.paths {
-            let (_, now) = session.chosen(std::slice::from_ref(path), left_out)?;
+        for (named, shown) in &self.paths {
+            let (_, now) = session.chosen(named, left_out)?;
             if !now.is_same_work(shown) {
+                let path = &named[0];
                 let why = format!("`{path}` was changed since it was shown; nothing was committed");
                 return Err(Error::refused(handfast::ErrorKind::Stale, why));
             }

@@ -8,13 +8,13 @@ use sha2::{Digest, Sha256};
 
 use super::form::Form;
 use super::hunk::{Subject, between, hex};
-use super::{Change, Content, NotShown, ReviewOptions, Side, flags};
+use super::{Change, Content, Flag, NotShown, ReviewOptions, Side, flags};
 use crate::error::Error;
 use crate::ignored::Ignores;
 use crate::mount::Mount;
 use crate::overlay::{DiffChange, FileSide, Object, Overlay};
 use crate::place::Guard;
-use crate::rules::{Access, Shape};
+use crate::rules::{Access, DENY, Shape};
 use crate::session::Session;
 use crate::vpath::VirtualPath;
 use crate::whole::virtual_path;
@@ -144,7 +144,8 @@ impl Session {
             },
             None => compare(path, &before, &after),
         };
-        let flags = flags::of(path, before.side.as_ref(), after.side.as_ref());
+        let mut flags = flags::of(path, before.side.as_ref(), after.side.as_ref());
+        flags.extend(name_flag(&found)?);
         let contents = match (options.keep_content, before.content, after.content) {
             (true, Some(before), Some(after)) => Some((before, after)),
             _ => None,
@@ -164,6 +165,27 @@ impl Session {
             contents,
         })
     }
+}
+
+/// What a rule says of a change's name, of where it lies in the base, or of where it comes from.
+fn name_flag(found: &Found<'_>) -> Result<Option<Flag>, Error> {
+    let change = &found.inner;
+    let mut flag = None;
+    for path in [
+        Some(&change.path),
+        change.home.as_ref(),
+        change.from.as_ref(),
+    ] {
+        let Some(path) = path else {
+            continue;
+        };
+        let rule = found.mount.holds_back(&crate::overlay::base_path(path)?);
+        flag = flag.or(rule.map(|rule| match rule.list {
+            DENY => Flag::DeniedName,
+            _ => Flag::ReadOnlyName,
+        }));
+    }
+    Ok(flag)
 }
 
 fn length(told: &Told) -> u64 {

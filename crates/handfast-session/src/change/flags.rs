@@ -28,6 +28,10 @@ pub enum Flag {
     OtherNames,
     /// Extended attributes of the file in the base are lost.
     LosesAttributes,
+    /// A rule makes the name read-only: a commit takes it only if its path is named.
+    ReadOnlyName,
+    /// A rule denies the name, which the base does not have: as [`Flag::ReadOnlyName`].
+    DeniedName,
 }
 
 impl Flag {
@@ -46,6 +50,8 @@ impl Flag {
             Self::HiddenCharacters => "hidden-characters",
             Self::OtherNames => "other-names",
             Self::LosesAttributes => "loses-attributes",
+            Self::ReadOnlyName => "read-only-name",
+            Self::DeniedName => "denied-name",
         }
     }
 
@@ -64,6 +70,8 @@ impl Flag {
             Self::HiddenCharacters => "hidden characters",
             Self::OtherNames => "other names keep the old content",
             Self::LosesAttributes => "loses extended attributes",
+            Self::ReadOnlyName => "read-only name, committed only if named",
+            Self::DeniedName => "denied name, committed only if named",
         }
     }
 }

@@ -17,14 +17,15 @@ const LOOKED_AT: usize = 64 * 1024;
 
 impl Form {
     /// What some content is. A script with one NUL byte in it is still a script: where at least nine
-    /// bytes of ten are text, lines are shown.
+    /// bytes of ten are text, lines are shown. So are those of whatever the kernel starts as a script:
+    /// padding must not hide what will run.
     #[must_use]
     pub fn of(content: &[u8]) -> Self {
         let Some(why) = oddity(content) else {
             return Self::Text;
         };
         let begin = &content[..content.len().min(LOOKED_AT)];
-        match odd_bytes(begin) * 10 <= begin.len() {
+        match content.starts_with(b"#!") || odd_bytes(begin) * 10 <= begin.len() {
             true => Self::Odd(why),
             false => Self::Binary(why),
         }
@@ -98,6 +99,9 @@ mod tests {
     #[test]
     fn one_odd_byte_hides_nothing() {
         assert_eq!(Form::of(b"#!/bin/sh\nrm -rf x\n"), Form::Text);
+        let padded = [&b"#!/bin/sh\nrm -rf x\nexit\n"[..], &[0; 500]].concat();
+        assert!(matches!(Form::of(&padded), Form::Odd(_)));
+        assert!(matches!(Form::of(&padded[2..]), Form::Binary(_)));
         let script = Form::of(b"#!/bin/sh\nrm -rf x\n\0");
         assert_eq!(script, Form::Odd("a NUL byte at 19".to_owned()));
         let bidi = Form::of("if a \u{202e}{ // }\n".as_bytes());

@@ -44,10 +44,13 @@ impl Change {
             Content::NotShown { why, bytes } => {
                 let what = match why {
                     NotShown::Binary => {
-                        format!("{bytes} bytes that are no text; see the digests with `--json`")
+                        format!(
+                            "{} that are no text; see the digests with `--json`",
+                            counted(*bytes)
+                        )
                     }
                     NotShown::TooLong => format!("{} of text; `--full` shows it", size(*bytes)),
-                    NotShown::Denied(why) => format!("{bytes} bytes: {why}"),
+                    NotShown::Denied(why) => format!("{}: {why}", counted(*bytes)),
                 };
                 vec![(None, format!("not shown: {what}"))]
             }
@@ -89,7 +92,7 @@ fn between(before: &Side, after: &Side, facts: &mut Vec<String>) {
         _ => {}
     }
     if before.len != after.len {
-        facts.push(format!("{} to {} bytes", before.len, after.len));
+        facts.push(format!("{} to {}", before.len, counted(after.len)));
     }
     match (&before.target, &after.target) {
         (Some(old), Some(new)) if old != new => {
@@ -111,7 +114,7 @@ fn alone(side: &Side) -> String {
         .map(|mode| format!(" {mode:04o}"))
         .unwrap_or_default();
     let mut text = match side.kind {
-        FileKind::File => format!("file{mode}, {} bytes", side.len),
+        FileKind::File => format!("file{mode}, {}", counted(side.len)),
         FileKind::Dir => format!("directory{mode}"),
         FileKind::Symlink => {
             let target = side.target.as_deref().unwrap_or_default();
@@ -131,9 +134,16 @@ fn form(side: &Side) -> Option<String> {
     Some(format!("{}: {}", form.name(), form.why()?))
 }
 
+fn counted(bytes: u64) -> String {
+    match bytes {
+        1 => "1 byte".to_owned(),
+        _ => format!("{bytes} bytes"),
+    }
+}
+
 fn size(bytes: u64) -> String {
     match bytes {
-        0..1_000_000 => format!("{bytes} bytes"),
+        0..1_000_000 => counted(bytes),
         _ => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
     }
 }

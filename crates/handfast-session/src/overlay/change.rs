@@ -215,6 +215,8 @@ impl Overlay {
         for _ in 0..TRIES {
             let source = self.open_standing(&standing)?;
             if let (Some(guard), None) = (guard, file.object) {
+                // What appeared in the base under a denied name since the name was judged.
+                guard.check_held(path)?;
                 guard.check_file(source.metadata())?;
             }
             let before = source.version()?;

@@ -148,7 +148,7 @@ impl Tree {
             return Ok(());
         }
         for path in self.paths_of(id) {
-            guard.check(&base_path(&path)?)?;
+            guard.check_in(&base_path(&path)?, self)?;
         }
         Ok(())
     }

@@ -281,6 +281,7 @@ impl Overlay {
             walked: &rest,
             expected: None,
             guard: None,
+            must_own: false,
         };
         let metadata = self.symlink_metadata(spot)?;
         let (key, handle) = self.with_tree(|tree| {
@@ -323,5 +324,6 @@ pub(super) fn whole(path: &RelPath) -> Spot<'_> {
         walked: path,
         expected: None,
         guard: None,
+        must_own: false,
     }
 }

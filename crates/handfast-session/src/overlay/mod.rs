@@ -21,6 +21,7 @@ mod links;
 mod lock;
 mod look;
 mod origin;
+mod owner;
 mod record;
 mod remove;
 mod rename;
@@ -42,12 +43,13 @@ use crate::layer::Scratch;
 use crate::log::{Log, News};
 use crate::meter::{Account, FileMeter, Hold, Temporary};
 use crate::place::{Guard, LayerDir, ObjectKey, Spot};
-use tree::{Change, Tree};
+use tree::Change;
 
-pub(crate) use tree::base_path;
+pub(crate) use tree::{Tree, base_path};
 
 pub(crate) use keys::{DirHandle, FileKey};
 pub(crate) use lock::PathLock;
+pub(crate) use owner::Owner;
 pub(crate) use sides::{FileSide, Object};
 pub(crate) use store::Source;
 
@@ -200,7 +202,14 @@ impl Overlay {
         }
         // A directory that is held may be seen elsewhere by now, under other rules.
         if let (Some(guard), LayerDir::Overlay(_)) = (spot.guard, spot.dir) {
-            guard.check(&path)?;
+            guard.check_in(&path, tree)?;
+        }
+        // A name that was allowed because the session made it must still be one.
+        if spot.must_own && tree.owner(&path) != Owner::Session {
+            return Err(Error::refused(
+                ErrorKind::Raced,
+                "the name leads to another object by now",
+            ));
         }
         Ok(path)
     }

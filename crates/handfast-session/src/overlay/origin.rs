@@ -17,7 +17,7 @@ impl Overlay {
 impl Tree {
     /// Where a path would lie in the base, with what is new taken to lie below the last directory
     /// on the way that is of the base.
-    fn origin_of(&self, path: &RelPath) -> Vec<u8> {
+    pub(crate) fn origin_of(&self, path: &RelPath) -> Vec<u8> {
         let mut dir = Some(&self.root);
         let mut at = Vec::new();
         for name in path.segments() {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use handfast::{ErrorKind, FileKind, RelPath, RenameMode};
 
-use super::Overlay;
 use super::base::{FileAt, Standing};
 use super::change::{exists, put, refuse_top};
 use super::store::fresh_id;
 use super::tree::{Change, Content, DirNode, Entry, FileNode, Now, Tree, Was};
+use super::{Overlay, Owner};
 use crate::error::Error;
 use crate::pipeline::Moving;
 use crate::place::Guard;
@@ -33,9 +33,9 @@ impl Overlay {
         // `b/` is a directory, so that is what has to come there.
         require_dir(to, &source)?;
         // What moves is what was judged: nobody else changes the tree until we are done.
-        self.judge_move(&moving.from_guard, from, to, &source)?;
+        self.judge_move(&tree, &moving.from_guard, (from, to), &source)?;
         if mode == RenameMode::Exchange {
-            self.judge_move(&moving.to_guard, to, from, &target)?;
+            self.judge_move(&tree, &moving.to_guard, (to, from), &target)?;
         }
         let same_name = from.as_bytes() == to.as_bytes();
         if same_name || (mode != RenameMode::Exchange && tree.are_one_file(from, to)) {
@@ -125,9 +125,9 @@ impl Overlay {
 
     fn judge_move(
         &self,
+        tree: &Tree,
         guard: &Guard<'_>,
-        from: &RelPath,
-        to: &RelPath,
+        (from, to): (&RelPath, &RelPath),
         what: &Standing,
     ) -> Result<(), Error> {
         let kind = match what {
@@ -137,6 +137,10 @@ impl Overlay {
             Standing::File(_) => FileKind::File,
         };
         guard.check_move(from, to, Some(kind))?;
+        if tree.owner(from) != Owner::Session {
+            // What appeared in the base under a denied name since the name was judged.
+            guard.check_held(from)?;
+        }
         let base = match what {
             Standing::File(FileAt {
                 object: None,

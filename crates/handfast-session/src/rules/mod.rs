@@ -84,6 +84,11 @@ pub(crate) enum Shape {
     File,
 }
 
+/// The name of the list of what is neither read nor changed.
+pub(crate) const DENY: &str = "deny";
+/// The name of the list of what is not changed.
+pub(crate) const READ_ONLY: &str = "read_only";
+
 /// The pattern that decided, for messages.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Rule {
@@ -253,8 +258,8 @@ impl Rules {
         let (protection, text) = &self.patterns[index];
         Rule {
             list: match protection {
-                Protection::Deny => "deny",
-                Protection::ReadOnly => "read_only",
+                Protection::Deny => DENY,
+                Protection::ReadOnly => READ_ONLY,
             },
             pattern: text.clone(),
         }

@@ -124,11 +124,13 @@ impl Session {
             Ok(()) => {
                 said.allowed = true;
                 said.why = "no rule forbids it".to_owned();
+                said.let_be(&decided_on, access, shape);
             }
             // Whether something is there is another matter.
             Err(error) if is_missing(&error) => {
                 said.allowed = true;
                 said.why = format!("no rule forbids it, but {}", error.detail());
+                said.let_be(&decided_on, access, shape);
             }
             Err(error) => {
                 said.rule = decided_on.mount.forbids(&decided_on.path, access, shape);
@@ -182,6 +184,16 @@ impl Session {
                 Some(kind) => guard.check_new(&decided_on.path, Some(kind)),
                 None => Ok(()),
             },
+        }
+    }
+}
+
+impl Explanation {
+    /// Names the rule that forbids it in the base and lets it be in an overlay.
+    fn let_be(&mut self, place: &Place<'_>, access: Access, shape: Shape) {
+        if let Some(rule) = place.mount.forbids(&place.path, access, shape) {
+            self.why = format!("it stays in the overlay until a commit names the path: {rule}");
+            self.rule = Some(rule);
         }
     }
 }

@@ -260,7 +260,7 @@ impl Session {
                 shape: Shape::MaybeDir,
                 is_step: false,
             };
-            guard.check(&place.path)
+            guard.check(&place.path).map(drop)
         };
         check().map_err(|error: Error| match error.kind() {
             ErrorKind::Denied => error.on(verb, path.to_string()),

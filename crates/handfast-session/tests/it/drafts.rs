@@ -174,7 +174,12 @@ fn a_temporary_directory_goes_with_all_that_is_in_it() {
         };
         let other = Scratch::new();
         let session = other.protected(mode, protect);
-        assert_eq!(kind(session.temp_dir("/")), ErrorKind::Denied, "{mode:?}");
+        let made = session.temp_dir("/");
+        match mode {
+            Mode::ReadWrite => assert_eq!(kind(made), ErrorKind::Denied),
+            // A name that the base does not have is the session's own.
+            _ => drop(made.unwrap()),
+        }
     }
 }
 

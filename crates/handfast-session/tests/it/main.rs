@@ -19,6 +19,7 @@ mod counts;
 mod drafts;
 mod foreign;
 mod git;
+mod held;
 mod hunks;
 mod late;
 mod locks;

@@ -118,6 +118,30 @@ fn commit_and_discard_tell_what_they_are_about_before_and_how_it_ended() {
     );
 }
 
+/// What waits to be named and what is left out is not told as committed; what goes with a directory is.
+#[test]
+fn a_commit_tells_what_it_takes_and_nothing_else() {
+    let scratch = Scratch::new();
+    scratch.file("gone/x", "1").file("kept", "2");
+    let protect = handfast_session::Protect::new().with_read_only("kept");
+    drop(scratch.protected(Mode::Overlay, protect));
+    let tape = Arc::new(Tape::default());
+    let caller = Caller::new("bot").recorder(tape.clone());
+    let session = scratch.catalogue().open("s", caller).unwrap();
+    session.remove_tree("/gone").unwrap();
+    session.write("/kept", "changed").unwrap();
+    session.write("/log", "left out").unwrap();
+    session.write("/new", "new").unwrap();
+    tape.heard.lock().unwrap().clear();
+    let options = CommitOptions {
+        leave_out: vec![v("/log")],
+        ..CommitOptions::default()
+    };
+    session.commit(&options, &mut |_, _| {}).unwrap();
+    let (_, entries) = tape.operation();
+    assert_eq!(entries, ["dir gone", "unknown gone/x", "unknown new"]);
+}
+
 #[test]
 fn many_entries_are_told_in_several_lists() {
     let scratch = Scratch::new();

@@ -217,11 +217,10 @@ impl Stand {
         let Served::Session(session) = &self.served else {
             return Ok(None);
         };
-        let changes = patiently(|| session.diff())?;
-        let found = changes
-            .iter()
-            .find(|change| change.path.as_rel().starts_with(dir));
-        Ok(found.map(|change| change.path.to_string()))
+        // A protected name may be changed in an overlay; a commit that does not name it leaves it.
+        let (brought, _) = patiently(|| session.chosen(&[], &[]))?;
+        let found = brought.iter().find(|path| path.as_rel().starts_with(dir));
+        Ok(found.map(ToString::to_string))
     }
 
     /// Whether changes wait in an overlay.

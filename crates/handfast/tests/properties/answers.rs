@@ -58,7 +58,8 @@ impl Model {
             Step::Append(path, data) => {
                 let place = self.writable(path)?;
                 match self.at(&place) {
-                    Some(Node::File(file)) if self.names_of(file) > 1 => {
+                    // An overlay adds to its own copy, under all names.
+                    Some(Node::File(file)) if self.names_of(file) > 1 && !self.any_target => {
                         return refuse(ErrorKind::HardLink);
                     }
                     Some(Node::File(file)) => self.content_mut(file).extend_from_slice(data),
@@ -301,7 +302,10 @@ impl Model {
                     self.new_file(&content)
                 }
                 // Which of several the copy meets first depends on the directory's order.
-                Node::Link(target) if self.links == Links::Refuse || leaves(target, depth) => {
+                Node::Link(target)
+                    if self.links == Links::Refuse
+                        || (!self.any_target && leaves(target, depth)) =>
+                {
                     return Err(vec![ErrorKind::Link, ErrorKind::Escape]);
                 }
                 link => link.clone(),

@@ -107,51 +107,88 @@ pub(super) fn select(all: &[Item], wanted: &[Vec<u8>]) -> BTreeSet<Vec<u8>> {
         return all.iter().map(|item| item.path.clone()).collect();
     }
     let is_wanted = |path: &[u8]| wanted.iter().any(|above| covers(above, path));
-    let mut chosen: BTreeSet<Vec<u8>> = all
+    let relations = Relations::new(all);
+    let mut is_chosen: Vec<bool> = all
         .iter()
-        .filter(|item| is_wanted(&item.path) || source(item).is_some_and(is_wanted))
-        .map(|item| item.path.clone())
+        .map(|item| is_wanted(&item.path) || source(item).is_some_and(is_wanted))
         .collect();
-    loop {
-        let units: BTreeSet<Vec<u8>> = chosen
-            .iter()
-            .filter_map(|path| git_dir(path).map(<[u8]>::to_vec))
-            .collect();
-        let in_unit = |item: &Item| git_dir(&item.path).is_some_and(|dir| units.contains(dir));
-        let needed: Vec<Vec<u8>> = all
-            .iter()
-            .filter(|item| !chosen.contains(&item.path))
-            .filter(|item| {
-                if in_unit(item) {
-                    return true;
-                }
-                let mut others = all.iter().filter(|other| chosen.contains(&other.path));
-                others.any(|other| needs(other, item))
-            })
-            .map(|item| item.path.clone())
-            .collect();
-        if needed.is_empty() {
-            break;
+    let mut pending: Vec<usize> = (0..all.len()).filter(|index| is_chosen[*index]).collect();
+    while let Some(index) = pending.pop() {
+        let unit = relations.unit_of(&all[index]).iter().copied();
+        for other in relations.needed_by(&all[index]).into_iter().chain(unit) {
+            if !is_chosen[other] {
+                is_chosen[other] = true;
+                pending.push(other);
+            }
         }
-        chosen.extend(needed);
     }
-    chosen
+    let chosen = all.iter().zip(is_chosen).filter(|(_, chosen)| *chosen);
+    chosen.map(|(item, _)| item.path.clone()).collect()
 }
 
-/// Whether one change cannot be made without another: the directory in which it stands, or what
-/// has to leave its place first.
-fn needs(item: &Item, other: &Item) -> bool {
-    let holds = matches!(other.what, What::NewDir { .. } | What::MoveDir { .. });
-    if holds && covers(&other.path, &item.path) {
-        return true;
+/// Which changes cannot be made without which others.
+pub(super) struct Relations<'a> {
+    /// New and moved directories, by path: what stands in them needs them.
+    holders: BTreeMap<&'a [u8], usize>,
+    /// What takes its name from somewhere else, by where that is: it has to leave its place first.
+    sources: BTreeMap<&'a [u8], usize>,
+    /// What lies in each git directory.
+    units: BTreeMap<&'a [u8], Vec<usize>>,
+}
+
+impl<'a> Relations<'a> {
+    pub(super) fn new(all: &'a [Item]) -> Self {
+        let mut relations = Self {
+            holders: BTreeMap::new(),
+            sources: BTreeMap::new(),
+            units: BTreeMap::new(),
+        };
+        for (index, item) in all.iter().enumerate() {
+            if matches!(item.what, What::NewDir { .. } | What::MoveDir { .. }) {
+                relations.holders.insert(&item.path, index);
+            }
+            if let Some(from) = source(item) {
+                relations.sources.insert(from, index);
+            }
+            if let Some(dir) = git_dir(&item.path) {
+                relations.units.entry(dir).or_default().push(index);
+            }
+        }
+        relations
     }
-    let (Some(home), Some(from)) = (&item.home, source(other)) else {
-        return false;
-    };
-    match item.covered {
-        Was::Moved(_) => from == home.as_slice(),
-        Was::Dir(_) => covers(home, from),
-        _ => false,
+
+    /// The changes without which one cannot be made: the directories in which it stands, and what has
+    /// to leave its place first.
+    pub(super) fn needed_by(&self, item: &Item) -> Vec<usize> {
+        let slashes = item
+            .path
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == b'/');
+        let mut needed: Vec<usize> = slashes
+            .filter_map(|(end, _)| self.holders.get(&item.path[..end]).copied())
+            .collect();
+        let Some(home) = item.home.as_deref() else {
+            return needed;
+        };
+        match item.covered {
+            Was::Moved(_) => needed.extend(self.sources.get(home)),
+            Was::Dir(_) => {
+                let below = self.sources.range(home..);
+                // What lies beside it may come between, as in `a`, `a.b`, `a/b`.
+                let near = below.take_while(|(from, _)| from.starts_with(home));
+                let inside = near.filter(|(from, _)| covers(home, from));
+                needed.extend(inside.map(|(_, index)| *index));
+            }
+            _ => {}
+        }
+        needed
+    }
+
+    /// The changes of the git directory in which one lies.
+    fn unit_of(&self, item: &Item) -> &[usize] {
+        let unit = git_dir(&item.path).and_then(|dir| self.units.get(dir));
+        unit.map_or(&[], Vec::as_slice)
     }
 }
 

@@ -61,7 +61,7 @@ impl Overlay {
             }
             Ok(_) => Ok(Placed::default()),
             Err(error) => {
-                // Done already by the process that died here, or done before something else failed: what is
+                // Done already by a process that died here, or done before something else failed: what is
                 // there is what was wanted.
                 let may_be_done = run.resumed || error.effect() != Effect::None;
                 if may_be_done && self.has_content(target, object)? {

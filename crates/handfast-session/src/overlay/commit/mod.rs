@@ -11,6 +11,7 @@ mod choice;
 mod content;
 mod early;
 mod git;
+mod hold;
 mod part;
 mod plan;
 mod prepare;
@@ -118,6 +119,8 @@ pub(crate) struct CommitReport {
     pub conflicts: Vec<Conflict>,
     /// Why it cannot be taken back.
     pub not_undoable: Option<String>,
+    /// Paths that stay in the overlay until they are named, with the rule.
+    pub held: Vec<Conflict>,
 }
 
 impl CommitReport {
@@ -165,6 +168,7 @@ impl Overlay {
         let tree = locked.state().tree.clone();
         let mut chosen = seal::selected(&tree, paths);
         chosen.retain(|item| !left_out.contains(&item.path));
+        let (chosen, held) = hold::hold_back(chosen, paths, guard);
         if let Some(shown) = shown
             && self.seal(&chosen)? != shown
         {
@@ -174,7 +178,10 @@ impl Overlay {
             ));
         }
         if chosen.is_empty() {
-            return Ok(CommitReport::default());
+            return Ok(CommitReport {
+                held,
+                ..CommitReport::default()
+            });
         }
         let (mut conflicts, settled) = match on_conflict {
             OnConflict::Overwrite => {
@@ -196,7 +203,10 @@ impl Overlay {
             }
         }
         if !conflicts.is_empty() && on_conflict == OnConflict::Refuse {
-            return Ok(CommitReport::refused(conflicts));
+            return Ok(CommitReport {
+                held,
+                ..CommitReport::refused(conflicts)
+            });
         }
         let refused: BTreeSet<Vec<u8>> = conflicts
             .iter()
@@ -208,6 +218,7 @@ impl Overlay {
         if chosen.is_empty() {
             return Ok(CommitReport {
                 committed: settled,
+                held,
                 ..CommitReport::refused(conflicts)
             });
         }
@@ -240,6 +251,7 @@ impl Overlay {
         let mut report = self.roll_forward(&locked, choice, reserve, false, progress)?;
         report.conflicts.extend(conflicts);
         report.committed.extend(settled);
+        report.held = held;
         report.not_undoable = report.not_undoable.or(not_undoable);
         Ok(report)
     }
@@ -258,7 +270,8 @@ impl Overlay {
             return Ok(());
         }
         let source = base_path(source)?;
-        guard.check(&source)?;
+        guard.check_scope(&source)?;
+        guard.check_held(&source)?;
         // What lies in a directory that moves is no item of its own.
         guard.check_move(&source, &path, item.what.kind())?;
         if is_copied_up(item)
@@ -343,6 +356,7 @@ impl Overlay {
             committed,
             conflicts: rolled.conflicts,
             not_undoable,
+            held: Vec::new(),
         })
     }
 

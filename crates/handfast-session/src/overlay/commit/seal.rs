@@ -4,13 +4,24 @@ use std::collections::BTreeSet;
 
 use sha2::{Digest, Sha256};
 
-use super::choice;
+use super::hold::hold_back;
+use super::{Conflict, choice};
 use crate::change::hex;
 use crate::error::Error;
 use crate::overlay::Overlay;
 use crate::overlay::items::{Item, What, items};
 use crate::overlay::store::object_path;
 use crate::overlay::tree::{Tree, Was};
+use crate::place::Guard;
+
+/// What a commit would be about.
+pub(crate) struct Chosen {
+    pub(crate) paths: Vec<Vec<u8>>,
+    /// A digest of what it would do.
+    pub(crate) seal: String,
+    /// What would stay in the overlay until it is named.
+    pub(crate) held: Vec<Conflict>,
+}
 
 /// A change that can be committed.
 pub(crate) struct Choosable {
@@ -22,17 +33,20 @@ pub(crate) struct Choosable {
 }
 
 impl Overlay {
-    /// The paths that a commit of some paths would be about, and a digest of what it would do.
+    /// What a commit of some paths would be about.
     pub(crate) fn chosen(
         &self,
         paths: &[Vec<u8>],
         left_out: &BTreeSet<Vec<u8>>,
-    ) -> Result<(Vec<Vec<u8>>, String), Error> {
+        guard: &Guard<'_>,
+    ) -> Result<Chosen, Error> {
         let tree = self.with_tree(Tree::clone)?;
         let mut chosen = selected(&tree, paths);
         chosen.retain(|item| !left_out.contains(&item.path));
+        let (chosen, held) = hold_back(chosen, paths, guard);
         let seal = self.seal(&chosen)?;
-        Ok((chosen.into_iter().map(|item| item.path).collect(), seal))
+        let paths = chosen.into_iter().map(|item| item.path).collect();
+        Ok(Chosen { paths, seal, held })
     }
 
     /// The changes that a commit of some paths would be about.

@@ -124,7 +124,8 @@ impl Overlay {
     fn refusals(&self, chosen: &[Item], guard: &Guard<'_>) -> Result<Vec<Conflict>, Error> {
         let mut conflicts = self.verify(chosen)?;
         for item in chosen {
-            if let Err(error) = self.judge_item(item, guard) {
+            // The rules had their say when it was committed; what goes back was the base's.
+            if let Err(error) = guard.check_scope(&base_path(&item.path)?) {
                 conflicts.push(Conflict {
                     path: item.path.clone(),
                     why: error.detail(),

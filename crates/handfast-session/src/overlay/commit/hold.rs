@@ -1,0 +1,112 @@
+//! What a rule keeps from the base until somebody names it.
+//!
+//! In an overlay a read-only name may be written, and a denied one that the base does not have may be
+//! made. A commit takes such a change only if its own path is named: not with the directory above it,
+//! not with everything, not with the rest of a git directory.
+
+use std::collections::BTreeSet;
+
+use super::Conflict;
+use super::choice::{Relations, source};
+use crate::overlay::items::{Item, What};
+use crate::overlay::tree::{Was, base_path, join};
+use crate::place::Guard;
+use crate::rules::Rule;
+
+/// The items that a commit takes, and those that wait to be named.
+pub(super) fn hold_back(
+    chosen: Vec<Item>,
+    named: &[Vec<u8>],
+    guard: &Guard<'_>,
+) -> (Vec<Item>, Vec<Conflict>) {
+    if guard.mount.rules().is_empty() {
+        return (chosen, Vec::new());
+    }
+    let named: BTreeSet<&[u8]> = named.iter().map(Vec::as_slice).collect();
+    let mut held = Vec::new();
+    let mut reasons: Vec<Option<String>> = Vec::with_capacity(chosen.len());
+    let mut asked: BTreeSet<&[u8]> = BTreeSet::new();
+    for item in &chosen {
+        let rules = rules_of(item, guard);
+        let unnamed = rules.iter().find(|(path, _)| !named.contains(&**path));
+        if !rules.is_empty() && unnamed.is_none() {
+            asked.insert(&item.path);
+        }
+        reasons.push(unnamed.map(|(_, rule)| rule.to_string()));
+    }
+    for (item, reason) in chosen.iter().zip(&mut reasons) {
+        // A new directory comes with what is named in it.
+        let is_new = matches!(item.what, What::NewDir { .. }) && item.covered == Was::Absent;
+        if is_new && reason.is_some() && is_above_any(&item.path, &asked) {
+            *reason = None;
+        }
+    }
+    drop(asked);
+    let relations = Relations::new(&chosen);
+    loop {
+        let stuck: Vec<usize> = (0..chosen.len())
+            .filter(|index| reasons[*index].is_none())
+            .filter(|index| {
+                let mut needed = relations.needed_by(&chosen[*index]).into_iter();
+                needed.any(|other| reasons[other].is_some())
+            })
+            .collect();
+        if stuck.is_empty() {
+            break;
+        }
+        for index in stuck {
+            reasons[index] = Some("what it goes with waits to be named".to_owned());
+        }
+    }
+    drop(relations);
+    let mut taken = Vec::new();
+    for (item, reason) in chosen.into_iter().zip(reasons) {
+        match reason {
+            None => taken.push(item),
+            Some(why) => held.push(Conflict {
+                path: item.path,
+                why,
+            }),
+        }
+    }
+    (taken, held)
+}
+
+/// The names of an item that a rule speaks of, as the session calls them: its own, where it lies in
+/// the base, where it comes from, and what goes with a directory that it replaces or removes.
+fn rules_of(item: &Item, guard: &Guard<'_>) -> Vec<(Vec<u8>, Rule)> {
+    let rule_of = |path: &[u8]| guard.mount.holds_back(&base_path(path).ok()?);
+    let places = [
+        Some(item.path.as_slice()),
+        item.home.as_deref(),
+        source(item),
+    ];
+    let mut found: Vec<(Vec<u8>, Rule)> = (places.into_iter().flatten())
+        .find_map(rule_of)
+        .map(|rule| (item.path.clone(), rule))
+        .into_iter()
+        .collect();
+    let mut pending = vec![(item.path.clone(), item.home.clone(), &item.covered)];
+    while let Some((path, home, was)) = pending.pop() {
+        let Was::Dir(entries) = was else {
+            continue;
+        };
+        for (name, was) in entries {
+            let (path, home) = (
+                join(&path, name),
+                home.as_ref().map(|home| join(home, name)),
+            );
+            let rule = rule_of(&path).or_else(|| rule_of(home.as_deref()?));
+            found.extend(rule.map(|rule| (path.clone(), rule)));
+            pending.push((path, home, was));
+        }
+    }
+    found
+}
+
+/// Whether a path of a set lies below a directory.
+fn is_above_any(dir: &[u8], paths: &BTreeSet<&[u8]>) -> bool {
+    let first = join(dir, b"");
+    let next = paths.range(first.as_slice()..).next();
+    next.is_some_and(|path| path.starts_with(&first))
+}
