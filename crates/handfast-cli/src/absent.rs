@@ -34,6 +34,7 @@ macro_rules! absent {
 absent!(AuditArgs, "audit", "audit");
 absent!(LeaseArgs, "lease", "broker");
 absent!(MountArgs, "mount", "run");
+absent!(ReviewArgs, "review", "review");
 absent!(RunArgs, "run", "run");
 absent!(ServeArgs, "serve", "broker");
 absent!(SiegeArgs, "siege", "siege");

@@ -6,6 +6,8 @@ use handfast::{Effect, ErrorKind};
 
 #[cfg(not(feature = "audit"))]
 use crate::absent::AuditArgs;
+#[cfg(not(feature = "review"))]
+use crate::absent::ReviewArgs;
 #[cfg(not(feature = "siege"))]
 use crate::absent::SiegeArgs;
 #[cfg(not(feature = "tour"))]
@@ -30,6 +32,8 @@ use crate::mcp::McpArgs;
 use crate::mount::MountArgs;
 use crate::other_names;
 use crate::output::{Form, Output};
+#[cfg(feature = "review")]
+use crate::review::ReviewArgs;
 #[cfg(feature = "run")]
 use crate::run::RunArgs;
 #[cfg(feature = "broker")]
@@ -47,6 +51,7 @@ const HELP: &str = exit::help!(
   handfast fs --root uploads ls             files beneath one directory
   handfast run -- cargo test                run a program, review later
   handfast session new try --base project   an overlay to review
+  handfast review                           a page to review and commit
   handfast mcp --overlay project            the same for an MCP client
   handfast serve project                    files under leases
   handfast audit src                        code that builds paths"
@@ -76,6 +81,7 @@ enum Command {
     Fs(FsArgs),
     Run(RunArgs),
     Session(SessionArgs),
+    Review(ReviewArgs),
     Mount(MountArgs),
     Mcp(McpArgs),
     Serve(ServeArgs),
@@ -108,6 +114,7 @@ pub(crate) fn run() -> Exit {
         Command::Serve(args) => args.run(&mut out),
         Command::Run(args) => args.run(&mut out),
         Command::Session(args) => args.run(&mut out),
+        Command::Review(args) => args.run(&mut out),
         Command::Siege(args) => args.run(&mut out),
         Command::Log(args) => args.run(&mut out),
         Command::Top(args) => args.run(&mut out),

@@ -11,6 +11,7 @@
     not(all(
         feature = "audit",
         feature = "broker",
+        feature = "review",
         feature = "run",
         feature = "siege",
         feature = "tour"
@@ -54,6 +55,8 @@ mod other_names;
 mod output;
 #[cfg(supported)]
 mod progress;
+#[cfg(all(supported, feature = "review"))]
+mod review;
 #[cfg(all(supported, feature = "run"))]
 mod run;
 #[cfg(all(supported, feature = "broker"))]

@@ -13,7 +13,7 @@
 use std::process::{Command, Output};
 
 /// Each command, the feature that it needs, and whether this build has it.
-const COMMANDS: [(&str, &str, bool); 15] = [
+const COMMANDS: [(&str, &str, bool); 16] = [
     ("fs", "core", true),
     ("session", "core", true),
     ("log", "core", true),
@@ -26,6 +26,7 @@ const COMMANDS: [(&str, &str, bool); 15] = [
     ("lease", "broker", cfg!(feature = "broker")),
     ("top", "broker", cfg!(feature = "broker")),
     ("mount", "run", cfg!(feature = "run")),
+    ("review", "review", cfg!(feature = "review")),
     ("run", "run", cfg!(feature = "run")),
     ("siege", "siege", cfg!(feature = "siege")),
     ("tour", "tour", cfg!(feature = "tour")),

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use handfast::files::Files;
 use handfast::{Durability, ErrorKind, RelPath, Verb, Version, WriteOptions};
 use handfast_archive::Telling;
-use handfast_session::{Changed, Error, VirtualPath, Wanted};
+use handfast_session::{Changed, Comment, Error, VirtualPath, Wanted};
 use serde_json::Value;
 
 use crate::answer::Answer;
@@ -64,6 +64,7 @@ pub(crate) struct Call<'a> {
     looking: &'a dyn Files,
     /// Says what waits in the overlay.
     changes: &'a dyn Fn() -> Result<Vec<Changed>, Error>,
+    comments: &'a dyn Fn() -> Result<Vec<Comment>, Error>,
     /// Says whether the session's rules allow a verb on a path.
     allowed: &'a dyn Fn(&RelPath, Verb) -> Result<(), Error>,
     /// Says where a path leads after links; see [`Call::resolved`].
@@ -171,6 +172,7 @@ fn on_behalf<T>(
         files: &session,
         looking: &server.session().for_caller(caller.quiet()),
         changes: &|| session.diff(),
+        comments: &|| session.comments(),
         allowed: &|path, verb| {
             let said = session.explain(VirtualPath::from(path.clone()), Wanted(verb))?;
             match said.allowed {
@@ -315,6 +317,11 @@ impl Call<'_> {
     /// What waits in the overlay, as far as the caller may see it.
     pub(crate) fn changes(&self) -> Result<Vec<Changed>, Error> {
         (self.changes)()
+    }
+
+    /// What a reviewer said about what waits.
+    pub(crate) fn comments(&self) -> Result<Vec<Comment>, Error> {
+        (self.comments)()
     }
 
     /// The version that the caller expects, if it does.

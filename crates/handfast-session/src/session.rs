@@ -134,6 +134,8 @@ struct Core {
     _memory: Vec<TempDir>,
     /// Tells others that the session is open.
     announced: Option<std::fs::File>,
+    /// Where a session that lasts is kept.
+    home: Option<Root>,
 }
 
 impl Session {
@@ -166,6 +168,11 @@ impl Session {
             core: Arc::clone(&self.core),
             caller,
         }
+    }
+
+    /// Where a session that lasts is kept.
+    pub(crate) fn home(&self) -> Option<&Root> {
+        self.core.home.as_ref()
     }
 
     /// On whose behalf it is used.
@@ -233,6 +240,7 @@ impl Session {
             quota: spec.quota,
             _memory: memory,
             announced: None,
+            home: home.cloned(),
         };
         Ok(Self {
             core: Arc::new(core),

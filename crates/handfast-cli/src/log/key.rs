@@ -8,7 +8,7 @@ use super::trouble::{read_given, usage};
 use crate::failure::Failure;
 
 /// The key that was given, as text or in a file; `log init` prints one on a line of its own.
-pub(super) fn given(verb: &'static str, text: &str) -> Result<VerifierKey, Box<Failure>> {
+pub(crate) fn given(verb: &'static str, text: &str) -> Result<VerifierKey, Box<Failure>> {
     let error = match VerifierKey::parse(text.trim()) {
         Ok(key) => return Ok(key),
         Err(error) => error,

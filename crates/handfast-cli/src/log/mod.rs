@@ -27,6 +27,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 
+#[cfg(feature = "review")]
+pub(crate) use key::given as given_key;
 pub(crate) use record::{LogChoice, Opening, Recording};
 
 const HELP: &str = "\

@@ -65,7 +65,8 @@ impl LogChoice {
         self.log.is_some() || self.agent.is_some()
     }
 
-    fn dir(&self) -> Option<OsString> {
+    /// The log's directory: as asked, or from the environment.
+    pub(crate) fn dir(&self) -> Option<OsString> {
         let from_env = || std::env::var_os("HANDFAST_LOG").filter(|dir| !dir.is_empty());
         self.log.clone().or_else(from_env)
     }
@@ -184,6 +185,12 @@ fn name_of(root: &OsStr) -> String {
 }
 
 impl Recording {
+    /// The log that is written to.
+    #[cfg(feature = "review")]
+    pub(crate) fn ledger(&self) -> Arc<Ledger> {
+        Arc::clone(&self.ledger)
+    }
+
     /// Who hears of what is not a verb of a root or a session.
     pub(crate) fn telling(&self) -> Telling<'_> {
         Telling {

@@ -289,6 +289,8 @@ impl RunArgs {
             })
             .map_err(did("compare the session"))?;
         summary::end(&changes, &chosen.name, self.commit, out);
+        let comments = session.comments().map_err(did("read the comments on"))?;
+        summary::comments(&comments, out);
         Ok(Exit::Child(ended.code))
     }
 }

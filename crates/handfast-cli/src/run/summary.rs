@@ -1,7 +1,7 @@
 //! What a person reads before and after a run.
 
 use handfast_run::Plan;
-use handfast_session::{Change, Committed, Mode};
+use handfast_session::{Change, Comment, Committed, Mode};
 
 use crate::exit::Exit;
 use crate::output::Output;
@@ -16,6 +16,13 @@ pub(super) fn begin(plan: &Plan, session: &str, mode: Mode, out: &mut Output) {
     out.note(&format!("project {project}, session {session}, {mode}"));
     for weaker in &plan.weaker {
         out.note(&format!("weaker: {weaker}"));
+    }
+}
+
+/// What a reviewer said that is still open.
+pub(super) fn comments(comments: &[Comment], out: &mut Output) {
+    for comment in comments {
+        out.note(&format!("a reviewer rejected {}", comment.line()));
     }
 }
 

@@ -71,6 +71,7 @@ impl DiffArgs {
                 false => ReviewOptions::USUAL,
             },
             keep_content: self.patch,
+            ..ReviewOptions::default()
         };
         let mut diff = Diff::default();
         self.print(&session, &options, &mut diff, out)

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
-use handfast_session::{Mode, PastCommit, VirtualPath};
+use handfast_session::{Comment, Mode, PastCommit, VirtualPath};
 
 use super::place::StateArgs;
 use super::{told, undo};
@@ -47,6 +47,7 @@ impl ShowArgs {
             changes: session.diff().map_err(failed)?.len(),
             snapshots: session.labels().map_err(failed)?,
             commits: session.past_commits().map_err(failed)?,
+            comments: session.comments().map_err(failed)?,
         }))
     }
 }
@@ -58,6 +59,7 @@ struct Shown {
     changes: usize,
     snapshots: Vec<String>,
     commits: Vec<PastCommit>,
+    comments: Vec<Comment>,
 }
 
 impl Answer for Shown {
@@ -78,6 +80,10 @@ impl Answer for Shown {
                 "commits",
                 output::list(self.commits.iter().map(undo::fields)),
             )
+            .with(
+                "comments",
+                output::list(self.comments.iter().map(comment_fields)),
+            )
     }
 
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
@@ -93,6 +99,20 @@ impl Answer for Shown {
         for commit in &self.commits {
             out.line(&format!("commit     {}", undo::described(commit)));
         }
+        for comment in &self.comments {
+            out.line(&format!("rejected   {}", comment.line()));
+        }
         Ok(())
     }
+}
+
+/// What a reviewer said, for programs.
+fn comment_fields(comment: &Comment) -> Object {
+    Object::new()
+        .with_bytes("path", &told::bytes(&comment.path))
+        .with("hunk", comment.hunk.clone())
+        .with("sha256", comment.digest.clone())
+        .with("by", comment.by.as_str())
+        .with("made", undo::time(comment.made))
+        .with("text", comment.text.as_str())
 }

@@ -98,8 +98,12 @@ pub(super) fn fields(commit: &PastCommit) -> Object {
 }
 
 fn made(commit: &PastCommit) -> String {
-    let nanos = i128::try_from(commit.made().as_nanos()).unwrap_or(i128::MAX);
-    handfast_ledger::time::rfc3339(nanos)
+    time(commit.id)
+}
+
+/// Nanoseconds since the epoch, for people and programs.
+pub(super) fn time(nanoseconds: u64) -> String {
+    handfast_ledger::time::rfc3339(i128::from(nanoseconds))
 }
 
 /// A commit on one line.

@@ -1,7 +1,7 @@
 //! `list_changes`: what waits in the overlay. Not in the reference.
 
 use handfast::ErrorKind;
-use handfast_session::Changed;
+use handfast_session::{Changed, Error};
 
 use crate::answer::{Answer, Cut};
 use crate::call::Call;
@@ -13,17 +13,26 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         Some(cursor) => cursor.parse().map_err(|_| call.bad_cursor())?,
         None => 0,
     };
-    let changes = call.changes().map_err(|error| {
+    let failed = |error: Error| {
         let text = format!("EIO: the overlay cannot be read: {}", error.detail());
         Trouble::new(ErrorKind::Io, text)
-    })?;
+    };
+    let changes = call.changes().map_err(failed)?;
+    let comments = call.comments().map_err(failed)?;
     if changes.is_empty() {
         return Ok(Answer::text("No changes"));
     }
     let mut room = usize::try_from(call.server.answer_limit()).unwrap_or(usize::MAX);
     let mut lines = Vec::new();
     for change in changes.iter().skip(first) {
-        let line = line(call.view, change);
+        let mut line = line(call.view, change);
+        let said = comments
+            .iter()
+            .filter(|comment| comment.path == change.path);
+        for comment in said {
+            let text = handfast::escape(comment.text.as_bytes());
+            line.push_str(&format!("\n  a reviewer rejected it: {text}"));
+        }
         if room < line.len() && !lines.is_empty() {
             break;
         }

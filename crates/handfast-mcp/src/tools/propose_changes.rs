@@ -75,7 +75,7 @@ impl Waiting {
         }
         let name = call.server.overlay().unwrap_or_default();
         Ok(Answer::text(format!(
-            "Proposal {}: {} changes wait for a person, who reviews them with `handfast session review {name}` and commits or discards them. Tell the person so. Nothing is on disk yet.",
+            "Proposal {}: {} changes wait for a person, who reviews them with `handfast review {name}` and commits or discards them. Tell the person so. Nothing is on disk yet.",
             self.id, self.count
         )))
     }

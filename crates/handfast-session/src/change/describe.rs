@@ -70,7 +70,8 @@ impl Session {
         let is_wanted = |found: &Found<'_>| {
             options.paths.is_empty() || options.paths.iter().any(|path| is_about(found, path))
         };
-        for found in found.into_iter().filter(is_wanted) {
+        let wanted = found.into_iter().filter(is_wanted);
+        for found in wanted.skip(options.skip).take(options.limit) {
             take(self.describe(found, options)?)?;
         }
         Ok(())

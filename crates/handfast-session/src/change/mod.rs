@@ -28,6 +28,10 @@ pub struct ReviewOptions {
     pub text_limit: u64,
     /// Whether both contents are kept for [`Change::patch`], up to the same size.
     pub keep_content: bool,
+    /// So many of the changes that would be described are left out, from the first.
+    pub skip: usize,
+    /// Not more than so many are described.
+    pub limit: usize,
 }
 
 impl ReviewOptions {
@@ -43,6 +47,8 @@ impl Default for ReviewOptions {
             paths: Vec::new(),
             text_limit: Self::USUAL,
             keep_content: false,
+            skip: 0,
+            limit: usize::MAX,
         }
     }
 }
@@ -139,6 +145,13 @@ impl Change {
         let sides = [&self.after, &self.before];
         let side = sides.into_iter().flatten().next();
         side.is_some_and(|side| side.kind == FileKind::Dir)
+    }
+
+    /// Both contents, where [`ReviewOptions::keep_content`] asked for them.
+    #[must_use]
+    pub fn contents(&self) -> Option<(&[u8], &[u8])> {
+        let both = self.contents.as_ref();
+        both.map(|(before, after)| (before.as_slice(), after.as_slice()))
     }
 
     /// The hunks of the content.

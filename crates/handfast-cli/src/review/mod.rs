@@ -1,0 +1,150 @@
+//! `handfast review`: a local page on which a person reviews what waits in sessions.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use clap::Args;
+use handfast::{Effect, ErrorKind};
+use handfast_review::keeper::Keeper;
+use handfast_review::page;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::json::Object;
+use crate::log::{LogChoice, given_key};
+use crate::output::Output;
+use crate::session::{StateArgs, misused};
+
+/// What starts the page's process; nobody types it.
+const PAGE_PROCESS: &str = "--page-process";
+
+const HELP: &str = crate::exit::help!(
+    "  handfast review
+  handfast review project --log log --key log.key"
+);
+
+/// Review, commit and undo an agent's changes on a local page
+///
+/// Prints an address for the browser, which is good once, and serves the page until it is interrupted.
+/// The page is served on this machine only. The process that speaks HTTP can open no file: this one
+/// looks at the sessions and commits, and only what the page was given to show.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct ReviewArgs {
+    /// Listen on this port [default: a free one]
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    port: u16,
+
+    /// Require that this key signed the log; the key, or a file with it
+    #[arg(long, value_name = "KEY", help_heading = "Log")]
+    key: Option<String>,
+
+    #[command(flatten)]
+    state: StateArgs,
+
+    #[command(flatten)]
+    log: LogChoice,
+
+    /// Be the process that serves the page
+    #[arg(long, hide = true, exclusive = true)]
+    page_process: bool,
+
+    /// Show one session; all of them otherwise
+    name: Option<String>,
+}
+
+impl ReviewArgs {
+    pub(crate) fn run(&self, out: &mut Output) -> Exit {
+        let done = match self.page_process {
+            true => serve_page(),
+            false => self.serve(out),
+        };
+        match done {
+            Ok(()) => Exit::Yes,
+            Err(failure) => {
+                out.failure(&failure);
+                failure.exit
+            }
+        }
+    }
+
+    fn serve(&self, out: &mut Output) -> Result<(), Box<Failure>> {
+        let key = match &self.key {
+            Some(key) => Some(given_key("review", key)?),
+            None => None,
+        };
+        let log = self.log.dir().map(PathBuf::from);
+        if key.is_some() && log.is_none() {
+            let why = "`--key` is about a log; give `--log DIR` too";
+            return Err(misused("review", "check the log", why));
+        }
+        let (opening, recording) = self.log.open_session("review")?;
+        let catalogue = match &self.name {
+            // Opened once, so that a wrong name is known before anybody opens a browser.
+            Some(name) => {
+                drop(self.state.open_with("review", name, Default::default())?);
+                self.state.catalogue("review")?
+            }
+            None => self.state.catalogue("review")?,
+        };
+        let mut keeper = Keeper::new(catalogue, opening.options, opening.caller);
+        if let Some(name) = &self.name {
+            keeper = keeper.only(name);
+        }
+        if let Some(recording) = &recording {
+            keeper = keeper.publishing(recording.ledger());
+        }
+        if let Some(dir) = log {
+            keeper = keeper.log(dir, key);
+        }
+        let own = std::env::current_exe().map_err(|error| failed(&error))?;
+        let mut program = Command::new(own);
+        program.args(["review", PAGE_PROCESS]);
+        let started = handfast_review::start(program, self.port, self.name.clone())
+            .map_err(|error| failed(&error))?;
+        for weaker in &started.weaker {
+            out.note(&format!("weaker: {weaker}"));
+        }
+        if out.is_json() {
+            out.object(true, Object::new().with("url", started.url.as_str()));
+        } else {
+            out.line(&started.url);
+        }
+        out.note("open it in a browser of this machine; it is good once, until Ctrl-C");
+        out.flush();
+        let served = started.serve(&mut keeper).map_err(|error| failed(&error));
+        if let Some(recording) = recording {
+            recording.finish("review", out);
+        }
+        served
+    }
+}
+
+/// The other process: its standard input is the keeper, its standard output listens.
+fn serve_page() -> Result<(), Box<Failure>> {
+    use std::os::fd::AsFd;
+    let keeper = std::io::stdin().as_fd().try_clone_to_owned();
+    let listener = std::io::stdout().as_fd().try_clone_to_owned();
+    let both = keeper.and_then(|keeper| Ok((keeper, listener?)));
+    both.and_then(|(keeper, listener)| page::run(keeper, listener))
+        .map_err(|error| failed(&error))
+}
+
+fn failed(error: &std::io::Error) -> Box<Failure> {
+    Box::new(Failure {
+        kind: ErrorKind::Io,
+        verb: "review",
+        sentence: "cannot serve the page".to_owned(),
+        path: String::new(),
+        destination: None,
+        detail: handfast::escape(error.to_string().as_bytes()),
+        effect: Effect::None,
+        exit: Exit::No,
+        hints: Vec::new(),
+    })
+}

@@ -1,0 +1,208 @@
+//! The process that looks at sessions and commits: it was there before the page, and outlives it.
+
+mod change;
+mod commit;
+mod image;
+mod listing;
+mod plan;
+mod seal;
+mod text;
+mod timeline;
+
+use std::collections::{HashSet, VecDeque};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use handfast::ErrorKind;
+use handfast_ledger::Ledger;
+use handfast_ledger::note::VerifierKey;
+use handfast_session::{Caller, Catalogue, Error, Session, SessionOptions, VirtualPath};
+
+use crate::protocol::{self, KeeperReply, MAX_REQUEST, Request};
+use plan::Plan;
+use seal::Seal;
+
+/// So many plans are remembered: those of pages that were left are forgotten.
+const MAX_PLANS: usize = 16;
+/// So many seals are remembered.
+const MAX_SEALS: usize = 400_000;
+
+/// What is reviewed, and on whose behalf.
+#[derive(Debug)]
+pub struct Keeper {
+    catalogue: Catalogue,
+    options: SessionOptions,
+    caller: Caller,
+    only: Option<String>,
+    log: Option<(PathBuf, Option<VerifierKey>)>,
+    ledger: Option<Arc<Ledger>>,
+    /// What was sent to be shown: changes, hunks and commits.
+    sent: HashSet<Seal>,
+    plans: VecDeque<Plan>,
+}
+
+impl Keeper {
+    /// Reviews the sessions of a catalogue in the name of a caller.
+    #[must_use]
+    pub fn new(catalogue: Catalogue, options: SessionOptions, caller: Caller) -> Self {
+        Self {
+            catalogue,
+            options,
+            caller,
+            only: None,
+            log: None,
+            ledger: None,
+            sent: HashSet::new(),
+            plans: VecDeque::new(),
+        }
+    }
+
+    /// Shows one session and no other.
+    #[must_use]
+    pub fn only(mut self, session: impl Into<String>) -> Self {
+        self.only = Some(session.into());
+        self
+    }
+
+    /// Shows what a log holds, and whether a key signed it.
+    #[must_use]
+    pub fn log(mut self, dir: PathBuf, key: Option<VerifierKey>) -> Self {
+        self.log = Some((dir, key));
+        self
+    }
+
+    /// Publishes a log that the caller records to after each commit and undo: the command may end at any
+    /// moment.
+    #[must_use]
+    pub fn publishing(mut self, ledger: Arc<Ledger>) -> Self {
+        self.ledger = Some(ledger);
+        self
+    }
+
+    /// Answers requests, one after the other, until the page's process is gone.
+    ///
+    /// # Errors
+    /// What the socket says; a message that is none ends it too.
+    pub fn serve(&mut self, page: &mut UnixStream) -> io::Result<()> {
+        while let Some(request) = protocol::receive::<Request>(page, MAX_REQUEST)? {
+            let reply = self.answer(&request);
+            protocol::send(page, &reply)?;
+        }
+        Ok(())
+    }
+
+    /// Answers one request.
+    pub fn answer(&mut self, request: &Request) -> KeeperReply {
+        let answered = match request {
+            Request::Sessions => self.sessions(),
+            Request::Changes { session, skip } => self.changes(session, *skip),
+            Request::Stamp { session, skip } => self.stamp(session, *skip).map(KeeperReply::Stamp),
+            Request::Change {
+                session,
+                path,
+                full,
+                skip,
+            } => self.change(session, path, *full, *skip),
+            Request::Image {
+                session,
+                path,
+                side,
+                digest,
+            } => self.image(session, path, *side, digest),
+            Request::Plan {
+                session,
+                paths,
+                hunks,
+                all,
+            } => self.plan(session, paths, hunks, *all),
+            Request::Commit { plan, message } => self.commit(plan, message),
+            Request::Undo { session, seal } => self.undo(session, seal),
+            Request::Reject {
+                session,
+                pick,
+                hunk,
+                text,
+            } => self.reject(session, pick, hunk.as_deref(), text),
+            Request::Timeline => Ok(self.timeline()),
+        };
+        if let (Some(ledger), Request::Commit { .. } | Request::Undo { .. }) =
+            (&self.ledger, request)
+        {
+            // The events are written; the next process that opens the log signs them otherwise.
+            drop(ledger.publish());
+        }
+        answered.unwrap_or_else(|error| KeeperReply::Refused {
+            kind: error.kind().name().to_owned(),
+            why: error.detail().to_owned(),
+        })
+    }
+
+    /// The session is opened for each request: it may be gone, or be another one, by the next.
+    fn open(&self, name: &str) -> Result<Session, Error> {
+        if self.only.as_deref().is_some_and(|only| only != name) {
+            return Err(Error::refused(
+                ErrorKind::Denied,
+                "this page shows another session",
+            ));
+        }
+        self.catalogue
+            .open_with(name, self.options.clone(), self.caller.clone().quiet())
+    }
+
+    /// The same for what changes something, with everything recorded.
+    fn open_to_change(&self, name: &str) -> Result<Session, Error> {
+        let session = self.open(name)?;
+        Ok(session.for_caller(self.caller.clone()))
+    }
+
+    /// Remembers what is sent.
+    fn remember(&mut self, seal: Seal) {
+        // A reviewer who looked at so many changes looks at the last ones again.
+        if self.sent.len() >= MAX_SEALS {
+            self.sent.clear();
+        }
+        self.sent.insert(seal);
+    }
+
+    fn require_sent(&self, seal: &Seal) -> Result<(), Error> {
+        match self.sent.contains(seal) {
+            true => Ok(()),
+            false => Err(Error::refused(
+                ErrorKind::Denied,
+                "this was never sent to be shown",
+            )),
+        }
+    }
+}
+
+/// The page is older than the session.
+fn stale(what: impl std::fmt::Display) -> Error {
+    Error::refused(
+        ErrorKind::Stale,
+        format!("{what} was changed since it was shown; look at it again"),
+    )
+}
+
+/// A path as it is named in requests.
+fn key_of(path: &VirtualPath) -> String {
+    seal::hex(path.as_rel().as_bytes())
+}
+
+fn path_of(key: &str) -> Result<VirtualPath, Error> {
+    let invalid = || Error::refused(ErrorKind::Invalid, "this names no path");
+    if !key.len().is_multiple_of(2) || !key.is_ascii() {
+        return Err(invalid());
+    }
+    let mut bytes = vec![b'/'];
+    for at in (0..key.len()).step_by(2) {
+        let byte = u8::from_str_radix(&key[at..at + 2], 16);
+        bytes.push(byte.map_err(|_| invalid())?);
+    }
+    VirtualPath::parse(bytes)
+}
+
+fn rfc3339(nanoseconds: u64) -> String {
+    handfast_ledger::time::rfc3339(i128::from(nanoseconds))
+}

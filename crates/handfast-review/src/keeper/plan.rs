@@ -1,0 +1,221 @@
+//! What a commit would be about, to the last path, before anybody agrees to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use handfast::ErrorKind;
+use handfast_session::change::Hunk;
+use handfast_session::{Change, DiffKind, Error, ReviewOptions, Session, Shown, VirtualPath};
+
+use super::seal::{Seal, Sealing};
+use super::{Keeper, MAX_PLANS, change, key_of, listing, path_of, seal, stale, text};
+use crate::protocol::{KeeperReply, LINE, MAX_PLAN, Pick, PlanView};
+
+/// What was sent to be agreed to.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) seal: Seal,
+    pub(super) session: String,
+    /// The paths that were marked.
+    pub(super) paths: Vec<VirtualPath>,
+    /// What stays in the session though it lies below them.
+    pub(super) leave_out: Vec<VirtualPath>,
+    /// What the session is to compare with.
+    pub(super) shown: Shown,
+    /// The hunks that were marked.
+    pub(super) hunks: Vec<String>,
+}
+
+/// Everything that a plan is about, as the session has it now.
+pub(super) struct Looked {
+    pub(super) plan: Plan,
+    marked: Vec<Change>,
+    needed: Vec<Change>,
+    hunks: Vec<(VirtualPath, Hunk)>,
+}
+
+impl Keeper {
+    pub(super) fn plan(
+        &mut self,
+        name: &str,
+        picks: &[Pick],
+        hunks: &[String],
+        all: bool,
+    ) -> Result<KeeperReply, Error> {
+        let session = self.open(name)?;
+        let mut wanted = BTreeMap::new();
+        for pick in picks {
+            wanted.insert(path_of(&pick.path)?, Seal::claimed(&pick.seal));
+        }
+        let paths: Vec<VirtualPath> = match all {
+            true => everything(&session)?,
+            false => wanted.keys().cloned().collect(),
+        };
+        if paths.is_empty() && hunks.is_empty() {
+            return Err(Error::refused(ErrorKind::Invalid, "nothing was marked"));
+        }
+        if paths.len() + hunks.len() > MAX_PLAN {
+            return Err(Error::refused(
+                ErrorKind::Limit,
+                format!(
+                    "more than {MAX_PLAN} changes are not shown in one plan; \
+                     `handfast session commit {name}` commits any number"
+                ),
+            ));
+        }
+        let looked = look(name, &session, paths, hunks)?;
+        for change in &looked.marked {
+            // A mark is about what was on the page where it was made.
+            if let Some(claimed) = wanted.get(&change.path)
+                && seal::of_change(name, change).as_ref() != Some(claimed)
+            {
+                return Err(stale(format!("`{}`", change.path)));
+            }
+        }
+        for id in hunks {
+            self.require_sent(&seal::of_hunk(name, id))?;
+        }
+        let comments = listing::comments(&session)?;
+        let Looked {
+            plan,
+            marked,
+            needed,
+            hunks,
+        } = looked;
+        let view = PlanView {
+            session: name.to_owned(),
+            plan: plan.seal.as_str().to_owned(),
+            items: marked
+                .iter()
+                .map(|change| self.item(name, change, &comments))
+                .collect(),
+            needed: needed
+                .iter()
+                .map(|change| self.item(name, change, &comments))
+                .collect(),
+            hunks: hunks
+                .iter()
+                .map(|(path, hunk)| {
+                    let view = text::hunk(hunk, 0..hunk.lines.len(), LINE);
+                    (path.to_string(), key_of(path), view)
+                })
+                .collect(),
+        };
+        self.plans.retain(|known| known.seal != plan.seal);
+        if self.plans.len() >= MAX_PLANS {
+            self.plans.pop_front();
+        }
+        self.plans.push_back(plan);
+        Ok(KeeperReply::Plan(Box::new(view)))
+    }
+}
+
+/// All changes but those that the base's ignore files name.
+fn everything(session: &Session) -> Result<Vec<VirtualPath>, Error> {
+    let ignored: BTreeSet<VirtualPath> = session.ignored(&[])?.into_iter().collect();
+    let all = session.diff()?.into_iter().map(|change| change.path);
+    let mut paths: Vec<VirtualPath> = all.filter(|path| !ignored.contains(path)).collect();
+    paths.dedup();
+    Ok(paths)
+}
+
+/// Looks at everything that a commit of these would be about.
+pub(super) fn look(
+    name: &str,
+    session: &Session,
+    paths: Vec<VirtualPath>,
+    hunks: &[String],
+) -> Result<Looked, Error> {
+    let marked: BTreeSet<&VirtualPath> = paths.iter().collect();
+    let changes = session.diff()?;
+    let gone: BTreeSet<&VirtualPath> = changes
+        .iter()
+        .filter(|change| change.kind == DiffKind::Deleted && marked.contains(&change.path))
+        .map(|change| &change.path)
+        .collect();
+    let mut leave_out = Vec::new();
+    for change in &changes {
+        let path = &change.path;
+        // What is in a directory that goes cannot stay.
+        let goes = change.kind == DiffKind::Deleted && is_below(path, |above| gone.contains(above));
+        if !marked.contains(path) && !goes && is_below(path, |above| marked.contains(above)) {
+            leave_out.push(path.clone());
+        }
+    }
+    let (chosen, mut shown) = match paths.is_empty() {
+        true => (Vec::new(), Shown::default()),
+        false => session
+            .chosen(&paths, &leave_out)
+            .map_err(change::missing_is_stale)?,
+    };
+    let chosen: BTreeSet<VirtualPath> = chosen.into_iter().collect();
+    let mut found = (Vec::new(), Vec::new(), Vec::new());
+    let mut left: BTreeSet<&str> = hunks.iter().map(String::as_str).collect();
+    let options = ReviewOptions {
+        text_limit: match hunks.is_empty() {
+            true => ReviewOptions::USUAL,
+            false => ReviewOptions::FULL,
+        },
+        ..ReviewOptions::default()
+    };
+    let mut sealing = Sealing::new("plan", name);
+    session.review(&options, &mut |change| {
+        for hunk in change.hunks() {
+            if left.remove(hunk.id.as_str()) {
+                sealing.text(hunk.id.as_bytes());
+                found.2.push((change.path.clone(), hunk.clone()));
+            }
+        }
+        if !is_among(&change, &chosen) {
+            return Ok(());
+        }
+        let seal = seal::of_change(name, &change).ok_or_else(|| {
+            Error::refused(
+                ErrorKind::Denied,
+                format!("`{}` may not be shown, so it is not committed", change.path),
+            )
+        })?;
+        sealing.text(seal.as_str().as_bytes());
+        shown.note(&change);
+        match marked.contains(&change.path) {
+            true => found.0.push(change),
+            false => found.1.push(change),
+        }
+        Ok(())
+    })?;
+    if !left.is_empty() {
+        return Err(stale("a hunk"));
+    }
+    drop(marked);
+    Ok(Looked {
+        plan: Plan {
+            seal: sealing.done(),
+            session: name.to_owned(),
+            paths,
+            leave_out,
+            shown,
+            hunks: hunks.to_vec(),
+        },
+        marked: found.0,
+        needed: found.1,
+        hunks: found.2,
+    })
+}
+
+/// Whether a change is one that was chosen, or goes with a directory that was.
+fn is_among(change: &Change, chosen: &BTreeSet<VirtualPath>) -> bool {
+    let goes = || change.kind == DiffKind::Deleted;
+    chosen.contains(&change.path)
+        || goes() && is_below(&change.path, |above| chosen.contains(above))
+}
+
+/// Whether one of the directories above a path is such a one.
+fn is_below(path: &VirtualPath, is_such: impl Fn(&VirtualPath) -> bool) -> bool {
+    let mut above = path.parent();
+    while let Some(path) = above {
+        if is_such(&path) {
+            return true;
+        }
+        above = path.parent();
+    }
+    false
+}

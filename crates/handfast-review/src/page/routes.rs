@@ -1,0 +1,307 @@
+//! Which address shows what.
+
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+    REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{Method, Request, Response, StatusCode};
+use tokio::net::UnixStream;
+
+use super::door::{Door, Refusal};
+use super::form::Fields;
+use super::link::Link;
+use super::views::{self, PageFrame};
+use crate::protocol::{self, Hello, KeeperReply, Pick, Which};
+
+/// A browser has this long to send a form.
+const FORM_TIMEOUT: Duration = Duration::from_secs(15);
+/// The longest form.
+const MAX_FORM: usize = 1 << 20;
+
+type Answer = Response<Full<Bytes>>;
+
+pub(super) struct Page {
+    door: Door,
+    link: Rc<Link>,
+    only: Option<String>,
+    policy: HeaderValue,
+}
+
+impl Page {
+    pub(super) fn new(hello: Hello, keeper: UnixStream) -> Self {
+        Self {
+            door: Door::new(&hello),
+            link: Rc::new(Link::new(keeper)),
+            only: hello.only,
+            policy: policy(),
+        }
+    }
+
+    /// Answers a request; what goes wrong is an answer too.
+    pub(super) async fn answer(&self, request: Request<Incoming>) -> Answer {
+        let mut answer = match self.door.check(request.method(), request.headers()) {
+            Ok(()) => self.inside(request).await,
+            Err(Refusal::Host) => text(
+                StatusCode::MISDIRECTED_REQUEST,
+                "This is not the address of the page.",
+            ),
+            Err(Refusal::Origin) => text(
+                StatusCode::FORBIDDEN,
+                "Another page asked. Nothing was done.",
+            ),
+        };
+        let headers = answer.headers_mut();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        // Without a referrer browsers would call the origin of a form `null`.
+        headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+        for name in ["cross-origin-opener-policy", "cross-origin-resource-policy"] {
+            let value = HeaderValue::from_static("same-origin");
+            headers.insert(HeaderName::from_static(name), value);
+        }
+        headers
+            .entry(CONTENT_SECURITY_POLICY)
+            .or_insert(self.policy.clone());
+        answer
+    }
+
+    async fn inside(&self, request: Request<Incoming>) -> Answer {
+        let path = request.uri().path().to_owned();
+        let query = Fields::parse(request.uri().query().unwrap_or_default());
+        let is_known = self.door.knows(request.headers());
+        match (request.method(), path.as_str()) {
+            (&Method::POST, "/enter") => self.enter(request).await,
+            (&Method::GET | &Method::HEAD, "/") if !is_known => {
+                html(StatusCode::OK, views::entry())
+            }
+            _ if !is_known => text(
+                StatusCode::FORBIDDEN,
+                "Open the address that `handfast review` printed, with what stands behind `#`.",
+            ),
+            (&Method::GET | &Method::HEAD, _) => self.show(&path, &query).await,
+            (&Method::POST, _) => match body(request).await {
+                Some(form) => self.act(&path, &Fields::parse(&form)).await,
+                None => text(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long."),
+            },
+            _ => text(StatusCode::METHOD_NOT_ALLOWED, "Nothing was done."),
+        }
+    }
+
+    async fn enter(&self, request: Request<Incoming>) -> Answer {
+        let token = body(request).await.unwrap_or_default();
+        let Some(cookie) = self.door.enter(token.trim()) else {
+            return text(
+                StatusCode::FORBIDDEN,
+                "This address was used already, or is not complete. Start `handfast review` again for a new one.",
+            );
+        };
+        let mut answer = text(StatusCode::OK, "Welcome.");
+        if let Ok(value) = HeaderValue::from_str(&cookie) {
+            answer.headers_mut().insert(SET_COOKIE, value);
+        }
+        answer
+    }
+
+    async fn show(&self, path: &str, query: &Fields) -> Answer {
+        let mut parts = path.trim_matches('/').split('/');
+        let parts = (parts.next(), parts.next(), parts.next(), parts.next());
+        let session = parts.1.unwrap_or_default().to_owned();
+        let request = match parts {
+            (Some(""), None, ..) => match &self.only {
+                Some(only) => return elsewhere(&format!("/s/{only}")),
+                None => protocol::Request::Sessions,
+            },
+            (Some("log"), None, ..) => protocol::Request::Timeline,
+            (Some("s"), Some(_), None, _) => protocol::Request::Changes {
+                session,
+                skip: query.number("skip"),
+            },
+            (Some("s"), Some(_), Some("stamp"), None) => protocol::Request::Stamp {
+                session,
+                skip: query.number("skip"),
+            },
+            (Some("s"), Some(_), Some("file"), None) => protocol::Request::Change {
+                session,
+                path: query.text("path"),
+                full: query.get("full").is_some(),
+                skip: query.number("skip"),
+            },
+            (Some("s"), Some(_), Some("image"), None) => protocol::Request::Image {
+                session,
+                path: query.text("path"),
+                side: match query.get("side") {
+                    Some("before") => Which::Before,
+                    _ => Which::After,
+                },
+                digest: query.text("digest"),
+            },
+            _ => return text(StatusCode::NOT_FOUND, "There is nothing at this address."),
+        };
+        self.ask(request, query).await
+    }
+
+    async fn act(&self, path: &str, form: &Fields) -> Answer {
+        let session = form.text("session");
+        let request = match path {
+            "/plan" => {
+                let pick = |value: &str| {
+                    let (seal, path) = value.split_once(' ')?;
+                    Some(Pick {
+                        path: path.to_owned(),
+                        seal: seal.to_owned(),
+                    })
+                };
+                protocol::Request::Plan {
+                    session,
+                    paths: form.all("accept").filter_map(pick).collect(),
+                    hunks: form.all("hunk").map(str::to_owned).collect(),
+                    all: form.get("all").is_some(),
+                }
+            }
+            "/commit" => protocol::Request::Commit {
+                plan: form.text("plan"),
+                message: form.text("message"),
+            },
+            "/undo" => protocol::Request::Undo {
+                session,
+                seal: form.text("seal"),
+            },
+            "/reject" => protocol::Request::Reject {
+                session,
+                pick: Pick {
+                    path: form.text("path"),
+                    seal: form.text("seal"),
+                },
+                hunk: Some(form.text("hunk")).filter(|hunk| !hunk.is_empty()),
+                text: form.text("text"),
+            },
+            _ => return text(StatusCode::NOT_FOUND, "There is nothing at this address."),
+        };
+        self.ask(request, form).await
+    }
+
+    async fn ask(&self, request: protocol::Request, query: &Fields) -> Answer {
+        let session = session_of(&request, query);
+        let frame = PageFrame {
+            only: self.only.is_some(),
+            is_split: query.get("view") == Some("split"),
+            session: &session,
+        };
+        match Rc::clone(&self.link).ask(request).await {
+            Ok(reply) => render(&frame, reply),
+            Err(error) => gone(&error),
+        }
+    }
+}
+
+fn session_of(request: &protocol::Request, query: &Fields) -> String {
+    match request {
+        protocol::Request::Changes { session, .. }
+        | protocol::Request::Change { session, .. }
+        | protocol::Request::Plan { session, .. }
+        | protocol::Request::Undo { session, .. }
+        | protocol::Request::Reject { session, .. } => session.clone(),
+        _ => query.text("session"),
+    }
+}
+
+fn render(frame: &PageFrame<'_>, reply: KeeperReply) -> Answer {
+    match reply {
+        KeeperReply::Sessions(sessions) => html(StatusCode::OK, views::sessions(frame, &sessions)),
+        KeeperReply::Changes(listing) => html(StatusCode::OK, views::changes(frame, &listing)),
+        KeeperReply::Change(file) => html(StatusCode::OK, views::file(frame, &file)),
+        KeeperReply::Plan(plan) => html(StatusCode::OK, views::plan(frame, &plan)),
+        KeeperReply::Timeline(timeline) => html(StatusCode::OK, views::timeline(frame, &timeline)),
+        KeeperReply::Done(done) => {
+            let status = match done.conflicts.is_empty() {
+                true => StatusCode::OK,
+                false => StatusCode::CONFLICT,
+            };
+            html(status, views::done(frame, &done))
+        }
+        KeeperReply::Stamp(stamp) => raw(StatusCode::OK, "text/plain", stamp.into_bytes()),
+        KeeperReply::Image(kind, content) => {
+            let Ok(content) = STANDARD.decode(content) else {
+                return text(StatusCode::INTERNAL_SERVER_ERROR, "No image.");
+            };
+            let mut answer = raw(StatusCode::OK, &kind, content);
+            // Should it be opened by itself, nothing in it runs.
+            let policy = HeaderValue::from_static("default-src 'none'; sandbox");
+            answer.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+            answer
+        }
+        KeeperReply::Refused { kind, why } => {
+            let status = match kind.as_str() {
+                "Stale" => StatusCode::CONFLICT,
+                "NotFound" => StatusCode::NOT_FOUND,
+                "Denied" => StatusCode::FORBIDDEN,
+                "Busy" => StatusCode::SERVICE_UNAVAILABLE,
+                _ => StatusCode::UNPROCESSABLE_ENTITY,
+            };
+            html(status, views::refused(frame, &why))
+        }
+    }
+}
+
+/// The script and the style of ours, by their digests, and nothing else.
+fn policy() -> HeaderValue {
+    let script = views::digest_of(views::SCRIPT);
+    let style = views::digest_of(views::STYLE);
+    let policy = format!(
+        "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src 'self'; \
+         connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    );
+    // A digest in base64 is always good for a header; without one nothing runs at all.
+    HeaderValue::from_str(&policy)
+        .unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"))
+}
+
+async fn body(request: Request<Incoming>) -> Option<String> {
+    let body = Limited::new(request.into_body(), MAX_FORM);
+    // A form that never ends would keep a seat for ever.
+    let read = tokio::time::timeout(FORM_TIMEOUT, body.collect()).await;
+    let bytes = read.ok()?.ok()?.to_bytes();
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn raw(status: StatusCode, kind: &str, content: Vec<u8>) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(content)));
+    *answer.status_mut() = status;
+    if let Ok(kind) = HeaderValue::from_str(kind) {
+        answer.headers_mut().insert(CONTENT_TYPE, kind);
+    }
+    answer
+}
+
+fn html(status: StatusCode, content: String) -> Answer {
+    raw(status, "text/html; charset=utf-8", content.into_bytes())
+}
+
+fn text(status: StatusCode, content: &str) -> Answer {
+    raw(
+        status,
+        "text/plain; charset=utf-8",
+        content.as_bytes().to_vec(),
+    )
+}
+
+fn elsewhere(path: &str) -> Answer {
+    let mut answer = text(StatusCode::SEE_OTHER, "");
+    if let Ok(path) = HeaderValue::from_str(path) {
+        answer.headers_mut().insert(LOCATION, path);
+    }
+    answer
+}
+
+fn gone(error: &io::Error) -> Answer {
+    let words = format!("The process that looks at the session is gone: {error}");
+    text(StatusCode::BAD_GATEWAY, &words)
+}
