@@ -88,6 +88,13 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
     let name = session_name(options);
     let (plan, session) = open_session(options, state.as_ref(), name.as_deref())?;
     check_pinned(&plan, &session)?;
+    let kept = Kept::of(&plan, options, name);
+    if options.trust_client_approval && !matches!(kept, Kept::Overlay(_)) {
+        return Err(StartError {
+            hint: Some("take `--overlay` or `--session NAME`"),
+            ..usage("without an overlay there is nothing to approve")
+        });
+    }
     let logs = match (&state, options.log) {
         (Some(state), LogChoice::On) => Some(make_logs(state)?),
         _ => None,
@@ -121,7 +128,6 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
     }
     let protect = plan.protection();
     let identity = plan.roots.first().map(Root::identity);
-    let kept = Kept::of(&plan, options, name);
     let summary = summary(&plan, wall, logs.as_deref(), &kept);
     let read_only = matches!(kept, Kept::Nothing);
     let overlay = match kept {

@@ -28,11 +28,11 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{}", self.head))
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
         let line = self
             .head
             .lines()
@@ -81,7 +81,7 @@ impl Served {
         }
     }
 
-    fn raw(&self, request: &str) -> Answered {
+    pub(super) fn raw(&self, request: &str) -> Answered {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         Self::receive(&mut stream)
@@ -121,7 +121,7 @@ impl Served {
         Ok(answer)
     }
 
-    fn request_text(&self, message: &Value, headers: &[(&str, &str)]) -> String {
+    pub(super) fn request_text(&self, message: &Value, headers: &[(&str, &str)]) -> String {
         let body = message.to_string();
         let mut request = format!(
             "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
