@@ -39,6 +39,8 @@ pub(crate) struct Facts {
     pub(crate) protect: Protect,
     /// Nothing can be changed.
     pub(crate) read_only: bool,
+    /// How many changes wait in the overlay from before.
+    pub(crate) waiting: usize,
 }
 
 /// An MCP server over one session.
@@ -92,6 +94,7 @@ impl Server {
             standing,
             read_only,
             protect: _,
+            waiting: _,
         } = facts;
         let offer = Offer {
             read_only,

@@ -28,6 +28,7 @@ mod fuzz;
 mod grants;
 mod http;
 mod http_roots;
+mod large;
 mod log_size;
 mod more_tools;
 mod names;
