@@ -1,4 +1,5 @@
-"""A small scripted agent edits a project in an overlay; then a person looks, commits and reads the log.
+"""A small scripted agent edits a project in an overlay. The person rejects it in the client with a comment; the second try is
+looked at and committed on the command line, and the log tells all of it.
 
     trial.py HANDFAST WORKDIR
 
@@ -23,7 +24,7 @@ for name, text in {
         file.write(text)
 
 agent = Server([handfast, "mcp", "--state", state, "--session", "review", "--protect", "workspace", project], stderr=subprocess.PIPE)
-agent.initialize(name="scripted-agent")
+agent.initialize(name="scripted-agent", capabilities={"elicitation": {}})
 
 
 def step(tool, **arguments):
@@ -45,6 +46,20 @@ _, failed = step(
 assert not failed
 _, failed = step("write_file", path="src/main.py", content="lost", expectedVersion=version)
 assert failed, "a stale write must be stopped"
+step("write_file", path="CHANGES.md", content="- new greeting\n")
+
+# The server asks the person through the client, and the client answers with what the person typed.
+agent.number += 1
+agent.send({"jsonrpc": "2.0", "id": agent.number, "method": "tools/call", "params": {"name": "propose_changes", "arguments": {}}})
+question = agent.receive()
+assert question["method"] == "elicitation/create", question
+assert "+- new greeting" in question["params"]["message"], "the person sees the diff"
+comment = "say that it is friendlier"
+agent.send({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"comment": comment, "decision": "commit"}}})
+said = agent.receive()["result"]["content"][0]["text"]
+print(f"agent: propose_changes -> {said.splitlines()[0]}")
+assert comment in said and "Nothing is on disk" in said, said
+assert not os.path.exists(os.path.join(project, "CHANGES.md")), "an answer of the client commits nothing"
 step("write_file", path="CHANGES.md", content="- friendlier greeting\n")
 _, failed = step("read_text_file", path=".env")
 assert failed
@@ -72,9 +87,15 @@ assert "hello, {name}" not in content("src/main.py"), "the project is as it was"
 assert not os.path.exists(os.path.join(project, "CHANGES.md"))
 diff = person("session", "--state", state, "diff", "review")
 assert "+    print(f'hello, {name}!')" in diff
-person("session", "--state", state, "commit", "--yes", "review")
-assert "hello, {name}" in content("src/main.py") and content("CHANGES.md")
-shown = person("log", "show", os.path.join(state, "logs", "mcp-0"))
+log = os.path.join(state, "logs", "mcp-0")
+person("session", "--state", state, "--log", log, "commit", "--yes", "review")
+assert "hello, {name}" in content("src/main.py") and content("CHANGES.md") == "- friendlier greeting\n"
+person("session", "--state", state, "--log", log, "undo", "--yes", "review")
+assert not os.path.exists(os.path.join(project, "CHANGES.md"))
+person("session", "--state", state, "--log", log, "commit", "--yes", "review")
+shown = person("log", "show", log)
 assert "scripted-agent 1 / edit_file" in shown and "DENIED" in shown
-person("log", "grep", os.path.join(state, "logs", "mcp-0"), "--denied")
-person("log", "verify", os.path.join(state, "logs", "mcp-0"))
+assert comment in shown, "the comment is in the log"
+assert shown.count("done     commit") == 2 and shown.count("done     undo") == 1, "and so are commits, beside the writes"
+person("log", "grep", log, "--denied")
+person("log", "verify", log)

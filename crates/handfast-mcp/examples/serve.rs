@@ -106,6 +106,7 @@ mod serve {
                     options.log_keep = options.log_keep.bytes(number(value()?)?);
                 }
                 "--allow-delete" => options.delete = true,
+                "--trust-client-approval" => options.trust_client_approval = true,
                 "--without-tool" => options.without_tools.push(value()?),
                 "--full-answers" => options.answer_limit = u64::MAX,
                 "--project" => options.project = Some(value()?.into()),

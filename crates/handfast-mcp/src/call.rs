@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use handfast::files::Files;
 use handfast::{Durability, ErrorKind, RelPath, Verb, Version, WriteOptions};
 use handfast_archive::Telling;
-use handfast_session::{Changed, Comment, Error, VirtualPath, Wanted};
+use handfast_session::{Changed, Comment, Error, Session, VirtualPath, Wanted};
 use serde_json::Value;
 
 use crate::answer::Answer;
@@ -25,6 +25,13 @@ use crate::view::View;
 pub(crate) trait Watcher {
     /// Hears how much was done, and says whether nobody waits any more.
     fn is_cancelled(&self, done: usize) -> bool;
+
+    /// Sends a request of ours to the client, and waits for the answer: `None` where there is no way
+    /// to the client, and where it does not answer.
+    fn ask(&self, method: &str, params: &Value) -> Option<Value> {
+        let _ = (method, params);
+        None
+    }
 }
 
 /// Nobody hears of progress, and nothing is cancelled.
@@ -42,6 +49,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) view: &'a View,
     pub(crate) client: &'a str,
     pub(crate) watcher: &'a dyn Watcher,
+    /// The client can ask the person in front of it.
+    pub(crate) elicits: bool,
 }
 
 /// A place to go on from, as text.
@@ -55,16 +64,16 @@ pub(crate) struct Call<'a> {
     /// Who asks.
     pub(crate) client: &'a str,
     watcher: &'a dyn Watcher,
+    elicits: bool,
     pub(crate) view: &'a View,
     arguments: &'a Value,
     log: &'a CallLog,
+    /// The session on behalf of this call.
+    pub(crate) session: &'a Session,
     /// The files on behalf of this call.
     files: &'a dyn Files,
     /// The same for looking ahead of what is recorded.
     looking: &'a dyn Files,
-    /// Says what waits in the overlay.
-    changes: &'a dyn Fn() -> Result<Vec<Changed>, Error>,
-    comments: &'a dyn Fn() -> Result<Vec<Comment>, Error>,
     /// Says whether the session's rules allow a verb on a path.
     allowed: &'a dyn Fn(&RelPath, Verb) -> Result<(), Error>,
     /// Says where a path leads after links; see [`Call::resolved`].
@@ -156,6 +165,7 @@ fn on_behalf<T>(
         view,
         client,
         watcher,
+        elicits,
     } = asking;
     let caller = match view.narrowed {
         true => log.caller().scope(Arc::new(view.clone())),
@@ -166,13 +176,13 @@ fn on_behalf<T>(
         server,
         client,
         watcher,
+        elicits,
         view,
         arguments,
         log,
+        session: &session,
         files: &session,
         looking: &server.session().for_caller(caller.quiet()),
-        changes: &|| session.diff(),
-        comments: &|| session.comments(),
         allowed: &|path, verb| {
             let said = session.explain(VirtualPath::from(path.clone()), Wanted(verb))?;
             match said.allowed {
@@ -316,12 +326,30 @@ impl Call<'_> {
 
     /// What waits in the overlay, as far as the caller may see it.
     pub(crate) fn changes(&self) -> Result<Vec<Changed>, Error> {
-        (self.changes)()
+        self.session.diff()
+    }
+
+    /// Asks the person through the client, and waits; `None` if the client cannot, or nobody answers.
+    pub(crate) fn elicit(&self, params: &Value) -> Option<Value> {
+        let answer = self
+            .elicits
+            .then(|| self.watcher.ask("elicitation/create", params));
+        answer.flatten()
+    }
+
+    /// Whether the client can ask the person in front of it.
+    pub(crate) fn can_elicit(&self) -> bool {
+        self.elicits
+    }
+
+    /// Has it in the log that a verb was refused, by somebody else than the session.
+    pub(crate) fn tell_refused(&self, verb: Verb, why: &str) -> Result<(), Trouble> {
+        self.log.tell_refused(self.server, verb, why)
     }
 
     /// What a reviewer said about what waits.
     pub(crate) fn comments(&self) -> Result<Vec<Comment>, Error> {
-        (self.comments)()
+        self.session.comments()
     }
 
     /// The version that the caller expects, if it does.

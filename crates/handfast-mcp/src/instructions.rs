@@ -20,6 +20,13 @@ pub(crate) fn text(view: &View, facts: &Facts) -> String {
         sentences.push(format!(
             "What you change is kept in the overlay of the session `{name}`: you see your changes, the files on disk stay as they are. A person reviews the changes and commits or rejects them."
         ));
+        match facts.waiting {
+            0 => {}
+            1 => sentences.push("1 change of earlier work waits for review.".to_owned()),
+            count => sentences.push(format!(
+                "{count} changes of earlier work wait for review; list_changes names them."
+            )),
+        }
     }
     sentences.extend(protected(facts.protect.clone(), facts.overlay.is_some()));
     sentences.push(

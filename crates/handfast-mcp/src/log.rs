@@ -162,6 +162,27 @@ impl CallLog {
         done
     }
 
+    /// Tells that a verb on the whole session was refused, by somebody else than the session. If that
+    /// cannot be logged, the answer is an error.
+    pub(crate) fn tell_refused(
+        &self,
+        server: &Server,
+        verb: Verb,
+        why: &str,
+    ) -> Result<(), Trouble> {
+        if self.log.is_none() {
+            return Ok(());
+        }
+        let path = RelPath::root();
+        let mut event = Event::begin(verb, &path, server.identity(), Backend::Kernel);
+        event.actor = Some(&self.actor);
+        event.decision = Decision::Refused {
+            kind: ErrorKind::Denied,
+            why: why.to_owned(),
+        };
+        self.record(&event).map_err(|error| not_logged(&error))
+    }
+
     /// Ends the call. One that reached no file is told here; if that cannot be logged, the answer
     /// does not leave either.
     pub(crate) fn finish<T>(
@@ -187,15 +208,17 @@ impl CallLog {
         }
         match log.append(&event) {
             Ok(()) => outcome,
-            Err(error) => Err(Trouble::new(
-                ErrorKind::Io,
-                format!(
-                    "EIO: the call could not be logged, and was not answered: {error}{}",
-                    trouble::NOT_LOGGED
-                ),
-            )),
+            Err(error) => Err(not_logged(&error)),
         }
     }
+}
+
+fn not_logged(error: &RecordError) -> Trouble {
+    let text = format!(
+        "EIO: the call could not be logged, and was not answered: {error}{}",
+        trouble::NOT_LOGGED
+    );
+    Trouble::new(ErrorKind::Io, text)
 }
 
 impl Recorder for CallLog {

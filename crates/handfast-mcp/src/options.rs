@@ -67,6 +67,9 @@ pub struct Options {
     pub archive_limit: u64,
     /// Offer to delete files also where they are not kept in an overlay.
     pub delete: bool,
+    /// Commit what the person approves in a question that the client asks. The client gives the answer, so
+    /// this trusts the client.
+    pub trust_client_approval: bool,
     /// Tools that are not offered, by their names.
     pub without_tools: Vec<String>,
     /// Offer the auditor as a tool; only in builds with the feature `audit`.
@@ -95,6 +98,7 @@ impl Options {
             answer_limit: 48 << 10,
             archive_limit: 256 << 20,
             delete: false,
+            trust_client_approval: false,
             without_tools: Vec::new(),
             audit: false,
         }

@@ -382,6 +382,8 @@ pub(crate) struct Offer {
     /// Changes are kept in an overlay.
     pub(crate) overlay: bool,
     pub(crate) delete: bool,
+    /// A proposal may be committed.
+    pub(crate) commits: bool,
     /// Switched off by name.
     pub(crate) without: Vec<String>,
 }

@@ -39,6 +39,8 @@ pub(crate) struct Facts {
     pub(crate) protect: Protect,
     /// Nothing can be changed.
     pub(crate) read_only: bool,
+    /// How many changes wait in the overlay from before.
+    pub(crate) waiting: usize,
 }
 
 /// An MCP server over one session.
@@ -53,6 +55,7 @@ pub struct Server {
     answer_limit: u64,
     archive_limit: u64,
     sync: bool,
+    trusts_client: bool,
     instructions: String,
     overlay: Option<String>,
     seen: Seen,
@@ -91,12 +94,14 @@ impl Server {
             standing,
             read_only,
             protect: _,
+            waiting: _,
         } = facts;
         let offer = Offer {
             read_only,
             audit: options.audit,
             overlay: overlay.is_some(),
             delete: overlay.is_some() || options.delete,
+            commits: options.trust_client_approval,
             without: options.without_tools.clone(),
         };
         Self {
@@ -109,6 +114,7 @@ impl Server {
             answer_limit: options.answer_limit,
             archive_limit: options.archive_limit,
             sync: options.sync,
+            trusts_client: options.trust_client_approval,
             instructions,
             overlay,
             seen: Seen::default(),
@@ -170,6 +176,11 @@ impl Server {
     /// How many bytes an archive may extract to.
     pub(crate) fn archive_limit(&self) -> u64 {
         self.archive_limit
+    }
+
+    /// Whether a client's word commits changes.
+    pub(crate) fn trusts_client(&self) -> bool {
+        self.trusts_client
     }
 
     /// What the server says about itself to a model.

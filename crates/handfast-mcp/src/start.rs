@@ -88,6 +88,13 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
     let name = session_name(options);
     let (plan, session) = open_session(options, state.as_ref(), name.as_deref())?;
     check_pinned(&plan, &session)?;
+    let kept = Kept::of(&plan, options, name);
+    if options.trust_client_approval && !matches!(kept, Kept::Overlay(_)) {
+        return Err(StartError {
+            hint: Some("take `--overlay` or `--session NAME`"),
+            ..usage("without an overlay there is nothing to approve")
+        });
+    }
     let logs = match (&state, options.log) {
         (Some(state), LogChoice::On) => Some(make_logs(state)?),
         _ => None,
@@ -121,8 +128,12 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
     }
     let protect = plan.protection();
     let identity = plan.roots.first().map(Root::identity);
-    let kept = Kept::of(&plan, options, name);
-    let summary = summary(&plan, wall, logs.as_deref(), &kept);
+    let waiting = match &kept {
+        // An overlay that cannot be read says so at the first call.
+        Kept::Overlay(_) => session.diff().map_or(0, |changes| changes.len()),
+        _ => 0,
+    };
+    let summary = summary(&plan, wall, logs.as_deref(), (&kept, waiting));
     let read_only = matches!(kept, Kept::Nothing);
     let overlay = match kept {
         Kept::Overlay(name) => Some(name),
@@ -139,6 +150,7 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
                 standing,
                 protect,
                 read_only,
+                waiting,
             },
             options,
         ),
@@ -288,11 +300,21 @@ impl Kept {
 }
 
 /// One line for people: what is granted, and what stands around it.
-fn summary(plan: &Plan, wall: Wall, logs: Option<&Path>, kept: &Kept) -> String {
+fn summary(
+    plan: &Plan,
+    wall: Wall,
+    logs: Option<&Path>,
+    (kept, waiting): (&Kept, usize),
+) -> String {
     let what = match kept {
         Kept::Nothing => "read-only".to_owned(),
         Kept::Overlay(name) => {
-            format!("overlay of session `{name}` (see `handfast session diff {name}`)")
+            let waits = match waiting {
+                0 => String::new(),
+                1 => ", 1 change waits for review".to_owned(),
+                count => format!(", {count} changes wait for review"),
+            };
+            format!("overlay of session `{name}`{waits} (see `handfast session diff {name}`)")
         }
         Kept::Disk => "read-write".to_owned(),
     };

@@ -112,6 +112,11 @@ pub(crate) struct McpArgs {
     #[arg(long, conflicts_with = "read_only")]
     allow_delete: bool,
 
+    /// Commit what the person approves in a question that the client asks; this trusts the client,
+    /// which gives the answer
+    #[arg(long, conflicts_with_all = ["read_only", "http"])]
+    trust_client_approval: bool,
+
     /// Do not offer this tool
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     without_tool: Vec<String>,
@@ -272,6 +277,7 @@ impl McpArgs {
         options.home = home.map(PathBuf::from).filter(|home| home.is_absolute());
         options.sync = self.sync;
         options.delete = self.allow_delete;
+        options.trust_client_approval = self.trust_client_approval;
         options.without_tools.clone_from(&self.without_tool);
         options.audit = self.tools.contains(&MoreTools::Audit);
         if let Some(limit) = self.read_limit {

@@ -26,6 +26,8 @@ pub(crate) struct Peer {
     pub(crate) client: String,
     /// Whether it can be asked for its roots.
     pub(crate) has_roots: bool,
+    /// Whether it can ask the person in front of it.
+    pub(crate) elicits: bool,
     /// What it may reach.
     pub(crate) view: View,
     /// Whose token it showed, where there are tokens for several callers.
@@ -37,6 +39,7 @@ impl Peer {
         Self {
             client: "unnamed client".to_owned(),
             has_roots: false,
+            elicits: false,
             view: server.view().clone(),
             caller: None,
         }
@@ -106,9 +109,12 @@ fn initialize(server: &Server, peer: &mut Peer, params: &Value) -> Vec<u8> {
         peer.client = name;
     }
     let capabilities_of_client = params.get("capabilities");
-    peer.has_roots = capabilities_of_client
-        .and_then(|have| have.get("roots"))
-        .is_some_and(Value::is_object);
+    let capability =
+        |name: &str| capabilities_of_client.and_then(|have| have.get(name)?.as_object());
+    peer.has_roots = capability("roots").is_some();
+    // Without a word about how, it is by a form.
+    peer.elicits =
+        capability("elicitation").is_some_and(|how| how.is_empty() || how.contains_key("form"));
     json!({
         "protocolVersion": version,
         "capabilities": capabilities(),
@@ -160,12 +166,15 @@ fn client_of<'a>(peer: &'a Peer, era: &'a Era) -> Cow<'a, str> {
     }
 }
 
-/// What the client may reach.
-fn view_of<'a>(server: &'a Server, peer: &'a Peer, era: &Era) -> &'a View {
-    match era {
-        Era::Handshake => &peer.view,
-        // Without a connection there are no roots: what the operator grants.
-        Era::Stateless { .. } => server.view(),
+/// On whose behalf a request is answered. Roots that a client told hold for everything on its
+/// connection, whichever era a request speaks.
+fn asking<'a>(peer: &'a Peer, era: &Era, client: &'a str, watcher: &'a dyn Watcher) -> Asking<'a> {
+    Asking {
+        view: &peer.view,
+        client,
+        watcher,
+        // The later era has no requests to the client.
+        elicits: peer.elicits && matches!(era, Era::Handshake),
     }
 }
 
@@ -180,11 +189,7 @@ fn more(
     let fault = |code: i32, text: String| Fault::new(request.id.clone(), code, text);
     let invalid = |text: &str| fault(code::INVALID_PARAMS, format!("Invalid params: {text}"));
     let client = client_of(peer, era);
-    let asking = Asking {
-        view: view_of(server, peer, era),
-        client: &client,
-        watcher,
-    };
+    let asking = asking(peer, era, &client, watcher);
     let params = &request.params;
     let text = |name: &str| params.get(name).and_then(Value::as_str);
     match request.method.as_str() {
@@ -239,11 +244,7 @@ fn call(
         Some(arguments) => arguments,
     };
     let client = client_of(peer, era);
-    let asking = Asking {
-        view: view_of(server, peer, era),
-        client: &client,
-        watcher,
-    };
+    let asking = asking(peer, era, &client, watcher);
     match call::call(server, asking, name, arguments) {
         Called::Unknown => Err(fault(
             code::INVALID_PARAMS,

@@ -8,19 +8,25 @@ use super::{Argument, Hints, Kind, Offer, Output, Tool};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
+/// What a tool does whose answer may be a commit.
+const COMMITS: Hints = Hints::Writes {
+    idempotent: false,
+    destructive: true,
+};
+
 /// The array of tools; without those that change files if nothing may be changed.
 pub(crate) fn list(offer: &Offer) -> String {
     let tools: Vec<Listed> = offer
         .all()
         .filter(|tool| !(offer.read_only && tool.changes()))
-        .map(Listed)
+        .map(|tool| Listed(tool, offer))
         .collect();
     serde_json::to_string(&tools).unwrap_or_else(|_| "[]".to_owned())
 }
 
-struct Listed(&'static Tool);
+struct Listed<'a>(&'static Tool, &'a Offer);
 
-impl Serialize for Listed {
+impl Serialize for Listed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let tool = self.0;
         let mut map = serializer.serialize_map(None)?;
@@ -28,7 +34,12 @@ impl Serialize for Listed {
         map.serialize_entry("title", tool.title)?;
         map.serialize_entry("description", tool.about)?;
         map.serialize_entry("inputSchema", &Input(tool.arguments))?;
-        map.serialize_entry("annotations", &hints(tool.hints))?;
+        // It only looks, unless the person's answer commits what it proposes.
+        let told = match tool.name {
+            "propose_changes" if self.1.commits => COMMITS,
+            _ => tool.hints,
+        };
+        map.serialize_entry("annotations", &hints(told))?;
         map.serialize_entry("outputSchema", &Answered(tool.output))?;
         map.end()
     }

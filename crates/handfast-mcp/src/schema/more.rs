@@ -93,7 +93,8 @@ pub(crate) const MORE: &[Tool] = &[
         "propose_changes",
         "Propose Changes",
         "Say that what was changed in the overlay is ready for the person who decides, and get an id \
-         for it. Nothing is committed by this. With the id, ask whether it still waits.",
+         for it. The person may be asked in the client: the answer says what came of it. With the id, ask \
+         whether it still waits.",
         &[optional(
             "id",
             Kind::Text,

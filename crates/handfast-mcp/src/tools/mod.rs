@@ -1,6 +1,7 @@
 //! The tools: one file each.
 
 mod append_file;
+mod approval;
 #[cfg(feature = "audit")]
 mod audit_paths;
 pub(crate) mod content;

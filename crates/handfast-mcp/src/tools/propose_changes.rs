@@ -1,12 +1,13 @@
 //! `propose_changes`: what waits in the overlay is ready for a person. Not in the reference.
 //!
 //! The id is made of what waits, so nothing is kept for it: the same changes have the same id for every
-//! server of the session. Nothing here commits anything.
+//! server of the session. A client that can ask the person in front of it does so; see `approval.rs` for what
+//! comes of the answer.
 
 use handfast::ErrorKind;
 use sha2::{Digest, Sha256};
 
-use super::list_changes;
+use super::{approval, list_changes};
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::trouble::Trouble;
@@ -27,8 +28,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         format!("Proposal {asked} waits for a person, as it was proposed.")
     } else {
         format!(
-            "Proposal {asked} is not what waits now: files were changed since, or a person decided about a part of it. {} changes wait; list_changes names them, and propose_changes without an id proposes them.",
-            waiting.count
+            "Proposal {asked} is not what waits now: files were changed since, or a person decided about a part of it. {} now; list_changes names them, and propose_changes without an id proposes them.",
+            waits(waiting.count)
         )
     };
     Ok(Answer::text(text))
@@ -73,10 +74,28 @@ impl Waiting {
             let text = "Nothing was changed, so there is nothing to propose";
             return Err(Trouble::new(ErrorKind::Invalid, text));
         }
+        if let Some(said) = approval::ask(call, &self.id)? {
+            return Ok(Answer::text(said));
+        }
         let name = call.server.overlay().unwrap_or_default();
         Ok(Answer::text(format!(
-            "Proposal {}: {} changes wait for a person, who reviews them with `handfast review {name}` and commits or discards them. Tell the person so. Nothing is on disk yet.",
-            self.id, self.count
+            "Proposal {}: {} for a person, who reviews them with `handfast review {name}` and commits or discards them. Tell the person so. Nothing is on disk yet.",
+            self.id,
+            waits(self.count)
         )))
     }
+}
+
+/// How many changes.
+pub(super) fn counted(count: usize) -> String {
+    match count {
+        1 => "1 change".to_owned(),
+        _ => format!("{count} changes"),
+    }
+}
+
+/// That so many changes wait.
+fn waits(count: usize) -> String {
+    let verb = if count == 1 { "waits" } else { "wait" };
+    format!("{} {verb}", counted(count))
 }

@@ -11,6 +11,7 @@ mod guard;
 mod head;
 mod patience;
 mod sessions;
+mod stream;
 mod tokens;
 
 use std::io::{self, Write};
@@ -26,9 +27,10 @@ use self::guard::Guard;
 use self::head::Head;
 use self::patience::Patient;
 use self::sessions::Sessions;
+use self::stream::Stream;
 use super::MAX_MESSAGE;
 use crate::call::Nobody;
-use crate::protocol::{self, Fault, Id, Message, code};
+use crate::protocol::{self, Fault, Id, Message, Peer, code};
 use crate::server::Server;
 
 /// How long a client may take for one request, or keep a connection without one; and for taking a
@@ -206,9 +208,14 @@ impl Connection<'_> {
                 (&mut &*stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
             }
             match body::read(&mut request, &mut buffer, &head, MAX_MESSAGE)? {
-                Body::Whole(body) => self
-                    .answer(&head, caller, &body)
-                    .send(stream, head.closes)?,
+                Body::Whole(body) => {
+                    let events = Stream::new(stream, head.takes_streams && !head.closes);
+                    let reply = self.answer(&head, caller, &body, &events);
+                    match events.has_begun() {
+                        true => events.finish(&reply.body)?,
+                        false => reply.send(stream, head.closes)?,
+                    }
+                }
                 Body::TooLong => return too_long().send(stream, true),
                 Body::Bad => return Reply::plain(400, "Bad Request").send(stream, true),
             }
@@ -219,7 +226,7 @@ impl Connection<'_> {
         }
     }
 
-    fn answer(&self, head: &Head, caller: &str, body: &[u8]) -> Reply {
+    fn answer(&self, head: &Head, caller: &str, body: &[u8], events: &Stream<'_>) -> Reply {
         if head.method == "DELETE" {
             return match head
                 .session
@@ -232,7 +239,7 @@ impl Connection<'_> {
         }
         let request = match protocol::parse(body) {
             Ok(Message::Request(request)) => request,
-            Ok(_) => return Reply::plain(202, "Accepted"),
+            Ok(told) => return self.told(head, caller, told),
             Err(fault) => return Reply::fault(400, "Bad Request", &fault),
         };
         let fault = head.bad_version(&request);
@@ -242,12 +249,14 @@ impl Connection<'_> {
         }
         let is_first = request.method == "initialize";
         let mut peer = match head.session.as_deref() {
-            Some(_) if is_first => self.sessions.newcomer(self.server),
-            None => self.sessions.newcomer(self.server),
-            Some(id) => match self.sessions.find(id, caller) {
-                Some(peer) => peer,
+            Some(id) if !is_first => match self.sessions.find(id, caller) {
+                Some(client) => {
+                    let is_call = protocol::takes_time(&request.method);
+                    client.peer(self.server, is_call, events)
+                }
                 None => return Reply::plain(404, "Not Found"),
             },
+            _ => Peer::new(self.server),
         };
         peer.caller = Some(caller.to_owned()).filter(|caller| !caller.is_empty());
         let replied = protocol::answer(self.server, &mut peer, &request, &Nobody);
@@ -271,6 +280,24 @@ impl Connection<'_> {
                 Reply::fault(status, reason, &fault)
             }
         }
+    }
+}
+
+impl Connection<'_> {
+    /// Takes what wants no answer: the answer to a question of ours, or a notification.
+    fn told(&self, head: &Head, caller: &str, message: Message) -> Reply {
+        let session = head.session.as_deref();
+        let client = session.and_then(|id| self.sessions.find(id, caller));
+        match (client, message) {
+            (Some(client), Message::Response { id, result }) => client.answer(&id, result),
+            (Some(client), Message::Notification { method, .. })
+                if method == "notifications/roots/list_changed" =>
+            {
+                client.forget_roots();
+            }
+            _ => {}
+        }
+        Reply::plain(202, "Accepted")
     }
 }
 

@@ -2,9 +2,14 @@
 //!
 //! `HANDFAST_MCP_REQUESTS` says how many, `HANDFAST_MCP_SEED` which.
 
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::net::TcpStream;
+
 use serde_json::{Value, json};
 
 use super::client::Mcp;
+use super::http::Served;
 use crate::support::Scratch;
 
 /// A generator of numbers (SplitMix64): small, and always the same.
@@ -221,14 +226,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
 fn random_and_bent_requests_break_nothing() {
     let count = number("HANDFAST_MCP_REQUESTS", 3_000);
     let seed = number("HANDFAST_MCP_SEED", 20_261_116);
-    let scratch = Scratch::new();
-    std::fs::write(scratch.outside().join("x"), "outside text").unwrap();
-    scratch.file("a", "text a\n");
-    scratch.file("b.txt", "text b\n");
-    scratch.file("d/c", "text c\n");
-    scratch.link("a", "link");
-    scratch.link("../outside", "out");
-    scratch.link("loop", "loop");
+    let scratch = tree();
     let mut server = Mcp::start(&scratch, &["--no-log", "--quota", "1MiB", "--allow-delete"]);
     let mut numbers = Numbers(seed);
     let (mut answered, mut done, mut early) = (0_u64, 0_u64, (0, 0));
@@ -273,10 +271,29 @@ fn random_and_bent_requests_break_nothing() {
         }
     }
     let late = (resident(server.pid()), descriptors(server.pid()));
-    println!(
-        "{count} requests, {answered} answered, {done} done; resident {} to {} KiB",
-        early.0, late.0
-    );
+    println!("{count} requests, {answered} answered, {done} done");
+    nothing_grew(early, late);
+    assert!(done > count / 20, "only {done} of {count} did anything");
+    nothing_happened_outside(&scratch);
+    assert_eq!(server.finish(), 0);
+}
+
+/// What the requests are about.
+fn tree() -> Scratch {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.outside().join("x"), "outside text").unwrap();
+    scratch.file("a", "text a\n");
+    scratch.file("b.txt", "text b\n");
+    scratch.file("d/c", "text c\n");
+    scratch.link("a", "link");
+    scratch.link("../outside", "out");
+    scratch.link("loop", "loop");
+    scratch
+}
+
+/// Memory and descriptors after a tenth of the requests, and after all of them.
+fn nothing_grew(early: (u64, usize), late: (u64, usize)) {
+    println!("resident {} to {} KiB", early.0, late.0);
     assert_eq!(early.1, late.1, "descriptors");
     assert!(
         late.0 < early.0 * 3 / 2 + 4096,
@@ -284,11 +301,48 @@ fn random_and_bent_requests_break_nothing() {
         early.0,
         late.0
     );
-    assert!(done > count / 20, "only {done} of {count} did anything");
-    assert_eq!(
-        std::fs::read_to_string(scratch.outside().join("x")).unwrap(),
-        "outside text"
-    );
+}
+
+fn nothing_happened_outside(scratch: &Scratch) {
+    let text = std::fs::read_to_string(scratch.outside().join("x")).unwrap();
+    assert_eq!(text, "outside text");
     assert_eq!(std::fs::read_dir(scratch.outside()).unwrap().count(), 1);
-    assert_eq!(server.finish(), 0);
+}
+
+#[test]
+fn random_and_bent_requests_by_http_break_nothing() {
+    let count = number("HANDFAST_MCP_REQUESTS", 3_000);
+    let seed = number("HANDFAST_MCP_SEED", 20_261_116);
+    let scratch = tree();
+    let served = Served::with(&scratch, &["--no-log", "--quota", "1MiB", "--allow-delete"]);
+    let mut numbers = Numbers(seed ^ 1);
+    let mut stream = TcpStream::connect(&served.address).unwrap();
+    let (mut statuses, mut done, mut early) = (BTreeMap::new(), 0_u64, (0, 0));
+    for index in 0..count {
+        let bytes = request(&mut numbers);
+        let mut all = served.head_text(bytes.len()).into_bytes();
+        all.extend_from_slice(&bytes);
+        stream.write_all(&all).unwrap();
+        // Every request is answered, and the connection stays.
+        let answered = Served::receive(&mut stream);
+        let text = String::from_utf8_lossy(&answered.body);
+        let sent = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("outside text"), "{sent}");
+        assert!(!text.contains("root:x:"), "{sent}");
+        *statuses.entry(answered.status).or_insert(0_u64) += 1;
+        done += u64::from(text.contains("structuredContent"));
+        if index == count / 10 {
+            early = (resident(served.pid()), descriptors(served.pid()));
+        }
+    }
+    let late = (resident(served.pid()), descriptors(served.pid()));
+    println!("{count} requests by HTTP, {done} done, by status: {statuses:?}");
+    nothing_grew(early, late);
+    assert!(done > count / 40, "only {done} of {count} did anything");
+    assert!(
+        statuses
+            .keys()
+            .all(|status| [200, 202, 400].contains(status))
+    );
+    nothing_happened_outside(&scratch);
 }

@@ -24,15 +24,15 @@ pub(super) struct Served {
 pub(super) struct Answered {
     pub(super) status: u16,
     head: String,
-    body: Vec<u8>,
+    pub(super) body: Vec<u8>,
 }
 
 impl Answered {
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{}", self.head))
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
         let line = self
             .head
             .lines()
@@ -46,9 +46,19 @@ impl Served {
         Self::with_tokens(scratch, None)
     }
 
+    /// With more arguments.
+    pub(super) fn with(scratch: &Scratch, args: &[&str]) -> Self {
+        Self::spawn(scratch, None, args)
+    }
+
     /// With a file of tokens, the first of which is ours.
     fn with_tokens(scratch: &Scratch, file: Option<&Path>) -> Self {
+        Self::spawn(scratch, file, &[])
+    }
+
+    fn spawn(scratch: &Scratch, file: Option<&Path>, args: &[&str]) -> Self {
         let mut command = command(scratch, &["--http", "127.0.0.1:0"]);
+        command.args(args);
         command.arg(scratch.inside()).stdin(Stdio::null());
         if let Some(file) = file {
             command.env("HANDFAST_MCP_TOKENS", file);
@@ -81,13 +91,25 @@ impl Served {
         }
     }
 
-    fn raw(&self, request: &str) -> Answered {
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The head of a request with a body of this length.
+    pub(super) fn head_text(&self, length: usize) -> String {
+        let (address, token) = (&self.address, &self.token);
+        format!(
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {length}\r\n\r\n"
+        )
+    }
+
+    pub(super) fn raw(&self, request: &str) -> Answered {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         Self::receive(&mut stream)
     }
 
-    fn receive(stream: &mut TcpStream) -> Answered {
+    pub(super) fn receive(stream: &mut TcpStream) -> Answered {
         let mut reader = BufReader::new(stream);
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
@@ -121,7 +143,7 @@ impl Served {
         Ok(answer)
     }
 
-    fn request_text(&self, message: &Value, headers: &[(&str, &str)]) -> String {
+    pub(super) fn request_text(&self, message: &Value, headers: &[(&str, &str)]) -> String {
         let body = message.to_string();
         let mut request = format!(
             "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\

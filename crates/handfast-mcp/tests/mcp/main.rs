@@ -15,6 +15,7 @@
     reason = "tests look at the tree from outside"
 )]
 
+mod approval;
 mod archives;
 mod bad_input;
 mod calls;
@@ -26,6 +27,8 @@ mod eras;
 mod fuzz;
 mod grants;
 mod http;
+mod http_roots;
+mod large;
 mod log_size;
 mod more_tools;
 mod names;

@@ -247,7 +247,7 @@ fn a_proposal_waits_for_a_person_and_commits_nothing() {
     let propose = |server: &mut Mcp| {
         let text = server.text("propose_changes", json!({}));
         assert!(
-            text.contains("1 changes wait") && text.contains("session review s"),
+            text.contains("1 change waits") && text.contains("session commit s"),
             "{text}"
         );
         let id = text

@@ -87,3 +87,32 @@ fn a_part_of_a_project_stays_a_part_whatever_the_roots_are() {
         assert!(!changes.contains("rest/new"), "{roots:?}: {changes}");
     }
 }
+
+/// A client cannot leave its own roots by speaking the other era on the same connection.
+#[test]
+fn roots_hold_in_both_eras_of_a_connection() {
+    let scratch = Scratch::new();
+    scratch.file("part/a", "part");
+    scratch.file("rest/b", "rest");
+    let mut command = command(&scratch, &["--no-log"]);
+    command.arg(scratch.inside());
+    let mut server = Mcp::spawn(command);
+    server.initialize(json!({"roots": {}}));
+    let asked = server.receive()["id"].clone();
+    let roots = json!([{"uri": format!("file://{}", scratch.at("part").display())}]);
+    server.send(&json!({"jsonrpc": "2.0", "id": asked, "result": {"roots": roots}}).to_string());
+    for meta in [
+        json!({}),
+        json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {}}),
+    ] {
+        let call = |name: &str| {
+            json!({"name": "read_text_file", "_meta": meta,
+                "arguments": {"path": path(&scratch, name)}})
+        };
+        let inside = server.request("tools/call", call("part/a"));
+        assert_eq!(inside["result"]["structuredContent"]["content"], "part");
+        let outside = server.request("tools/call", call("rest/b"));
+        assert_eq!(outside["result"]["isError"], true, "{outside}");
+    }
+}

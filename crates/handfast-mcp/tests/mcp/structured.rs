@@ -157,6 +157,12 @@ fn m2_the_model_is_told_where_it_is() {
         "{wrote}"
     );
     assert!(!scratch.at("a").exists() && state.exists());
+    assert_eq!(server.finish(), 0);
+    // What waits from before is told to the agent and to the person.
+    let (mut server, kept) = instructions(&["--session", "review"]);
+    assert!(kept.contains("1 change of earlier work waits"), "{kept}");
+    let words = server.words();
+    assert!(words.contains("1 change waits for review"), "{words}");
 }
 
 #[test]

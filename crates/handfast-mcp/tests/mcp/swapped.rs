@@ -269,3 +269,51 @@ fn a_resource_is_never_read_outside() {
         println!("starved: the attacker never came in between");
     }
 }
+
+/// The inode that a version names.
+fn inode_of(version: &str) -> u64 {
+    u64::from_str_radix(version.split('.').nth(2).unwrap(), 16).unwrap()
+}
+
+#[test]
+fn s4_a_version_belongs_to_the_bytes_that_came_with_it() {
+    let reads = std::env::var("HANDFAST_MCP_READS").ok();
+    let reads: u64 = reads.map_or(4_000, |text| text.parse().unwrap());
+    let scratch = Scratch::new();
+    // Of the same length, so that nothing but the object tells them apart.
+    let one = scratch.file("dir/file", "one one\n");
+    let two = scratch.file("other/file", "two two\n");
+    let inode = |path: &Path| std::fs::metadata(path).unwrap().ino();
+    let (first, second) = (inode(&one), inode(&two));
+    let mut server = Mcp::start(&scratch, &["--no-log"]);
+    let (mut wrong, mut told, mut of_second) = (0_u64, 0_u64, 0_u64);
+    for (from, to) in [(scratch.at("dir"), scratch.at("other")), (one, two)] {
+        while_exchanged(&from, &to, || {
+            for number in 0..reads / 2 {
+                let arguments = match number % 5 {
+                    0 => json!({"path": "dir/file"}),
+                    1 => json!({"path": "dir/file", "head": 1}),
+                    2 => json!({"path": "dir/file", "tail": 2}),
+                    3 => json!({"path": "dir/file", "offset": 4}),
+                    _ => json!({"path": "dir/file", "startLine": 1, "endLine": 1}),
+                };
+                let answer = server.call("read_text_file", arguments);
+                let seen = &answer["result"]["structuredContent"];
+                let Some(version) = seen["version"].as_str() else {
+                    continue;
+                };
+                let is_first = seen["content"].as_str().unwrap().contains("one");
+                let named = inode_of(version);
+                told += 1;
+                of_second += u64::from(!is_first);
+                wrong += u64::from(named != if is_first { first } else { second });
+            }
+        });
+    }
+    println!("{reads} reads: {told} with a version, {of_second} of the other file, {wrong} wrong");
+    assert_eq!(wrong, 0);
+    assert!(told > reads / 2, "only {told} of {reads} had a version");
+    if of_second == 0 || of_second == told {
+        println!("starved: the files were never exchanged in time");
+    }
+}

@@ -28,6 +28,8 @@ pub(super) struct Head {
     pub(super) mcp_method: Option<String>,
     pub(super) mcp_name: Option<String>,
     pub(super) is_json: bool,
+    /// The client takes a stream of events for an answer.
+    pub(super) takes_streams: bool,
     pub(super) has_length: bool,
     /// The body comes in chunks.
     pub(super) is_chunked: bool,
@@ -95,6 +97,11 @@ impl Head {
                 "content-type" => {
                     let kind = value.split(';').next().unwrap_or_default().trim();
                     head.is_json = kind.eq_ignore_ascii_case("application/json");
+                }
+                "accept" => {
+                    let mut kinds = value.split(',').filter_map(|kind| kind.split(';').next());
+                    head.takes_streams |=
+                        kinds.any(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"));
                 }
                 "content-length" if head.has_length => return None,
                 "content-length" => {

@@ -1,12 +1,20 @@
-//! Clients of the era with a handshake: who they are, by the id they were given.
+//! Clients of the era with a handshake: who they are, by the id they were given, and their roots.
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::{Value, json};
+
+use super::super::ROOTS_TIMEOUT;
+use super::super::questions::Questions;
+use super::stream::Stream;
 use super::tokens;
-use crate::protocol::Peer;
+use crate::protocol::{Id, Peer};
+use crate::roots;
 use crate::server::Server;
+use crate::view::View;
 
 /// How many are remembered; the one that came first is forgotten first, and has to begin again.
 const MOST: usize = 64;
@@ -15,7 +23,57 @@ const MOST: usize = 64;
 struct Known {
     id: String,
     caller: String,
+    client: Arc<Client>,
+}
+
+/// A client that said who it is.
+pub(super) struct Client {
     peer: Peer,
+    questions: Questions,
+    /// What its roots come to, once they are known.
+    view: Mutex<Option<View>>,
+}
+
+impl Client {
+    /// The client as a call sees it. One that has roots is asked for them first, in the stream that
+    /// answers the call; without an answer it reaches nothing.
+    pub(super) fn peer(&self, server: &Server, is_call: bool, stream: &Stream<'_>) -> Peer {
+        let mut peer = self.peer.clone();
+        if !peer.has_roots || !is_call {
+            return peer;
+        }
+        // Calls that come meanwhile wait here for the same answer.
+        let mut known = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        peer.view = match &*known {
+            Some(view) => view.clone(),
+            None if !stream.is_possible() => roots::none(
+                "the client has roots and takes no event stream, so it cannot be asked for them",
+            )
+            .0,
+            None => known.insert(self.ask(server, stream)).clone(),
+        };
+        peer
+    }
+
+    fn ask(&self, server: &Server, stream: &Stream<'_>) -> View {
+        let send = |message: Vec<u8>| stream.send(&message);
+        let never = AtomicBool::new(false);
+        let question = ("roots/list", &json!({}));
+        match self.questions.ask(question, ROOTS_TIMEOUT, &never, &send) {
+            Some(answer) => roots::narrow(server, &answer).0,
+            None => roots::none("the client did not tell its roots in time").0,
+        }
+    }
+
+    /// Takes the client's answer to a question.
+    pub(super) fn answer(&self, id: &Id, answer: Value) {
+        self.questions.answer(id, answer);
+    }
+
+    /// The client has other roots now: the next call asks for them.
+    pub(super) fn forget_roots(&self) {
+        *self.view.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 #[derive(Default)]
@@ -24,12 +82,6 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    /// A client that said nothing of itself yet. It is not asked for roots: there is no way back
-    /// to it.
-    pub(super) fn newcomer(&self, server: &Server) -> Peer {
-        Peer::new(server)
-    }
-
     pub(super) fn begin(&self, caller: &str, peer: Peer) -> io::Result<String> {
         let id = tokens::random()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,16 +91,20 @@ impl Sessions {
         known.push_back(Known {
             id: id.clone(),
             caller: caller.to_owned(),
-            peer,
+            client: Arc::new(Client {
+                peer,
+                questions: Questions::default(),
+                view: Mutex::new(None),
+            }),
         });
         Ok(id)
     }
 
-    pub(super) fn find(&self, id: &str, caller: &str) -> Option<Peer> {
+    pub(super) fn find(&self, id: &str, caller: &str) -> Option<Arc<Client>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = known.iter();
         let found = known.find(|one| one.id == id && one.caller == caller);
-        found.map(|one| one.peer.clone())
+        found.map(|one| Arc::clone(&one.client))
     }
 
     /// Forgets a client; whether it was known.

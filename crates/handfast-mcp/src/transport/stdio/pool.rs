@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
+use super::super::questions::Questions;
 use super::Output;
 use super::reader::{Came, Reader};
 use super::watch::Watch;
@@ -82,6 +83,7 @@ pub(super) struct Pool<'a, F, W> {
     peer: Mutex<Arc<Peer>>,
     state: Mutex<State>,
     wake: Condvar,
+    questions: Questions,
 }
 
 impl<'a, F: AsFd + Send, W: Write + Send> Pool<'a, F, W> {
@@ -101,6 +103,7 @@ impl<'a, F: AsFd + Send, W: Write + Send> Pool<'a, F, W> {
                 ..State::default()
             }),
             wake: Condvar::new(),
+            questions: Questions::default(),
         }
     }
 
@@ -115,6 +118,7 @@ impl<'a, F: AsFd + Send, W: Write + Send> Pool<'a, F, W> {
             if self.output.stop.is_set() {
                 state.ended = true;
                 state.waiting.clear();
+                self.questions.close();
             }
             if let Some(job) = state.next() {
                 drop(state);
@@ -167,9 +171,11 @@ impl<'a, F: AsFd + Send, W: Write + Send> Pool<'a, F, W> {
             Came::End => {
                 state.ended = true;
                 state.held = false;
+                self.questions.close();
                 self.wake.notify_all();
             }
             Came::Cancel(id) => state.cancel(&id),
+            Came::Reply(id, answer) => self.questions.answer(&id, answer),
             Came::Call(request) if state.waiting.len() >= MOST_WAITING => {
                 let text = format!("{MOST_WAITING} calls wait already for the client's roots");
                 let fault = Fault::new(request.id, code::INTERNAL, text);
@@ -199,7 +205,9 @@ impl<'a, F: AsFd + Send, W: Write + Send> Pool<'a, F, W> {
     fn run(&self, job: &Job) {
         let peer = Arc::clone(&self.peer.lock().unwrap_or_else(PoisonError::into_inner));
         let mut peer = (*peer).clone();
-        let watch = Watch::new(self.output, &job.request, &job.cancelled);
+        // A thread that is alone would wait for an answer that nobody reads.
+        let questions = (self.state().threads > 1).then_some(&self.questions);
+        let watch = Watch::new(self.output, &job.request, &job.cancelled, questions);
         let reply = protocol::answer(self.server, &mut peer, &job.request, &watch);
         let reply = reply.unwrap_or_else(|fault| protocol::error_reply(&fault));
         // Nobody waits for the answer to what was cancelled.

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 
-use super::super::MAX_MESSAGE;
+use super::super::{MAX_MESSAGE, ROOTS_TIMEOUT};
 use super::Output;
 use super::input::{Input, Next};
 use crate::call::Nobody;
@@ -14,13 +14,12 @@ use crate::protocol::{self, Fault, Id, Message, Peer, Request, code};
 use crate::roots;
 use crate::server::Server;
 
-/// How long a client may take to tell its roots.
-const ROOTS_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// What a message comes to for the calls.
 pub(super) enum Came {
     Call(Request),
     Cancel(Id),
+    /// The client's answer to a question of a call.
+    Reply(Id, Value),
     /// Whether calls wait for roots.
     Hold(bool),
     Nothing,
@@ -114,7 +113,7 @@ impl<'a, F: AsFd, W: Write> Reader<'a, F, W> {
             Ok(Message::Notification { method, params }) => self.notified(&method, &params, peer),
             Ok(Message::Response { id, result }) => {
                 if self.asked.as_ref() != Some(&id) {
-                    return Came::Nothing;
+                    return Came::Reply(id, result);
                 }
                 let (view, warnings) = roots::narrow(self.server, &result);
                 peer.view = view;
