@@ -54,7 +54,9 @@ impl Interp<'_> {
                     return Some(self.apply(row, args, &label, at, false, state));
                 }
                 let id = self.program.free_function(file, &label);
-                let id = id.or_else(|| self.associated(file, &label))?;
+                let Some(id) = id.or_else(|| self.associated(file, &label)) else {
+                    return self.apply_method(&label, args, at, state);
+                };
                 Some(self.invoke(id, None, args, None, at, state))
             }
             Term::Global { of, .. } => self.apply_value(of, args, at, state),
@@ -79,6 +81,28 @@ impl Interp<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Rust: a method by its name, `char::is_alphanumeric`: the first argument is what it is called on.
+    fn apply_method(
+        &mut self,
+        label: &str,
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) -> Option<Vid> {
+        let last = label.rsplit('.').next().unwrap_or(label);
+        let ((_, first), rest) = args.list.split_first()?;
+        if self.lang() != crate::lang::Lang::Rust {
+            return None;
+        }
+        let on_it = Args {
+            receiver: Some(*first),
+            list: rest.to_vec(),
+            places: args.places.get(1..).unwrap_or_default().to_vec(),
+        };
+        let row = self.fitting_row(&format!("*.{last}"), &on_it)?;
+        Some(self.apply(row, &on_it, label, at, true, state))
     }
 
     /// Calls each of several functions, as any of them may be meant.

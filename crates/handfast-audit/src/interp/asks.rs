@@ -132,7 +132,9 @@ impl Interp<'_> {
             )
         {
             Pred::Member(other, subject)
-        } else if matches!(self.terms.get(subject), Term::List(_) | Term::Dict(_)) {
+        } else if matches!(self.terms.get(subject), Term::List(_) | Term::Dict(_))
+            || matches!(self.terms.get(subject), Term::Str(_)) && self.is_single_char(other)
+        {
             Pred::Member(other, subject)
         } else if let Term::List(items) = self.terms.get(other).clone() {
             self.any_of_preds(&items, |needle| Pred::Contains(subject, needle))
@@ -290,34 +292,49 @@ impl Interp<'_> {
         at: Span,
         state: &mut State,
     ) -> Vid {
-        if let Term::Mapped { element, coll } = *self.terms.get(subject) {
-            return self.terms.make(Term::Pred(Pred::Quant {
-                any,
-                cond: element,
-                coll,
-            }));
-        }
+        let mapped = match *self.terms.get(subject) {
+            Term::Mapped { element, coll } => Some((element, coll)),
+            _ => None,
+        };
         let closure = args
             .list
             .iter()
             .map(|(_, vid)| *vid)
-            .find(|vid| matches!(self.terms.get(*vid), Term::Closure { .. }));
+            .find(|vid| self.is_callable(*vid));
         let Some(closure) = closure else {
-            return self.terms.unknown();
+            return match mapped {
+                Some((cond, coll)) => self.terms.make(Term::Pred(Pred::Quant { any, cond, coll })),
+                None => self.terms.unknown(),
+            };
         };
-        let Term::Closure { of, env } = *self.terms.get(closure) else {
-            return self.terms.unknown();
+        let (elem, coll) = match mapped {
+            Some(mapped) => mapped,
+            None => {
+                let coll = self.as_collection(subject);
+                (self.terms.make(Term::Elem(coll)), coll)
+            }
         };
-        let coll = self.as_collection(subject);
-        let elem = self.terms.make(Term::Elem(coll));
         let inner = Args {
             receiver: None,
             list: vec![(None, elem)],
             places: vec![None],
         };
         let mut copy = state.clone();
-        let cond = self.invoke(of, None, &inner, Some(env), at, &mut copy);
-        self.terms.make(Term::Pred(Pred::Quant { any, cond, coll }))
+        match self.apply_value(closure, &inner, at, &mut copy) {
+            Some(cond) => self.terms.make(Term::Pred(Pred::Quant { any, cond, coll })),
+            None => self.terms.unknown(),
+        }
+    }
+
+    /// A function, or the name of one: `all(char::is_alphanumeric)`.
+    fn is_callable(&self, vid: Vid) -> bool {
+        match self.terms.get(vid) {
+            Term::Closure { .. } => true,
+            Term::Config { label, .. } => label.contains('.'),
+            Term::Undefined(name) => name.contains('.') || self.is_function(vid),
+            Term::Field(object, _) => self.terms.ty(*object).is_some(),
+            _ => false,
+        }
     }
 
     /// Whether a call of this name is part of how a value was made.

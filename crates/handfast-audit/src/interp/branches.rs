@@ -92,10 +92,10 @@ impl Interp<'_> {
         let vid = self.eval(subject, state);
         let payload = self.payload(vid);
         for (index, bind) in binds.iter().enumerate() {
-            let value = if index == 0 {
-                payload
-            } else {
-                self.terms.unknown()
+            let index = u32::try_from(index).unwrap_or(0);
+            let value = match (binds.len(), index) {
+                (1, _) => payload,
+                _ => self.project(payload, index),
             };
             state.env.insert(bind.clone(), value);
         }

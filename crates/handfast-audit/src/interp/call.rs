@@ -149,6 +149,10 @@ impl Interp<'_> {
             }
             return Some(self.terms.make(Term::Null));
         }
+        if dotted == Some("%unreachable") {
+            state.dead = true;
+            return Some(self.terms.make(Term::Null));
+        }
         if let (Some("%assert"), [holds, ..]) = (dotted, args) {
             let vid = self.eval(&holds.value, state);
             let mut failed = state.clone();
@@ -363,6 +367,9 @@ impl Interp<'_> {
             let args = self.eval_args(args, Some(real), state);
             return self.invoke(id, Some(real), &args, None, at, state);
         }
+        if let Some(parsed) = self.parsed_text(real, method, args, at, state) {
+            return parsed;
+        }
         if matches!(&*name, "group" | "groups" | "get" | "name")
             && matches!(
                 self.terms.get(real),
@@ -377,6 +384,13 @@ impl Interp<'_> {
             if let Some(piece) = self.captured(real, first, at, state) {
                 return piece;
             }
+        }
+        if self.is_schema(real, 0) && args.len() == 1 {
+            let given = self.eval_args(args, Some(real), state);
+            if let Some(passed) = self.schema_call(real, method, given.at(0), at, state) {
+                return passed;
+            }
+            return self.unknown_call(method, &given, at, state);
         }
         if matches!(&*name, "get" | "at") && args.len() <= 2 && self.is_table(real) {
             let args = self.eval_args(args, Some(real), state);

@@ -191,11 +191,30 @@ impl Interp<'_> {
                 self.assume_prefix(text, needle, truth, state, at);
                 true
             }
+            // Go: several errors at once are none if each is none.
+            Term::Call { name, args, .. }
+                if &*name == "errors.Join" && matches!(self.terms.get(two), Term::Null) =>
+            {
+                if truth {
+                    for error in args {
+                        let none = Pred::Compare(Op::Eq, error, two);
+                        self.assume_pred(&none, true, state, at);
+                    }
+                }
+                true
+            }
             Term::Call { name, args, .. } if &*name == "strspn" => {
-                // strspn(name, OK) == strlen(name)
+                // strspn(name, OK) == strlen(name), or the length that the name has
+                let of = match (self.terms.get(two), args.first()) {
+                    (Term::Length(of, _), Some(text)) if of == text => Some(*of),
+                    (Term::Num(n), Some(text)) => {
+                        let longest = i64::from(self.facts_of(*text, state).max_len);
+                        (longest <= *n).then_some(*text)
+                    }
+                    _ => None,
+                };
                 if truth
-                    && let Term::Length(of, _) = *self.terms.get(two)
-                    && args.first() == Some(&of)
+                    && let Some(of) = of
                     && let Some(allowed) = args
                         .get(1)
                         .and_then(|arg| self.terms.string(*arg))

@@ -134,11 +134,12 @@ impl Interp<'_> {
         if self.program.method(file, class, "parse").is_some() {
             return None;
         }
-        Some(self.terms.make(Term::Source {
+        let args = self.terms.make(Term::Source {
             label: Sym::from("args"),
             kind: crate::term::SourceKind::Process,
             at: Span::default(),
-        }))
+        });
+        Some(self.terms.typed(args, class))
     }
 
     /// A function that a framework calls with a request.

@@ -310,9 +310,7 @@ impl Interp<'_> {
         }
         match op {
             // C: further on in the same text.
-            Op::Add if self.lang().family() == "c" && self.terms.number(b).is_some() => {
-                self.slice(a, Some(b), None, at)
-            }
+            Op::Add if self.is_further_on(a, b) => self.slice(a, Some(b), None, at),
             Op::Add => self.concat(vec![a, b], state),
             Op::Div => {
                 let parts = vec![a, b];
@@ -364,6 +362,19 @@ impl Interp<'_> {
                     at,
                 })
             }
+        }
+    }
+
+    /// C and C++: a number is added to text, and not text to text.
+    fn is_further_on(&self, a: Vid, b: Vid) -> bool {
+        let is_number = |vid: Vid| {
+            matches!(self.terms.get(vid), Term::Num(_) | Term::Length(..))
+                || matches!(self.terms.get(vid), Term::Call { name, .. } if matches!(&**name, "?" | "strspn" | "strcspn"))
+        };
+        match self.lang() {
+            Lang::C => !is_number(a),
+            Lang::Cpp => is_number(b) && !is_number(a),
+            _ => false,
         }
     }
 

@@ -171,6 +171,19 @@ impl Interp<'_> {
         if let Some(vid) = self.field_of_term(base, name, at, state) {
             return vid;
         }
+        if let Some(vid) = self.parsed_field(base, name, at, state) {
+            return vid;
+        }
+        // Rust: the one thing in a wrapper.
+        if &**name == "0"
+            && self.lang() == Lang::Rust
+            && !matches!(
+                self.terms.get(base),
+                Term::Object { .. } | Term::Param { .. }
+            )
+        {
+            return base;
+        }
         // Properties of paths that are no calls: `p.name`, `p.parent`, `p.parts`.
         if let Some(row) = self.family().field(&format!("*.{name}")) {
             let entry = &self.family().rows[row];

@@ -32,6 +32,14 @@ impl Interp<'_> {
                 functions.push((of, env));
             }
         }
+        if self.lang().family() == "javascript" {
+            for vid in list {
+                self.register_record(*vid, list);
+            }
+            if let Some((last, _)) = functions.last() {
+                self.note_schemas(*last, list);
+            }
+        }
         if entry.what == "event" {
             let is_silent = list
                 .iter()
@@ -61,6 +69,20 @@ impl Interp<'_> {
         if shown.ends_with(".use") && self.always.len() < 4 {
             let all: Vec<(FnId, u32)> = functions.iter().filter(goes_on).copied().collect();
             self.always.extend(all);
+        }
+    }
+
+    /// `route({ path, options, handler })`: the handler is a part of the record.
+    fn register_record(&mut self, vid: Vid, list: &[Vid]) {
+        let Term::Dict(pairs) = self.terms.get(vid).clone() else {
+            return;
+        };
+        let handler = pairs.iter().find(|(key, _)| &**key == "handler");
+        if let Some((_, value)) = handler
+            && let Term::Closure { of, .. } = *self.terms.get(*value)
+        {
+            self.handlers.insert(of);
+            self.note_schemas(of, list);
         }
     }
 

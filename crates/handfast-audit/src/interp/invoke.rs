@@ -170,7 +170,7 @@ impl Interp<'_> {
     }
 
     pub(super) fn may_carry_text(&self, vid: Vid, state: &State, depth: usize) -> bool {
-        if depth > 6 {
+        if depth > 14 {
             return false;
         }
         match self.terms.get(vid) {

@@ -233,7 +233,7 @@ impl Interp<'_> {
 
     /// A field of something external is external.
     pub(crate) fn external_base(&self, vid: Vid, depth: usize) -> Option<SourceKind> {
-        if depth > 8 {
+        if depth > 14 {
             return None;
         }
         match self.terms.get(vid) {

@@ -35,10 +35,12 @@ mod meaning;
 mod object_tests;
 mod open;
 mod params;
+mod parsed;
 mod paths;
 mod query;
 mod run;
 mod same;
+mod schema;
 mod shapes;
 mod single;
 mod sinks;
@@ -264,6 +266,8 @@ pub(crate) struct Interp<'p> {
     visitors: BTreeSet<FnId>,
     /// Functions that are told of messages.
     listeners: BTreeSet<FnId>,
+    /// For a handler, the schemas that what it is given has passed.
+    schemas: BTreeMap<FnId, Vec<(Sym, Vid)>>,
     /// For a handler, the functions that run before it.
     before: BTreeMap<FnId, Vec<(FnId, u32)>>,
     /// Functions that run before every handler that is registered after them.
@@ -334,6 +338,7 @@ impl<'p> Interp<'p> {
             handlers: BTreeSet::new(),
             visitors: BTreeSet::new(),
             listeners: BTreeSet::new(),
+            schemas: BTreeMap::new(),
             before: BTreeMap::new(),
             always: Vec::new(),
             passed: Vec::new(),

@@ -127,6 +127,12 @@ impl Interp<'_> {
                 self.assign(pattern, vid, state, function.span);
             }
         }
+        if !self.schemas.is_empty()
+            && let Some(first) = function.params.first()
+            && let Some(request) = state.env.get(&first.name).copied()
+        {
+            self.apply_schemas(id, request, function.span, state);
+        }
     }
 
     pub(super) fn has_string_type(&self, ty: Option<&str>) -> bool {

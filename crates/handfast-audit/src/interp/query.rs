@@ -462,7 +462,14 @@ impl Interp<'_> {
             }
             PartKind::Slice => {
                 facts.chars &= inner.chars;
-                facts.bits |= inner.bits & (bit::TYPED | bit::CHOSEN);
+                // What occurs nowhere does not occur in a part either.
+                let kept = bit::TYPED | bit::CHOSEN | bit::NO_DOTDOT | bit::NO_UP;
+                facts.bits |= inner.bits & kept;
+                for (key, at) in &inner.anchors {
+                    if key & (bit::NO_DOTDOT | bit::NO_UP) != 0 {
+                        facts.add(*key, *at);
+                    }
+                }
                 facts.max_len = facts.max_len.min(inner.max_len);
             }
             PartKind::Decode => {

@@ -44,6 +44,7 @@ impl Interp<'_> {
                 let element = self.terms.make(Term::Elem(inner));
                 return self.terms.make(Term::Mapped { element, coll });
             }
+            "elements" => return self.as_collection(vid),
             "appended" => return self.appended(args, at, state),
             // `text.push_str(more)` changes its receiver.
             "grow" => {

@@ -4,6 +4,8 @@
 mod expression;
 #[path = "rust_macro.rs"]
 mod macros;
+#[path = "rust_pattern.rs"]
+mod patterns;
 
 use std::sync::Arc;
 
@@ -255,7 +257,7 @@ fn parameters(cx: &mut Cx<'_>, list: Option<Node<'_>>) -> (Vec<Param>, Option<Sy
 }
 
 fn parameter(cx: &mut Cx<'_>, node: Node<'_>, ty: Option<Sym>) -> Param {
-    let names = expression::bound_names(cx, node);
+    let names = patterns::bound_names(cx, node);
     match names.as_slice() {
         // `Path(name): Path<String>` is its payload.
         [name] => Param {
@@ -386,7 +388,7 @@ fn control(cx: &mut Cx<'_>, node: Node<'_>) -> Option<StmtKind> {
             }
         }
         "for_expression" => {
-            let target = field(node, "pattern").map(|n| expression::target(cx, n))?;
+            let target = field(node, "pattern").map(|n| patterns::target(cx, n))?;
             let iter = field(node, "value").map(|n| expr(cx, n))?;
             let is_pair = cx.s(field(node, "value")?).contains(".enumerate()");
             let body = field(node, "body")
@@ -433,7 +435,7 @@ fn let_declaration(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
     if let Some(alternative) = field(node, "alternative") {
         // `let Some(x) = e else { return };`
         let value = expr(cx, value);
-        let test = expression::pattern_test(cx, pattern, value);
+        let test = patterns::pattern_test(cx, pattern, value);
         let otherwise = statements(cx, alternative);
         let kind = StmtKind::If {
             cond: test,
@@ -443,9 +445,10 @@ fn let_declaration(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
         out.push(cx.stmt(kind, node));
         return;
     }
-    let target = expression::target(cx, pattern);
+    let target = patterns::target(cx, pattern);
     let mut value = expr(cx, value);
     if let Some(ty) = field(node, "type") {
+        expression::parse_as(cx, &mut value, ty);
         value = cx.expr(ExprKind::Cast(Box::new(value), cx.sym(ty)), node);
     }
     out.push(cx.stmt(StmtKind::Assign { target, value }, node));

@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use tree_sitter::Node;
 
-use super::super::{Cx, all_children, children, field, number, operator, unescape};
+use super::super::{Cx, children, field, number, operator, unescape};
+use super::patterns::pattern_test;
 use super::{block, control, macros, parameters};
 use crate::ir::{Arg, Expr, ExprKind, Op, Stmt, StmtKind, Sym};
+
+/// The name of the argument that says what a text is parsed as.
+pub(super) const PARSED_AS: &str = "%type";
 
 pub(super) fn expr(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
     cx.deeper(|cx| inner(cx, node))
@@ -64,6 +68,7 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
                     });
                 }
             }
+            args.extend(parsed_type(cx, node));
             ExprKind::Call {
                 callee,
                 args,
@@ -85,7 +90,7 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             }
         }
         "reference_expression" => ExprKind::Ref(boxed(cx, field(node, "value"), node)),
-        "parenthesized_expression" => match children(node).first() {
+        "parenthesized_expression" | "expression_statement" => match children(node).first() {
             Some(inner) => return expr(cx, *inner),
             None => ExprKind::Opaque(Vec::new()),
         },
@@ -159,6 +164,41 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
         }
     };
     cx.expr(kind, node)
+}
+
+/// The type that `text.parse::<T>()` is parsed as, as an argument of its own.
+fn parsed_type(cx: &Cx<'_>, call: Node<'_>) -> Option<Arg> {
+    let function = field(call, "function").filter(|n| n.kind() == "generic_function")?;
+    let method = field(function, "function").and_then(|n| field(n, "field"))?;
+    let types = field(function, "type_arguments")?;
+    let first = children(types).first().copied()?;
+    (cx.s(method) == "parse").then(|| typed_argument(cx, first))
+}
+
+fn typed_argument(cx: &Cx<'_>, ty: Node<'_>) -> Arg {
+    Arg {
+        name: Some(Arc::from(PARSED_AS)),
+        value: cx.expr(ExprKind::Str(cx.sym(ty)), ty),
+    }
+}
+
+/// `let id: Id = text.parse()?`: the declared type is the one that the text is parsed as.
+pub(super) fn parse_as(cx: &Cx<'_>, value: &mut Expr, ty: Node<'_>) {
+    match &mut value.kind {
+        ExprKind::Question(inner) | ExprKind::Await(inner) => parse_as(cx, inner, ty),
+        ExprKind::Call { callee, args, .. } => {
+            let ExprKind::Field(base, method) = &mut callee.kind else {
+                return;
+            };
+            match &**method {
+                "parse" if args.is_empty() => args.push(typed_argument(cx, ty)),
+                "unwrap" | "expect" | "map_err" | "context" | "with_context" | "unwrap_or"
+                | "unwrap_or_else" | "unwrap_or_default" => parse_as(cx, base, ty),
+                _ => {}
+            }
+        }
+        _ => {}
+    }
 }
 
 /// `std::fs::read` as nested fields of names.
@@ -237,138 +277,6 @@ pub(super) fn condition(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
     }
 }
 
-/// Whether a value has the form of a pattern, binding its names.
-pub(super) fn pattern_test(cx: &mut Cx<'_>, pattern: Node<'_>, value: Expr) -> Expr {
-    let tested = cx.deeper(|cx| pattern_inner(cx, pattern, value));
-    tested.unwrap_or_else(|| cx.opaque(pattern))
-}
-
-fn pattern_inner(cx: &mut Cx<'_>, pattern: Node<'_>, value: Expr) -> Expr {
-    let yes = cx.expr(ExprKind::Bool(true), pattern);
-    let kind = match pattern.kind() {
-        "match_pattern" => {
-            let parts = children(pattern);
-            let guard = field(pattern, "condition");
-            let Some(first) = parts.first() else {
-                return yes;
-            };
-            let test = pattern_test(cx, *first, value);
-            let Some(guard) = guard else { return test };
-            let guard = condition(cx, guard);
-            ExprKind::Binary(Op::And, Box::new(test), Box::new(guard))
-        }
-        "or_pattern" => {
-            let mut result: Option<Expr> = None;
-            for part in children(pattern) {
-                let one = pattern_test(cx, part, value.clone());
-                result = Some(match result {
-                    Some(before) => cx.expr(
-                        ExprKind::Binary(Op::Or, Box::new(before), Box::new(one)),
-                        pattern,
-                    ),
-                    None => one,
-                });
-            }
-            return result.unwrap_or(yes);
-        }
-        "tuple_struct_pattern" => {
-            let name = field(pattern, "type").map_or("", |n| cx.s(n));
-            let name = name.rsplit("::").next().unwrap_or(name);
-            let names = bound_names(cx, pattern);
-            ExprKind::IsVariant(Box::new(value), Arc::from(name), names)
-        }
-        "scoped_identifier" => {
-            let name = cx.s(pattern).rsplit("::").next().unwrap_or("");
-            ExprKind::IsVariant(Box::new(value), Arc::from(name), Vec::new())
-        }
-        "identifier" if cx.s(pattern).starts_with(char::is_uppercase) => {
-            ExprKind::IsVariant(Box::new(value), cx.sym(pattern), Vec::new())
-        }
-        "identifier" => {
-            let target = cx.expr(ExprKind::Name(cx.sym(pattern)), pattern);
-            let assign = cx.expr(ExprKind::Assign(Box::new(target), Box::new(value)), pattern);
-            let span = cx.span(pattern);
-            let first = Stmt {
-                kind: StmtKind::Expr(assign),
-                span,
-            };
-            ExprKind::Block(vec![first], Some(Box::new(yes)))
-        }
-        "string_literal" | "integer_literal" | "boolean_literal" | "char_literal"
-        | "negative_literal" => {
-            let literal = expr(cx, pattern);
-            ExprKind::Binary(Op::Eq, Box::new(value), Box::new(literal))
-        }
-        "_" => return yes,
-        "range_pattern" => match children(pattern).as_slice() {
-            [low, high] => {
-                let (low, high) = (expr(cx, *low), expr(cx, *high));
-                let from = ExprKind::Binary(Op::Ge, Box::new(value.clone()), Box::new(low));
-                let to = ExprKind::Binary(Op::Le, Box::new(value), Box::new(high));
-                let (from, to) = (cx.expr(from, pattern), cx.expr(to, pattern));
-                ExprKind::Binary(Op::And, Box::new(from), Box::new(to))
-            }
-            _ => ExprKind::Opaque(vec![value]),
-        },
-        "reference_pattern" | "ref_pattern" | "mut_pattern" => match children(pattern).last() {
-            Some(inner) => return pattern_test(cx, *inner, value),
-            None => return yes,
-        },
-        _ => ExprKind::Opaque(vec![value]),
-    };
-    cx.expr(kind, pattern)
-}
-
-/// The names a pattern binds, in order.
-pub(super) fn bound_names(cx: &Cx<'_>, node: Node<'_>) -> Vec<Sym> {
-    let mut out = Vec::new();
-    let mut pending = vec![node];
-    while let Some(node) = pending.pop() {
-        if node.kind() == "identifier" || node.kind() == "shorthand_field_identifier" {
-            out.push(cx.sym(node));
-            continue;
-        }
-        let skip = field(node, "type");
-        for child in children(node).into_iter().rev() {
-            if Some(child) != skip
-                && !child.kind().ends_with("type")
-                && !child.kind().ends_with("literal")
-            {
-                pending.push(child);
-            }
-        }
-    }
-    out
-}
-
-/// The left side of `let` and `for`.
-pub(super) fn target(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
-    if node.kind() == "identifier" {
-        return cx.expr(ExprKind::Name(cx.sym(node)), node);
-    }
-    if node.kind() == "tuple_pattern" {
-        let mut parts = Vec::new();
-        for child in all_children(node) {
-            match child.kind() {
-                "(" | ")" | "," => {}
-                "_" => parts.push(cx.opaque(child)),
-                _ => {
-                    let part = cx.deeper(|cx| target(cx, child));
-                    parts.push(part.unwrap_or_else(|| cx.opaque(child)));
-                }
-            }
-        }
-        return cx.expr(ExprKind::List(parts), node);
-    }
-    match bound_names(cx, node).as_slice() {
-        [one] => cx.expr(ExprKind::Name(one.clone()), node),
-        many => {
-            let parts = many.iter().map(|name| cx.name(name, node)).collect();
-            cx.expr(ExprKind::List(parts), node)
-        }
-    }
-}
-
 /// `if` as a value: branches that assign one name.
 fn if_value(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
     let result = cx.fresh();
@@ -404,7 +312,10 @@ fn match_value(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
     let target = cx.name(&subject, node);
     let bind = StmtKind::Assign { target, value };
     let bind = cx.stmt(bind, node);
-    let mut chain: Vec<Stmt> = Vec::new();
+    // One of the arms is taken.
+    let never = cx.call_of("%unreachable", Vec::new(), node);
+    let never = cx.expr(never, node);
+    let mut chain: Vec<Stmt> = vec![cx.stmt(StmtKind::Expr(never), node)];
     let arms = field(node, "body").map(children).unwrap_or_default();
     for arm in arms.into_iter().rev() {
         if arm.kind() != "match_arm" {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tree_sitter::{Node, Parser};
 
 use super::super::{Cx, children, field};
-use super::expression::{expr, pattern_test};
+use super::expression::expr;
+use super::patterns::pattern_test;
 use crate::ir::{Arg, Expr, ExprKind, Span, Stmt, StmtKind};
 use crate::lang::Lang;
 
