@@ -87,9 +87,7 @@ const FOUND: &[Case] = &[
     case(
         &["session", "diff", "gone"],
         1,
-        &[
-            "hint: put the directory back, or drop the session: `handfast session discard gone --remove`",
-        ],
+        &["hint: put the directory back, or drop the session: `handfast session rm gone`"],
     ),
     case(
         &["session", "commit", "--yes", "gone2", "/nothere"],
@@ -126,6 +124,11 @@ const FOUND: &[Case] = &[
         &["fs", "--root", "box", "archive", "one", "one.tar"],
         0,
         &["archived 1 member with"],
+    ),
+    case(
+        &["fs", "--root", "box", "extract", "one.tar", "two"],
+        0,
+        &["extracted 1 member with 1 byte to `two`"],
     ),
     case(
         &["session", "list", "--state", "nostate"],
@@ -286,6 +289,7 @@ fn answers(cases: &[Case]) {
             "1 files",
             "1 entries",
             "1 changes",
+            "1 members",
         ] {
             if text.contains(word) {
                 wrong.push(format!("{}: {word}:\n{text}", args.join(" ")));
