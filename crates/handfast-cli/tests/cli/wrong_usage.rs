@@ -126,6 +126,11 @@ const FOUND: &[Case] = &[
         &["archived 1 member with"],
     ),
     case(
+        &["fs", "--root", "box", "extract", "one.tar", "two"],
+        0,
+        &["extracted 1 member with 1 byte to `two`"],
+    ),
+    case(
         &["session", "list", "--state", "nostate"],
         0,
         &["there are no sessions"],
@@ -284,6 +289,7 @@ fn answers(cases: &[Case]) {
             "1 files",
             "1 entries",
             "1 changes",
+            "1 members",
         ] {
             if text.contains(word) {
                 wrong.push(format!("{}: {word}:\n{text}", args.join(" ")));

@@ -115,9 +115,13 @@ fn answer(call: &Call<'_>, report: &Report, dry: bool) -> Answer {
     let members = accepted
         .filter(|verdict| verdict.outcome == Outcome::Accepted)
         .count();
+    let counted = match members {
+        1 => "1 member".to_owned(),
+        members => format!("{members} members"),
+    };
     let mut text = match (report.trouble(), report.extracted, dry) {
-        (_, true, true) => format!("Nothing stands in the way of {members} members from {from}"),
-        (_, true, false) => format!("Successfully extracted {members} members from {from} to {to}"),
+        (_, true, true) => format!("{counted} from {from} can be extracted"),
+        (_, true, false) => format!("Successfully extracted {counted} from {from} to {to}"),
         (Some((_, why)), false, _) => format!("Refused - {why}: {from}. Nothing was extracted."),
         (None, false, _) => format!("Nothing was extracted from {from}"),
     };

@@ -79,7 +79,10 @@ impl ExtractArgs {
         let stream = input::open(&asked, out)?;
         let mut progress = Progress::new(out.is_json() || out.is_quiet());
         let mut tell = |so_far: handfast_archive::Progress| {
-            progress.tell(|| format!("{} members, {} bytes", so_far.entries, so_far.bytes));
+            progress.tell(|| {
+                let members = crate::width::counted(so_far.entries, "member");
+                format!("{members}, {}", crate::width::size(so_far.bytes))
+            });
         };
         options.progress = Some(&mut tell);
         options.telling = recording.map(Recording::telling);

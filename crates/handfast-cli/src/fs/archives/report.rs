@@ -126,7 +126,8 @@ impl Answer for Told {
                 .filter(|it| it.outcome == Outcome::Accepted)
                 .count();
             out.note(&format!(
-                "extracted {count} members with {} to `{}`",
+                "extracted {} with {} to `{}`",
+                crate::width::counted(count as u64, "member"),
                 bytes(self.report.bytes),
                 self.to
             ));
