@@ -27,6 +27,7 @@
 
 mod caller;
 pub mod change;
+mod chosen;
 mod codec;
 mod deed;
 mod error;

@@ -307,7 +307,7 @@ fn every_verb_answers_alike_under_a_lease() {
             kind => assert_eq!(run.json()["error"]["kind"], kind, "{verb:?}"),
         }
     }
-    assert_eq!(refused, 4, "what is refused under a lease is known");
+    assert_eq!(refused, 3, "what is refused under a lease is known");
 }
 
 #[test]
