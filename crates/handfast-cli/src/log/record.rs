@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 /// Where decisions are logged, if they are.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct LogChoice {
     /// Log every decision here; what cannot be logged is not done [env: HANDFAST_LOG]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Log")]
@@ -185,12 +185,6 @@ fn name_of(root: &OsStr) -> String {
 }
 
 impl Recording {
-    /// The log that is written to.
-    #[cfg(feature = "review")]
-    pub(crate) fn ledger(&self) -> Arc<Ledger> {
-        Arc::clone(&self.ledger)
-    }
-
     /// Who hears of what is not a verb of a root or a session.
     pub(crate) fn telling(&self) -> Telling<'_> {
         Telling {

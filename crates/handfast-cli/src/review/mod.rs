@@ -5,14 +5,15 @@ use std::process::Command;
 
 use clap::Args;
 use handfast::{Effect, ErrorKind};
-use handfast_review::keeper::Keeper;
+use handfast_review::keeper::{Keeper, Recorded};
 use handfast_review::page;
+use handfast_session::Caller;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::json::Object;
-use crate::log::{LogChoice, given_key};
-use crate::output::Output;
+use crate::log::{LogChoice, Recording, given_key};
+use crate::output::{Form, Output};
 use crate::session::{StateArgs, misused};
 
 /// What starts the page's process; nobody types it.
@@ -92,13 +93,21 @@ impl ReviewArgs {
             }
             None => self.state.catalogue("review")?,
         };
-        let mut keeper = Keeper::new(catalogue, opening.options, opening.caller);
+        let mut keeper = Keeper::new(
+            catalogue,
+            opening.options,
+            Caller::new(opening.caller.actor()),
+        );
+        drop(opening.caller);
         if let Some(name) = &self.name {
             keeper = keeper.only(name);
         }
-        if let Some(recording) = &recording {
-            keeper = keeper.publishing(recording.ledger());
+        if recording.is_some() {
+            let choice = self.log.clone();
+            keeper = keeper.recording(move || begin(&choice));
         }
+        // Others write to the log while the page only looks.
+        drop(recording);
         if let Some(dir) = log {
             keeper = keeper.log(dir, key);
         }
@@ -117,11 +126,29 @@ impl ReviewArgs {
         }
         out.note("open it in a browser of this machine; it is good once, until Ctrl-C");
         out.flush();
-        let served = started.serve(&mut keeper).map_err(|error| failed(&error));
-        if let Some(recording) = recording {
-            recording.finish("review", out);
+        started.serve(&mut keeper).map_err(|error| failed(&error))
+    }
+}
+
+/// Opens the log for one commit or undo; it is published and closed behind it.
+fn begin(choice: &LogChoice) -> Result<Recorded, handfast::Error> {
+    let (opening, recording) = choice
+        .open_session("review")
+        .map_err(|failure| handfast::Error::refused(failure.kind, failure.detail.clone()))?;
+    Ok(Recorded {
+        caller: opening.caller,
+        guard: Box::new(Publishing(recording)),
+    })
+}
+
+/// Publishes a log when it is dropped.
+struct Publishing(Option<Recording>);
+
+impl Drop for Publishing {
+    fn drop(&mut self) {
+        if let Some(recording) = self.0.take() {
+            recording.finish("review", &mut Output::new(Form::Words, false));
         }
-        served
     }
 }
 

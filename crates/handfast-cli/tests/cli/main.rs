@@ -32,6 +32,7 @@ mod mounts;
 mod names;
 mod pipes;
 mod reload;
+mod review;
 mod run;
 mod serving;
 mod session;

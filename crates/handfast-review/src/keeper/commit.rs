@@ -30,7 +30,7 @@ impl Keeper {
         }
         let message = Some(message.trim()).filter(|message| !message.is_empty());
         let name = known.session.as_str();
-        let session = self.open_to_change(name)?;
+        let (_log, session) = self.open_to_change(name)?;
         let now = plan::look(name, &session, known.paths.clone(), &known.hunks)?.plan;
         if now.seal != known.seal
             || now.leave_out != known.leave_out
@@ -72,7 +72,7 @@ impl Keeper {
     pub(super) fn undo(&mut self, name: &str, claimed: &str) -> Result<KeeperReply, Error> {
         let claimed = Seal::claimed(claimed);
         self.require_sent(&claimed)?;
-        let session = self.open_to_change(name)?;
+        let (_log, session) = self.open_to_change(name)?;
         let past = session.past_commits()?;
         let last = past.first().ok_or_else(|| stale("the session"))?;
         if seal::of_past(name, last) != claimed {
@@ -96,7 +96,7 @@ impl Keeper {
             self.require_sent(&seal::of_hunk(name, hunk))?;
         }
         let path = path_of(&pick.path)?;
-        let session = self.open_to_change(name)?;
+        let session = self.open(name)?;
         let change =
             change::find(&session, &path, true, false).map_err(change::missing_is_stale)?;
         let is_hunk_there = |id: &str| change.hunks().iter().any(|known| known.id == id);

@@ -9,14 +9,14 @@ mod seal;
 mod text;
 mod timeline;
 
+use std::any::Any;
 use std::collections::{HashSet, VecDeque};
+use std::fmt;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use handfast::ErrorKind;
-use handfast_ledger::Ledger;
 use handfast_ledger::note::VerifierKey;
 use handfast_session::{Caller, Catalogue, Error, Session, SessionOptions, VirtualPath};
 
@@ -29,6 +29,24 @@ const MAX_PLANS: usize = 16;
 /// So many seals are remembered.
 const MAX_SEALS: usize = 400_000;
 
+/// A caller whose decisions go to a log.
+#[allow(missing_debug_implementations, reason = "what it holds is not ours")]
+pub struct Recorded {
+    /// The caller.
+    pub caller: Caller,
+    /// Dropped once everything is recorded.
+    pub guard: Box<dyn Any>,
+}
+
+/// Opens the log.
+struct Begin(Box<dyn Fn() -> Result<Recorded, Error> + Send>);
+
+impl fmt::Debug for Begin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Begin")
+    }
+}
+
 /// What is reviewed, and on whose behalf.
 #[derive(Debug)]
 pub struct Keeper {
@@ -37,7 +55,7 @@ pub struct Keeper {
     caller: Caller,
     only: Option<String>,
     log: Option<(PathBuf, Option<VerifierKey>)>,
-    ledger: Option<Arc<Ledger>>,
+    begin: Option<Begin>,
     /// What was sent to be shown: changes, hunks and commits.
     sent: HashSet<Seal>,
     plans: VecDeque<Plan>,
@@ -53,7 +71,7 @@ impl Keeper {
             caller,
             only: None,
             log: None,
-            ledger: None,
+            begin: None,
             sent: HashSet::new(),
             plans: VecDeque::new(),
         }
@@ -73,11 +91,14 @@ impl Keeper {
         self
     }
 
-    /// Publishes a log that the caller records to after each commit and undo: the command may end at any
-    /// moment.
+    /// Asks for a caller each time that something is changed, so that a log is held for no longer than
+    /// that: others write to it meanwhile.
     #[must_use]
-    pub fn publishing(mut self, ledger: Arc<Ledger>) -> Self {
-        self.ledger = Some(ledger);
+    pub fn recording(
+        mut self,
+        begin: impl Fn() -> Result<Recorded, Error> + Send + 'static,
+    ) -> Self {
+        self.begin = Some(Begin(Box::new(begin)));
         self
     }
 
@@ -127,12 +148,6 @@ impl Keeper {
             } => self.reject(session, pick, hunk.as_deref(), text),
             Request::Timeline => Ok(self.timeline()),
         };
-        if let (Some(ledger), Request::Commit { .. } | Request::Undo { .. }) =
-            (&self.ledger, request)
-        {
-            // The events are written; the next process that opens the log signs them otherwise.
-            drop(ledger.publish());
-        }
         answered.unwrap_or_else(|error| KeeperReply::Refused {
             kind: error.kind().name().to_owned(),
             why: error.detail().to_owned(),
@@ -151,10 +166,18 @@ impl Keeper {
             .open_with(name, self.options.clone(), self.caller.clone().quiet())
     }
 
-    /// The same for what changes something, with everything recorded.
-    fn open_to_change(&self, name: &str) -> Result<Session, Error> {
+    /// The same for what changes something, with everything recorded. The log is let go of once the first
+    /// part is dropped, which must be after the session.
+    fn open_to_change(&self, name: &str) -> Result<(Box<dyn Any>, Session), Error> {
         let session = self.open(name)?;
-        Ok(session.for_caller(self.caller.clone()))
+        let (caller, guard) = match &self.begin {
+            Some(begin) => {
+                let recorded = (begin.0)()?;
+                (recorded.caller, recorded.guard)
+            }
+            None => (self.caller.clone(), Box::new(()) as Box<dyn Any>),
+        };
+        Ok((guard, session.for_caller(caller)))
     }
 
     /// Remembers what is sent.
