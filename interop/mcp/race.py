@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 
 from client import Server
 
@@ -39,6 +40,8 @@ def arena(top, count, needs_sources):
         put(os.path.join(directory, "pixel.png"), text)
         os.mkdir(os.path.join(directory, "deep"))
         put(os.path.join(directory, "deep", "a.rs"), text)
+        with tarfile.open(os.path.join(directory, "a.tar"), "w") as archive:
+            archive.add(os.path.join(directory, "file.txt"), "file.txt")
         if needs_sources:
             for number in range(count):
                 put(os.path.join(directory, f"m-{number}"), text)
@@ -84,12 +87,13 @@ def tools(sub):
         ("read_text_file", "read_text_file, lines", lambda n: {"path": p("file.txt"), "startLine": 1, "endLine": 1}),
         ("append_file", "append_file", lambda n: {"path": p("old.txt"), "content": "w"}),
         ("copy_file", "copy_file", lambda n: {"source": p("file.txt"), "destination": p(f"copy-{n}")}),
+        ("extract_archive", "extract_archive", lambda n: {"source": p("a.tar"), "destination": p(f"extracted-{n}")}),
         ("delete_file", "delete_file", lambda n: {"path": p(f"m-{n}")}),
     ]
 
 
 # Only Handfast has these; the control cannot show that the attacker is strong enough for them.
-OURS = ("search_content", "append_file", "copy_file", "delete_file")
+OURS = ("search_content", "append_file", "copy_file", "extract_archive", "delete_file")
 
 
 def shows_outside(tool, text):

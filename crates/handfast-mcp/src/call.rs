@@ -19,7 +19,7 @@ use crate::seen::Shown;
 use crate::server::Server;
 use crate::tools;
 use crate::trouble::Trouble;
-use crate::view::View;
+use crate::view::ClientView;
 
 /// Who waits for a call.
 pub(crate) trait Watcher {
@@ -46,7 +46,7 @@ impl Watcher for Nobody {
 /// On whose behalf a tool is called.
 #[derive(Clone, Copy)]
 pub(crate) struct Asking<'a> {
-    pub(crate) view: &'a View,
+    pub(crate) view: &'a ClientView,
     pub(crate) client: &'a str,
     pub(crate) watcher: &'a dyn Watcher,
     /// The client can ask the person in front of it.
@@ -65,7 +65,7 @@ pub(crate) struct Call<'a> {
     pub(crate) client: &'a str,
     watcher: &'a dyn Watcher,
     elicits: bool,
-    pub(crate) view: &'a View,
+    pub(crate) view: &'a ClientView,
     arguments: &'a Value,
     log: &'a CallLog,
     /// The session on behalf of this call.

@@ -3,10 +3,10 @@
 use handfast_session::{PRESETS, Protect};
 
 use crate::server::Facts;
-use crate::view::View;
+use crate::view::ClientView;
 
 /// The sentences for `instructions`.
-pub(crate) fn text(view: &View, facts: &Facts) -> String {
+pub(crate) fn text(view: &ClientView, facts: &Facts) -> String {
     let dirs = view.texts();
     let first = dirs.first().map_or("/", String::as_str);
     let mut sentences = vec![

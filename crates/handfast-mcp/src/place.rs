@@ -4,7 +4,7 @@
 //! Whether anything is there, and what links say, is the session's.
 
 use crate::trouble::Trouble;
-use crate::view::View;
+use crate::view::ClientView;
 use handfast::{ErrorKind, RelPath};
 use handfast_session::VirtualPath;
 
@@ -19,7 +19,11 @@ pub(crate) struct Place {
 
 impl Place {
     /// Reads the path of a call: once, here.
-    pub(crate) fn parse(text: &str, view: &View, home: Option<&str>) -> Result<Self, Trouble> {
+    pub(crate) fn parse(
+        text: &str,
+        view: &ClientView,
+        home: Option<&str>,
+    ) -> Result<Self, Trouble> {
         let expanded = expand(text, home);
         if is_windows(&expanded) {
             return Err(Trouble::new(
@@ -50,7 +54,7 @@ impl Place {
         Err(first.unwrap_or_else(nowhere))
     }
 
-    fn locate(absolute: &[u8], view: &View) -> Result<Self, Trouble> {
+    fn locate(absolute: &[u8], view: &ClientView) -> Result<Self, Trouble> {
         #[cfg(test)]
         tests::PARSED.set(tests::PARSED.get() + 1);
         let asked = VirtualPath::parse(absolute).map_err(|error| {
@@ -78,7 +82,7 @@ impl Place {
     }
 }
 
-fn outside(asked: &str, view: &View) -> Trouble {
+fn outside(asked: &str, view: &ClientView) -> Trouble {
     if let Some(why) = &view.why_empty {
         return Trouble::new(ErrorKind::Escape, format!("Access denied - {why}: {asked}"));
     }
@@ -123,12 +127,12 @@ mod tests {
         }
     }
 
-    fn view() -> View {
+    fn view() -> ClientView {
         let allowed = |path: &str| Allowed {
             spelled: VirtualPath::parse(path).unwrap(),
             place: VirtualPath::parse(path).unwrap(),
         };
-        View {
+        ClientView {
             allowed: vec![allowed("/srv/ws"), allowed("/srv/two")],
             narrowed: false,
             why_empty: None,

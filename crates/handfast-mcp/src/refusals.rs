@@ -25,7 +25,7 @@ struct Refused {
 }
 
 impl Refusals {
-    /// Remembers a refusal. A file that is missing, or a malformed call, is none.
+    /// Remembers a refusal. A file that is missing, or a call with wrong arguments, is none.
     pub(crate) fn add(&self, caller: &str, tool: &str, trouble: &Trouble) {
         let is_refusal = matches!(
             trouble.kind,

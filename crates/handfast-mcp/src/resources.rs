@@ -12,7 +12,7 @@ use crate::text::names;
 use crate::tools::{content, list_directory, read_media_file};
 use crate::trouble::Trouble;
 use crate::uri::{file_path, file_uri};
-use crate::view::View;
+use crate::view::ClientView;
 
 /// What every URI of a file fits.
 pub(crate) const TEMPLATE: &str = "file://{+path}";
@@ -21,7 +21,7 @@ pub(crate) const TEMPLATE: &str = "file://{+path}";
 const DIRECTORY: &str = "inode/directory";
 
 /// The allowed directories. What is in them is found by reading them.
-pub(crate) fn list(view: &View) -> Value {
+pub(crate) fn list(view: &ClientView) -> Value {
     let dirs = view.allowed.iter().map(|allowed| {
         json!({
             "uri": file_uri(&allowed.spelled),

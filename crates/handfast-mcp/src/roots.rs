@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use crate::server::Server;
 use crate::uri::file_path;
-use crate::view::{Allowed, View};
+use crate::view::{Allowed, ClientView};
 
 /// A view of nothing, and why, for people.
-pub(crate) fn none(why: &str) -> (View, String) {
+pub(crate) fn none(why: &str) -> (ClientView, String) {
     let why = format!("{why}, so it reaches nothing");
-    let view = View {
+    let view = ClientView {
         allowed: Vec::new(),
         narrowed: true,
         why_empty: Some(why.clone()),
@@ -24,7 +24,7 @@ pub(crate) fn none(why: &str) -> (View, String) {
 }
 
 /// What a client's answer comes to, and what there is to say about it.
-pub(crate) fn narrow(server: &Server, answer: &Value) -> (View, Vec<String>) {
+pub(crate) fn narrow(server: &Server, answer: &Value) -> (ClientView, Vec<String>) {
     let granted = server.view();
     let mut warnings = Vec::new();
     let Some(roots) = answer.get("roots").and_then(Value::as_array) else {
@@ -59,7 +59,7 @@ pub(crate) fn narrow(server: &Server, answer: &Value) -> (View, Vec<String>) {
         return (view, warnings);
     }
     let narrowed = granted.narrowed || granted.allowed.iter().any(|one| !allowed.contains(one));
-    let view = View {
+    let view = ClientView {
         allowed,
         narrowed,
         why_empty: None,
@@ -67,7 +67,7 @@ pub(crate) fn narrow(server: &Server, answer: &Value) -> (View, Vec<String>) {
     (view, warnings)
 }
 
-fn candidates(server: &Server, granted: &View, path: &VirtualPath) -> Vec<Allowed> {
+fn candidates(server: &Server, granted: &ClientView, path: &VirtualPath) -> Vec<Allowed> {
     if let Some(place) = granted.locate(path) {
         let session = server.session();
         let is_dir = session.metadata(&place).is_ok_and(|status| status.is_dir());

@@ -14,7 +14,7 @@ use crate::schema::{Offer, Tool};
 use crate::seen::Seen;
 use crate::standing::Standing;
 use crate::start::{self, StartError};
-use crate::view::View;
+use crate::view::ClientView;
 
 /// A server that has started, and what there is to say about that.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(crate) struct Facts {
 #[derive(Debug)]
 pub struct Server {
     session: Session,
-    view: View,
+    view: ClientView,
     log: Option<Arc<Log>>,
     identity: Identity,
     read_only: bool,
@@ -82,7 +82,7 @@ impl Server {
 
     pub(crate) fn new(
         session: Session,
-        view: View,
+        view: ClientView,
         log: Option<Arc<Log>>,
         identity: Identity,
         facts: Facts,
@@ -142,7 +142,7 @@ impl Server {
     }
 
     /// What the operator grants.
-    pub(crate) fn view(&self) -> &View {
+    pub(crate) fn view(&self) -> &ClientView {
         &self.view
     }
 

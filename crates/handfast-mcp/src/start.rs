@@ -88,8 +88,8 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
     let name = session_name(options);
     let (plan, session) = open_session(options, state.as_ref(), name.as_deref())?;
     check_pinned(&plan, &session)?;
-    let kept = Kept::of(&plan, options, name);
-    if options.trust_client_approval && !matches!(kept, Kept::Overlay(_)) {
+    let kept = ChangesGo::of(&plan, options, name);
+    if options.trust_client_approval && !matches!(kept, ChangesGo::Overlay(_)) {
         return Err(StartError {
             hint: Some("take `--overlay` or `--session NAME`"),
             ..usage("without an overlay there is nothing to approve")
@@ -130,13 +130,13 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
     let identity = plan.roots.first().map(Root::identity);
     let waiting = match &kept {
         // An overlay that cannot be read says so at the first call.
-        Kept::Overlay(_) => session.diff().map_or(0, |changes| changes.len()),
+        ChangesGo::Overlay(_) => session.diff().map_or(0, |changes| changes.len()),
         _ => 0,
     };
     let summary = summary(&plan, wall, logs.as_deref(), (&kept, waiting));
-    let read_only = matches!(kept, Kept::Nothing);
+    let read_only = matches!(kept, ChangesGo::Nothing);
     let overlay = match kept {
-        Kept::Overlay(name) => Some(name),
+        ChangesGo::Overlay(name) => Some(name),
         _ => None,
     };
     Ok(Started {
@@ -278,14 +278,14 @@ fn make_logs(state: &State) -> Result<PathBuf, StartError> {
 }
 
 /// What becomes of changes.
-enum Kept {
+enum ChangesGo {
     Nothing,
     /// All of them are in the overlay of this session.
     Overlay(String),
     Disk,
 }
 
-impl Kept {
+impl ChangesGo {
     fn of(plan: &Plan, options: &Options, name: Option<String>) -> Self {
         let modes = || plan.spec.mounts().iter().map(MountSpec::mounted_as);
         if options.read_only || modes().all(|mode| mode == Mode::ReadOnly) {
@@ -304,11 +304,11 @@ fn summary(
     plan: &Plan,
     wall: Wall,
     logs: Option<&Path>,
-    (kept, waiting): (&Kept, usize),
+    (kept, waiting): (&ChangesGo, usize),
 ) -> String {
     let what = match kept {
-        Kept::Nothing => "read-only".to_owned(),
-        Kept::Overlay(name) => {
+        ChangesGo::Nothing => "read-only".to_owned(),
+        ChangesGo::Overlay(name) => {
             let waits = match waiting {
                 0 => String::new(),
                 1 => ", 1 change waits for review".to_owned(),
@@ -316,7 +316,7 @@ fn summary(
             };
             format!("overlay of session `{name}`{waits} (see `handfast session diff {name}`)")
         }
-        Kept::Disk => "read-write".to_owned(),
+        ChangesGo::Disk => "read-write".to_owned(),
     };
     let wall = match wall {
         Wall::Full => "second wall: Landlock, full",

@@ -7,7 +7,7 @@ use handfast::{Effect, ErrorKind, Version};
 use handfast_session::{Error, NotRecorded, Reason, SessionError as _};
 
 use crate::place::Place;
-use crate::view::View;
+use crate::view::ClientView;
 
 /// What to do if the log takes nothing.
 pub(crate) const NOT_LOGGED: &str = ". What cannot be logged is not done. Ask the person who runs the server to free space or to look at the log (`handfast log verify`), then try again; `--no-log` does without a log.";
@@ -35,19 +35,19 @@ impl Trouble {
     }
 
     /// What a session said about a place. `call` is the system call that the reference names.
-    pub(crate) fn of(error: &Error, call: &str, place: &Place, view: &View) -> Self {
+    pub(crate) fn of(error: &Error, call: &str, place: &Place, view: &ClientView) -> Self {
         let quoted = format!("'{}'", place.shown);
         Self::about(error, call, &quoted, &place.shown, view)
     }
 
     /// What a session said about a source and a destination.
-    pub(crate) fn of_two(error: &Error, from: &Place, to: &Place, view: &View) -> Self {
+    pub(crate) fn of_two(error: &Error, from: &Place, to: &Place, view: &ClientView) -> Self {
         let quoted = format!("'{}' -> '{}'", from.shown, to.shown);
         let shown = format!("{} -> {}", from.shown, to.shown);
         Self::about(error, "rename", &quoted, &shown, view)
     }
 
-    fn about(error: &Error, call: &str, quoted: &str, shown: &str, view: &View) -> Self {
+    fn about(error: &Error, call: &str, quoted: &str, shown: &str, view: &ClientView) -> Self {
         let detail = &error.detail();
         let denied = |why: &str| format!("Access denied - {why}: {shown}");
         let mut text = match error.kind() {

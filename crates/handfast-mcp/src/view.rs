@@ -16,7 +16,7 @@ pub(crate) struct Allowed {
 
 /// The allowed directories of one client.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct View {
+pub(crate) struct ClientView {
     pub(crate) allowed: Vec<Allowed>,
     /// The client asked for less than the operator grants; links are looked at once more.
     pub(crate) narrowed: bool,
@@ -24,7 +24,7 @@ pub(crate) struct View {
     pub(crate) why_empty: Option<String>,
 }
 
-impl View {
+impl ClientView {
     /// Allows a directory under one more name.
     pub(crate) fn allow(&mut self, spelled: VirtualPath, place: VirtualPath) {
         if !self.allowed.iter().any(|known| known.spelled == spelled) {
@@ -44,7 +44,7 @@ impl View {
         names::path(&self.spelled(place))
     }
 
-    /// As [`View::name_of`], as a path.
+    /// As [`ClientView::name_of`], as a path.
     pub(crate) fn spelled(&self, place: &VirtualPath) -> VirtualPath {
         let holds = |allowed: &&Allowed| place.starts_with(&allowed.place);
         let depth = |allowed: &Allowed| allowed.place.as_rel().depth();
@@ -84,7 +84,7 @@ impl View {
 
 /// A client that asked for less than the operator grants gets no more: the session asks this about
 /// the path that was walked, after links.
-impl Scope for View {
+impl Scope for ClientView {
     fn check(&self, path: &VirtualPath, _access: Access) -> Result<(), Error> {
         match self.holder(path) {
             Some(_) => Ok(()),
@@ -111,7 +111,7 @@ mod tests {
             spelled: path(spelled),
             place: path(place),
         };
-        let view = View {
+        let view = ClientView {
             allowed: vec![allowed("/l", "/real"), allowed("/l/deep", "/other")],
             narrowed: false,
             why_empty: None,
@@ -126,13 +126,13 @@ mod tests {
         assert_eq!(view.name_of(&path("/real/x")), "/l/x");
         assert_eq!(view.name_of(&path("/other")), "/l/deep");
         assert_eq!(view.name_of(&path("/elsewhere")), "/elsewhere");
-        let both = View {
+        let both = ClientView {
             allowed: vec![
                 allowed("/real", "/real"),
                 allowed("/l", "/real"),
                 allowed("/srv/p", "/"),
             ],
-            ..View::default()
+            ..ClientView::default()
         };
         assert_eq!(both.name_of(&path("/real/x")), "/real/x");
         assert_eq!(both.name_of(&path("/src/x")), "/srv/p/src/x");

@@ -14,7 +14,7 @@ use crate::completion;
 use crate::prompts;
 use crate::resources;
 use crate::server::Server;
-use crate::view::View;
+use crate::view::ClientView;
 
 /// For how long a list that never changes may be kept, in milliseconds.
 const HOUR: u64 = 3_600_000;
@@ -29,7 +29,7 @@ pub(crate) struct Peer {
     /// Whether it can ask the person in front of it.
     pub(crate) elicits: bool,
     /// What it may reach.
-    pub(crate) view: View,
+    pub(crate) view: ClientView,
     /// Whose token it showed, where there are tokens for several callers.
     pub(crate) caller: Option<String>,
 }

@@ -40,7 +40,7 @@ impl Serialize for Listed<'_> {
             _ => tool.hints,
         };
         map.serialize_entry("annotations", &hints(told))?;
-        map.serialize_entry("outputSchema", &Answered(tool.output))?;
+        map.serialize_entry("outputSchema", &AnswerSchema(tool.output))?;
         map.end()
     }
 }
@@ -121,9 +121,9 @@ fn hints(hints: Hints) -> Value {
 }
 
 /// The schema of structured answers: a text, or media blocks.
-struct Answered(Output);
+struct AnswerSchema(Output);
 
-impl Serialize for Answered {
+impl Serialize for AnswerSchema {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let content = match self.0 {
             Output::Text | Output::Archive => json!({"type": "string"}),

@@ -10,14 +10,14 @@ use handfast_session::{Mode, MountSpec, Policy, Protect, Quota, SessionSpec, Vir
 use super::{StartError, State, failed, usage};
 use crate::dirs::{self, Granted};
 use crate::options::{Options, Source};
-use crate::view::View;
+use crate::view::ClientView;
 
 /// Directories, rules and names, before anything is opened.
 pub(super) struct Plan {
     pub(super) spec: SessionSpec,
     /// Directories to grant behind the wall.
     pub(super) roots: Vec<Root>,
-    pub(super) view: View,
+    pub(super) view: ClientView,
     pub(super) warnings: Vec<String>,
 }
 
@@ -161,7 +161,7 @@ fn of_project(
 ) -> Result<Plan, StartError> {
     let host = options.project.as_deref().unwrap_or(Path::new("/"));
     let project = dirs::pin(host, None).map_err(usage)?;
-    let mut view = View::default();
+    let mut view = ClientView::default();
     for dir in dirs {
         let granted = dirs::pin(dir, options.home.as_deref()).map_err(usage)?;
         let Some(rest) = granted.real.strip_prefix(&project.real) else {
@@ -256,7 +256,7 @@ fn from_dirs(options: &Options, dirs: &[PathBuf]) -> Result<Plan, StartError> {
         spec = spec.mount(mount);
         roots.push(one.root.clone());
     }
-    let mut view = View::default();
+    let mut view = ClientView::default();
     for one in &granted {
         for spelled in [&one.spelled, &one.real] {
             view.allow(spelled.clone(), one.real.clone());
@@ -293,7 +293,7 @@ fn from_policy(options: &Options, file: &Path) -> Result<Plan, StartError> {
 /// Mounts that somebody else described: what clients see are the mount points.
 fn from_spec(spec: SessionSpec, warnings: Vec<String>) -> Result<Plan, StartError> {
     let mut roots = Vec::new();
-    let mut view = View::default();
+    let mut view = ClientView::default();
     for mount in spec.mounts() {
         let root = Root::open_ambient(mount.host()).map_err(|error| {
             let text = format!("the directory for `{}`: {}", mount.at(), error.detail());

@@ -6,7 +6,7 @@ use handfast_session::{Changed, Error};
 use crate::answer::{Answer, Cut};
 use crate::call::Call;
 use crate::trouble::Trouble;
-use crate::view::View;
+use crate::view::ClientView;
 
 pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let first = match call.optional_text("cursor") {
@@ -54,7 +54,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
 }
 
 /// One change as a line.
-pub(crate) fn line(view: &View, change: &Changed) -> String {
+pub(crate) fn line(view: &ClientView, change: &Changed) -> String {
     let slash = if change.is_dir { "/" } else { "" };
     let mut line = format!(
         "{} {}{slash}",

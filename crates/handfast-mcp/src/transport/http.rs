@@ -82,7 +82,7 @@ impl Server {
                 let stream = Arc::new(stream);
                 if !connections.admit(&stream, PATIENCE) {
                     // Told or not, it is closed.
-                    drop(Reply::plain(503, "Service Unavailable").send(&stream, true));
+                    drop(HttpReply::plain(503, "Service Unavailable").send(&stream, true));
                     continue;
                 }
                 let connection = Connection {
@@ -118,14 +118,14 @@ struct Connection<'a> {
 }
 
 /// What to answer.
-struct Reply {
+struct HttpReply {
     status: u16,
     reason: &'static str,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
 }
 
-impl Reply {
+impl HttpReply {
     fn plain(status: u16, reason: &'static str) -> Self {
         Self {
             status,
@@ -217,7 +217,7 @@ impl Connection<'_> {
                     }
                 }
                 Body::TooLong => return too_long().send(stream, true),
-                Body::Bad => return Reply::plain(400, "Bad Request").send(stream, true),
+                Body::Bad => return HttpReply::plain(400, "Bad Request").send(stream, true),
             }
             if head.closes {
                 return Ok(());
@@ -226,26 +226,26 @@ impl Connection<'_> {
         }
     }
 
-    fn answer(&self, head: &Head, caller: &str, body: &[u8], events: &Stream<'_>) -> Reply {
+    fn answer(&self, head: &Head, caller: &str, body: &[u8], events: &Stream<'_>) -> HttpReply {
         if head.method == "DELETE" {
             return match head
                 .session
                 .as_deref()
                 .is_some_and(|id| self.sessions.end(id, caller))
             {
-                true => Reply::plain(200, "OK"),
-                false => Reply::plain(404, "Not Found"),
+                true => HttpReply::plain(200, "OK"),
+                false => HttpReply::plain(404, "Not Found"),
             };
         }
         let request = match protocol::parse(body) {
             Ok(Message::Request(request)) => request,
             Ok(told) => return self.told(head, caller, told),
-            Err(fault) => return Reply::fault(400, "Bad Request", &fault),
+            Err(fault) => return HttpReply::fault(400, "Bad Request", &fault),
         };
         let fault = head.bad_version(&request);
         let fault = fault.or_else(|| head.mismatch(&request));
         if let Some(fault) = fault.or_else(|| protocol::bad_meta(&request)) {
-            return Reply::fault(400, "Bad Request", &fault);
+            return HttpReply::fault(400, "Bad Request", &fault);
         }
         let is_first = request.method == "initialize";
         let mut peer = match head.session.as_deref() {
@@ -254,7 +254,7 @@ impl Connection<'_> {
                     let is_call = protocol::takes_time(&request.method);
                     client.peer(self.server, is_call, events)
                 }
-                None => return Reply::plain(404, "Not Found"),
+                None => return HttpReply::plain(404, "Not Found"),
             },
             _ => Peer::new(self.server),
         };
@@ -262,11 +262,11 @@ impl Connection<'_> {
         let replied = protocol::answer(self.server, &mut peer, &request, &Nobody);
         match replied {
             Ok(body) => {
-                let mut reply = Reply::json(200, "OK", body);
+                let mut reply = HttpReply::json(200, "OK", body);
                 if is_first {
                     match self.sessions.begin(caller, peer) {
                         Ok(id) => reply.headers.push(("Mcp-Session-Id", id)),
-                        Err(_) => return Reply::plain(500, "Internal Server Error"),
+                        Err(_) => return HttpReply::plain(500, "Internal Server Error"),
                     }
                 }
                 reply
@@ -277,7 +277,7 @@ impl Connection<'_> {
                     (code::UNKNOWN_METHOD, true) => (404, "Not Found"),
                     _ => (200, "OK"),
                 };
-                Reply::fault(status, reason, &fault)
+                HttpReply::fault(status, reason, &fault)
             }
         }
     }
@@ -285,7 +285,7 @@ impl Connection<'_> {
 
 impl Connection<'_> {
     /// Takes what wants no answer: the answer to a question of ours, or a notification.
-    fn told(&self, head: &Head, caller: &str, message: Message) -> Reply {
+    fn told(&self, head: &Head, caller: &str, message: Message) -> HttpReply {
         let session = head.session.as_deref();
         let client = session.and_then(|id| self.sessions.find(id, caller));
         match (client, message) {
@@ -297,30 +297,32 @@ impl Connection<'_> {
             }
             _ => {}
         }
-        Reply::plain(202, "Accepted")
+        HttpReply::plain(202, "Accepted")
     }
 }
 
 /// What every request must look like before its body is read.
-fn shape<'a>(head: &Head, caller: &'a str) -> Result<&'a str, Reply> {
+fn shape<'a>(head: &Head, caller: &'a str) -> Result<&'a str, HttpReply> {
     if head.path != "/mcp" && head.path != "/" {
-        return Err(Reply::plain(404, "Not Found"));
+        return Err(HttpReply::plain(404, "Not Found"));
     }
     match head.method.as_str() {
-        "POST" if !head.is_json => Err(Reply::plain(415, "Unsupported Media Type")),
-        "POST" if !head.has_length && !head.is_chunked => Err(Reply::plain(411, "Length Required")),
+        "POST" if !head.is_json => Err(HttpReply::plain(415, "Unsupported Media Type")),
+        "POST" if !head.has_length && !head.is_chunked => {
+            Err(HttpReply::plain(411, "Length Required"))
+        }
         "POST" | "DELETE" if head.length > MAX_MESSAGE => Err(too_long()),
         "POST" | "DELETE" => Ok(caller),
         _ => {
-            let mut reply = Reply::plain(405, "Method Not Allowed");
+            let mut reply = HttpReply::plain(405, "Method Not Allowed");
             reply.headers.push(("Allow", "POST, DELETE".to_owned()));
             Err(reply)
         }
     }
 }
 
-fn too_long() -> Reply {
+fn too_long() -> HttpReply {
     let text = format!("Invalid Request: the message is longer than {MAX_MESSAGE} bytes");
     let fault = Fault::new(Id::null(), code::INVALID_REQUEST, text);
-    Reply::fault(413, "Content Too Large", &fault)
+    HttpReply::fault(413, "Content Too Large", &fault)
 }

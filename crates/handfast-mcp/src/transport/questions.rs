@@ -14,12 +14,12 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The requests that were sent to one client and are not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
-    open: Mutex<Open>,
+    open: Mutex<Unanswered>,
     wake: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct Unanswered {
     next: u64,
     waiting: Vec<(Id, Option<Value>)>,
     /// Nothing will come any more.
@@ -27,7 +27,7 @@ struct Open {
 }
 
 impl Questions {
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, Unanswered> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -278,7 +278,7 @@ fn inode_of(version: &str) -> u64 {
 #[test]
 fn s4_a_version_belongs_to_the_bytes_that_came_with_it() {
     let reads = std::env::var("HANDFAST_MCP_READS").ok();
-    let reads: u64 = reads.map_or(4_000, |text| text.parse().unwrap());
+    let reads: u64 = reads.map_or(2_000, |text| text.parse().unwrap());
     let scratch = Scratch::new();
     // Of the same length, so that nothing but the object tells them apart.
     let one = scratch.file("dir/file", "one one\n");

@@ -1,7 +1,7 @@
 //! Who may ask at all.
 
 use super::head::Head;
-use super::{Reply, Tokens};
+use super::{HttpReply, Tokens};
 
 /// Knows the tokens.
 pub(super) struct Guard {
@@ -10,7 +10,7 @@ pub(super) struct Guard {
 
 impl Guard {
     /// Who asks; or why the request is refused.
-    pub(super) fn check(&self, head: &Head) -> Result<&str, Reply> {
+    pub(super) fn check(&self, head: &Head) -> Result<&str, HttpReply> {
         let host = head.host.as_deref().unwrap_or_default();
         let own_origin = head.origin.as_deref().is_none_or(|origin| {
             let rest = origin
@@ -19,7 +19,7 @@ impl Guard {
             rest.is_some_and(is_loopback)
         });
         if !is_loopback(host) || !own_origin {
-            return Err(Reply::plain(403, "Forbidden"));
+            return Err(HttpReply::plain(403, "Forbidden"));
         }
         let given = head
             .authorization
@@ -34,7 +34,7 @@ impl Guard {
 }
 
 /// A refusal that says what is missing, for programs and for people.
-fn unauthorized(has_token: bool) -> Reply {
+fn unauthorized(has_token: bool) -> HttpReply {
     let (challenge, why) = match has_token {
         true => (
             "Bearer realm=\"handfast\", error=\"invalid_token\"",
@@ -44,7 +44,7 @@ fn unauthorized(has_token: bool) -> Reply {
     };
     let body = serde_json::json!({"error": "unauthorized", "error_description":
         format!("{why}; send Authorization: Bearer TOKEN, as the server said at its start or as its token file says")});
-    let mut reply = Reply::json(401, "Unauthorized", body.to_string().into_bytes());
+    let mut reply = HttpReply::json(401, "Unauthorized", body.to_string().into_bytes());
     reply
         .headers
         .push(("WWW-Authenticate", challenge.to_owned()));

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::Reply;
+use super::HttpReply;
 use crate::protocol::{self, Fault, Request, code};
 
 /// A longer head is no head.
@@ -43,8 +43,8 @@ impl Head {
     pub(super) fn read(
         stream: &mut impl Read,
         buffer: &mut Vec<u8>,
-    ) -> Result<Option<Self>, Reply> {
-        let bad = || Reply::plain(400, "Bad Request");
+    ) -> Result<Option<Self>, HttpReply> {
+        let bad = || HttpReply::plain(400, "Bad Request");
         loop {
             let mut headers = [httparse::EMPTY_HEADER; 64];
             let mut request = httparse::Request::new(&mut headers);
@@ -55,7 +55,7 @@ impl Head {
                     return Ok(Some(head));
                 }
                 httparse::Status::Partial if buffer.len() > MAX_HEAD => {
-                    return Err(Reply::plain(431, "Request Header Fields Too Large"));
+                    return Err(HttpReply::plain(431, "Request Header Fields Too Large"));
                 }
                 httparse::Status::Partial => {}
             }

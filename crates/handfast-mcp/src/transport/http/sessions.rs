@@ -14,7 +14,7 @@ use super::tokens;
 use crate::protocol::{Id, Peer};
 use crate::roots;
 use crate::server::Server;
-use crate::view::View;
+use crate::view::ClientView;
 
 /// How many are remembered; the one that came first is forgotten first, and has to begin again.
 const MOST: usize = 64;
@@ -31,7 +31,7 @@ pub(super) struct Client {
     peer: Peer,
     questions: Questions,
     /// What its roots come to, once they are known.
-    view: Mutex<Option<View>>,
+    view: Mutex<Option<ClientView>>,
 }
 
 impl Client {
@@ -55,7 +55,7 @@ impl Client {
         peer
     }
 
-    fn ask(&self, server: &Server, stream: &Stream<'_>) -> View {
+    fn ask(&self, server: &Server, stream: &Stream<'_>) -> ClientView {
         let send = |message: Vec<u8>| stream.send(&message);
         let never = AtomicBool::new(false);
         let question = ("roots/list", &json!({}));
