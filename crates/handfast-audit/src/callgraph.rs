@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::calls::{Called, calls_in_statement};
-use crate::ir::{ExprKind, Stmt, Sym};
+use crate::ir::{Expr, ExprKind, Stmt, Sym};
 use crate::kb::{Family, Knowledge};
 use crate::program::Program;
 use crate::quick::Quick;
@@ -86,11 +86,12 @@ impl CallGraph {
                     || known.is_given(program, id.0, &call);
                 // A function that is handed over may be called by any code that gets it.
                 for arg in call.given {
-                    if let ExprKind::Name(name) = &arg.value.kind {
-                        for target in program.plain_targets(id.0, name) {
-                            callers.exact.entry(target).or_default().push(id);
-                        }
-                    }
+                    held_function(program, id, &arg.value, callers);
+                }
+                if is_from_table(program, id, &call) {
+                    let top = program.file(id.0).module.top;
+                    let top = (id.0, u32::try_from(top).unwrap_or(u32::MAX));
+                    callers.exact.entry(top).or_default().push(id);
                 }
                 let written = call.callee.dotted();
                 if !seen.insert(written.unwrap_or_else(|| format!(".{}", call.last))) {
@@ -116,6 +117,31 @@ impl CallGraph {
                 }
             };
             calls_in_statement(statement, &mut pending, &mut tell, &mut |_| {});
+        }
+        // Functions in tables and lists are called by the code that looks them up.
+        let mut tables: Vec<&Expr> = Vec::new();
+        let mut pending: Vec<&Stmt> = function.body.iter().collect();
+        while let Some(statement) = pending.pop() {
+            calls_in_statement(statement, &mut pending, &mut |_| {}, &mut |expr| {
+                if matches!(expr.kind, ExprKind::List(_) | ExprKind::Dict(_)) {
+                    tables.push(expr);
+                }
+            });
+        }
+        for table in tables {
+            match &table.kind {
+                ExprKind::List(parts) => {
+                    for part in parts {
+                        held_function(program, id, part, callers);
+                    }
+                }
+                ExprKind::Dict(pairs) => {
+                    for (_, value) in pairs {
+                        held_function(program, id, value, callers);
+                    }
+                }
+                _ => {}
+            }
         }
         if reaches {
             callers.found.push(id);
@@ -177,6 +203,39 @@ impl CallGraph {
     /// Some function of the file reaches a path operation.
     pub(crate) fn any_reaches(&self, file: u32) -> bool {
         self.reaching[file as usize].contains(&true)
+    }
+}
+
+/// A function as a value may be called by the code that holds it.
+fn held_function(program: &Program, id: FnId, value: &Expr, callers: &mut Callers) {
+    match &value.kind {
+        ExprKind::Name(name) => {
+            for target in program.plain_targets(id.0, name) {
+                callers.exact.entry(target).or_default().push(id);
+            }
+        }
+        ExprKind::Field(_, name) => {
+            let family = program.file(id.0).lang.family();
+            let by_name = callers.by_name.entry(family).or_default();
+            by_name.entry(name.clone()).or_default().push(id);
+        }
+        ExprKind::Ref(inner) => held_function(program, id, inner, callers),
+        _ => {}
+    }
+}
+
+/// `routes[i](x)`, `route.run(x)` where `run` is a field: one of the functions that the module holds.
+fn is_from_table(program: &Program, id: FnId, call: &Called<'_>) -> bool {
+    match &call.callee.kind {
+        ExprKind::Index(..) => true,
+        ExprKind::Field(_, name) => {
+            let classes = &program.file(id.0).module.classes;
+            classes
+                .iter()
+                .flat_map(|class| &class.fields)
+                .any(|(field, ty)| field == name && ty.contains("func"))
+        }
+        _ => false,
     }
 }
 

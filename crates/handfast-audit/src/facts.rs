@@ -76,6 +76,8 @@ pub(crate) mod bit {
     pub(crate) const NO_UP: u64 = 1 << 40;
     /// Inside by a relative form that may be absolute where there are drives.
     pub(crate) const OTHER_DRIVE: u64 = 1 << 42;
+    /// The text is in its plain form: `..` can only stand at its beginning.
+    pub(crate) const PLAIN_FORM: u64 = 1 << 43;
     /// Resolved and inside at that moment, as a string that is used by name afterwards.
     pub(crate) const RESOLVED_NAME: u64 = 1 << 41;
 

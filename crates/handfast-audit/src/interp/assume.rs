@@ -332,6 +332,7 @@ impl Interp<'_> {
                 let subject = self.deref(subject, state);
                 if !truth {
                     state.add(subject, bit::NOT_ABSOLUTE, at);
+                    self.spread(subject, state);
                     self.settle_relative(subject, state, at);
                 }
             }

@@ -45,8 +45,9 @@ impl Interp<'_> {
         for (key, value) in pairs {
             let key = self.eval(key, state);
             let value = self.eval(value, state);
-            if let Some(key) = self.terms.string(key) {
-                out.push((Sym::from(key), value));
+            if let Some(key) = self.terms.string(key).map(Sym::from) {
+                self.note_route(&key, value);
+                out.push((key, value));
             }
         }
         self.terms.make(Term::Dict(out))

@@ -316,6 +316,14 @@ impl Interp<'_> {
             let args = self.eval_args(args, Some(real), state);
             return self.invoke(of, Some(real), &args, Some(env), at, state);
         }
+        if let Some(value) = state.get_field(real, method)
+            && self.is_function(value)
+        {
+            let args = self.eval_args(args, None, state);
+            if let Some(result) = self.apply_value(value, &args, at, state) {
+                return result;
+            }
+        }
         // A field of an entry of a table: `route.handler(request)`.
         if matches!(
             self.terms.get(real),

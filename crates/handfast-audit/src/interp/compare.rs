@@ -59,7 +59,7 @@ impl Interp<'_> {
             return;
         }
         for (one, two) in [(a, b), (b, a)] {
-            if self.compare_one(one, two, truth, state, at) {
+            if self.is_end_of_text(one, two) || self.compare_one(one, two, truth, state, at) {
                 return;
             }
         }
@@ -97,6 +97,13 @@ impl Interp<'_> {
             }
         }
         self.equal_paths(a, b, state, at);
+    }
+
+    /// C: `*s == '\0'` ends a walk through a text; no character of the text is meant.
+    fn is_end_of_text(&self, one: Vid, two: Vid) -> bool {
+        self.lang().family() == "c"
+            && matches!(self.terms.get(one), Term::Elem(_))
+            && (self.terms.string(two) == Some("\0") || self.terms.number(two) == Some(0))
     }
 
     pub(super) fn is_single_char(&self, vid: Vid) -> bool {

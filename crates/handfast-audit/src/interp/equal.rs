@@ -114,6 +114,26 @@ impl Interp<'_> {
                 return;
             }
         }
+        // `x == clean(x)`: ways up are left only where the text begins.
+        for (one, two) in [(a, b), (b, a)] {
+            if let Term::Norm {
+                canonical: false,
+                of,
+                ..
+            } = *self.terms.get(one)
+                && of == two
+            {
+                // Below a slash the plain form has no way up at all.
+                let begins = self.facts_of(two, state).first & !crate::facts::chars("/");
+                let below = if begins == 0 {
+                    bit::ROOTED | bit::SEGS_CLEAN
+                } else {
+                    0
+                };
+                state.add(two, bit::PLAIN_FORM | below, at);
+                return;
+            }
+        }
         for (one, two) in [(a, b), (b, a)] {
             if !self.leaves(one, state).is_empty()
                 && self

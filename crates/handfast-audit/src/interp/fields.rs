@@ -211,6 +211,11 @@ impl Interp<'_> {
             let shown = format!("{}.{name}", self.label(base));
             return self.field_row(row, &shown, at, state);
         }
+        if self.is_of_framework(base, name) {
+            let label = Sym::from(format!("{}.{name}", self.label(base)).as_str());
+            let at = Span::default();
+            return self.terms.make(Term::Config { label, at });
+        }
         // Where a server put an upload is its own choice.
         if matches!(
             &**name,
@@ -250,6 +255,19 @@ impl Interp<'_> {
             self.type_field(vid, &class, name);
         }
         vid
+    }
+
+    /// What a framework hangs on a request for the handlers' use: its settings, its log.
+    fn is_of_framework(&self, base: Vid, name: &str) -> bool {
+        const OWN: [&str; 8] = [
+            "app", "server", "settings", "registry", "config", "log", "logger", "db",
+        ];
+        let is_request = match self.terms.get(base) {
+            Term::Param { .. } => self.external_base(base, 0).is_some(),
+            Term::Source { label, .. } => matches!(&**label, "request" | "req" | "self.request"),
+            _ => false,
+        };
+        is_request && OWN.contains(&name)
     }
 
     /// A field of something that was made in sight: a record, a list, a look at a file.
@@ -373,6 +391,13 @@ impl Interp<'_> {
             Term::Closure { .. } => true,
             Term::Undefined(name) | Term::Config { label: name, .. } => {
                 self.program.free_function(self.here().0, name).is_some()
+            }
+            // Go: a method as a function of its receiver.
+            Term::Field(object, name) => {
+                let Term::Undefined(class) = self.terms.get(*object) else {
+                    return false;
+                };
+                self.program.method(self.here().0, class, name).is_some()
             }
             _ => false,
         }

@@ -66,9 +66,25 @@ impl Interp<'_> {
             params.len() <= 3 && next.is_some_and(|param| &*param.name == "next")
                 || params.get(2).is_some_and(|param| &*param.name == "next")
         };
-        if shown.ends_with(".use") && self.always.len() < 4 {
+        let is_before_all = shown.ends_with(".use") || shown.ends_with(".param");
+        if is_before_all && self.always.len() < 4 {
             let all: Vec<(FnId, u32)> = functions.iter().filter(goes_on).copied().collect();
             self.always.extend(all);
+        }
+    }
+
+    /// `{ "/files/:name": (request, response, found) => … }`: a table of routes.
+    pub(super) fn note_route(&mut self, key: &str, value: Vid) {
+        let Term::Closure { of, env } = *self.terms.get(value) else {
+            return;
+        };
+        let path = key.split_once(' ').map_or(key, |(_, path)| path);
+        let takes = self.program.function(of).params.len();
+        if self.lang().family() == "javascript" && path.starts_with('/') && takes >= 2 {
+            self.handlers.insert(of);
+            if self.muted == 0 {
+                self.pending.push((of, env));
+            }
         }
     }
 

@@ -158,8 +158,12 @@ impl Interp<'_> {
         if graph.reaches(id) || makes_function {
             return true;
         }
+        // A closure is a part of the function that hands it over.
         let aside = self.frames.iter().rev();
-        if aside.take_while(|frame| !graph.reaches(frame.id)).count() >= MAX_ASIDE {
+        let aside = aside.take_while(|frame| !graph.reaches(frame.id));
+        let is_named =
+            |frame: &&super::Frame| !self.program.function(frame.id).name.starts_with('<');
+        if aside.filter(is_named).count() >= MAX_ASIDE {
             return false;
         }
         args.list.is_empty()

@@ -42,7 +42,9 @@ impl Interp<'_> {
         let by_place = self.filled_by_framework(id, function);
         match self.lang().family() {
             "javascript" => {
-                if let Some(request) = self.request_at(function) {
+                let is_handler = self.handlers.contains(&id);
+                let first = is_handler.then_some(0);
+                if let Some(request) = self.request_at(function).or(first) {
                     self.bind_captures(id, function, request, state);
                 }
             }
@@ -129,9 +131,8 @@ impl Interp<'_> {
         }
         if !self.schemas.is_empty()
             && let Some(first) = function.params.first()
-            && let Some(request) = state.env.get(&first.name).copied()
         {
-            self.apply_schemas(id, request, function.span, state);
+            self.apply_schemas(id, &first.name, function.span, state);
         }
     }
 

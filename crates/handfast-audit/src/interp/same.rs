@@ -45,6 +45,18 @@ impl Interp<'_> {
                 return self.terms.make(Term::Mapped { element, coll });
             }
             "elements" => return self.as_collection(vid),
+            // The first element, or what is given for none.
+            "next" => {
+                let coll = self.as_collection(vid);
+                let first = match *self.terms.get(coll) {
+                    Term::Mapped { element, .. } => element,
+                    _ => self.terms.make(Term::Elem(coll)),
+                };
+                return match args.at(1) {
+                    Some(otherwise) => self.terms.phi(first, otherwise),
+                    None => first,
+                };
+            }
             "appended" => return self.appended(args, at, state),
             // `text.push_str(more)` changes its receiver.
             "grow" => {

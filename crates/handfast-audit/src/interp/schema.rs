@@ -3,7 +3,7 @@
 use crate::facts::bit;
 use crate::interp::Interp;
 use crate::interp::call::Args;
-use crate::ir::{Span, Sym};
+use crate::ir::{Expr, ExprKind, Span, Sym};
 use crate::state::State;
 use crate::term::{FnId, MatchMode, Term, Vid};
 
@@ -208,15 +208,17 @@ impl Interp<'_> {
     pub(super) fn apply_schemas(
         &mut self,
         handler: FnId,
-        request: Vid,
+        request: &Sym,
         at: Span,
         state: &mut State,
     ) {
+        let whole = Expr::new(ExprKind::Name(request.clone()), at);
         for (part, schema) in self.schemas.get(&handler).cloned().unwrap_or_default() {
             let value = if part.is_empty() {
-                request
+                self.eval(&whole, state)
             } else {
-                self.field(request, &part, at, state)
+                let part = ExprKind::Field(Box::new(whole.clone()), part);
+                self.eval(&Expr::new(part, at), state)
             };
             self.passed(schema, value, at, state, 0);
         }

@@ -147,7 +147,7 @@ impl Interp<'_> {
                     canonical: false,
                     ..
                 }
-            );
+            ) || self.facts_of(subject, state).has(bit::PLAIN_FORM);
             let facts = state.edit(subject);
             match text.as_str() {
                 "/" => {
