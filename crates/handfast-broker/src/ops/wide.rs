@@ -1,6 +1,6 @@
 //! Files that a reader may write by its own rights.
 //!
-//! A descriptor for reading is opened anew for writing through `/proc/self/fd`, by the rights that its
+//! A descriptor for reading is opened again for writing through `/proc/self/fd`, by the rights that its
 //! holder has on the file; that the directories above are closed does not matter there. Where the
 //! broker is a wall, such a reader gets a copy that nobody can write, or nothing.
 

@@ -26,7 +26,7 @@ use crate::wire::Channel;
 /// Enough for every verb; a thousand connections cost address space and little else.
 const STACK: usize = 512 * 1024;
 
-/// So long may the thread that ends leases be busy with one round, which is due every two seconds.
+/// The longest time that the thread that ends leases may be busy with one round, which is due every two seconds.
 const LIVELY_NS: u64 = 20_000_000_000;
 
 /// A broker that accepts connections.

@@ -130,7 +130,7 @@ fn socket(dir: &Path) -> std::path::PathBuf {
     dir.join("sock/broker.sock")
 }
 
-/// Twenty agents, each with a connection and a lease: `MS` makes them work for so long and tell how
+/// Twenty agents, each with a connection and a lease: `MS` makes them work for this long and tell how
 /// long each call took, in microseconds, and how many failed.
 fn agents(dir: &Path) {
     become_user();

@@ -258,7 +258,7 @@ fn pages_of_many_files_are_taken_back() {
     let at = served.scratch.path.join("view");
     std::fs::create_dir(&at).unwrap();
     let at = at.to_str().unwrap();
-    let script = format!("cat {at}/*/* | wc -c; read line");
+    let script = format!("find {at} -type f -exec cat {{}} + | wc -c; read line");
     let socket = served.scratch.path.join("s/b.sock");
     let mut child = Command::new(binary())
         .args(["lease", "--socket"])

@@ -9,7 +9,7 @@ use crate::support::{Run, Scratch, handfast};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A broker with a policy file, which is written anew.
+/// A broker with a policy file, which is written again.
 struct Reloading {
     served: Served,
     policy: PathBuf,

@@ -82,7 +82,7 @@ fn push_unsigned(bytes: &mut Vec<u8>, first: u64, leaves: &[Vec<u8>]) {
     bytes.extend_from_slice(batch.finish(&header));
 }
 
-/// The segment is written anew, and everything that was signed is taken away, or all but the first
+/// The segment is written again, and everything that was signed is taken away, or all but the first
 /// event. The level is `ordered` by the word of a start that nobody signed.
 #[test]
 fn a_log_without_a_signature_of_the_given_key_is_never_good() {
