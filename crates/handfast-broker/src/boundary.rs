@@ -74,7 +74,7 @@ impl Boundary {
     pub(crate) fn inner(&self) -> &'static str {
         match self.wall {
             Wall::Full => {
-                "Landlock: the broker can reach its roots and its own state, and nothing else"
+                "Landlock: the broker can reach its roots, its own state and the device for mounts, and nothing else"
             }
             Wall::Partial => "Landlock: on, but this kernel does not know every right",
             Wall::None => "Landlock: missing here; only the broker's own care keeps it inside",

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use handfast::{Identity, Root, Verb};
 use handfast_session::VirtualPath;
@@ -14,7 +14,9 @@ use crate::in_force::InForce;
 use crate::lease::{Ended, Lease, LeaseHandle, LeaseTable};
 use crate::limits::Limits;
 use crate::log::Scribe;
+use crate::mount::Mounts;
 use crate::ops::Copies;
+use crate::pace::Pace;
 use crate::reaper::Reaper;
 use crate::refusals::Refusals;
 use crate::rulebook::Rulebook;
@@ -32,6 +34,10 @@ pub(crate) struct Broker {
     pub(crate) store: Arc<dyn LeaseStore>,
     pub(crate) scribe: Scribe,
     pub(crate) drafts: Drafts,
+    /// Leases that are shown as mounts.
+    pub(crate) mounts: Mounts,
+    /// The broker itself, for what outlives a call.
+    pub(crate) this: Weak<Self>,
     /// Copies of files that readers could write themselves.
     pub(crate) copies: Copies,
     /// Leases that have ended here while the store took nothing. It is told as soon as it does:
@@ -40,8 +46,12 @@ pub(crate) struct Broker {
     pub(crate) reaper: Reaper,
     pub(crate) exe: ExeReader,
     pub(crate) limits: Limits,
+    /// How fast those are answered who ask in vain.
+    pub(crate) pace: Pace,
     pub(crate) boot_id: String,
     pub(crate) tally: Tally,
+    /// When the thread that ends leases last looked around, by the boot clock.
+    pub(crate) heartbeat_ns: AtomicU64,
     pub(crate) tokens: TokenKey,
     /// What SPIFFE ids are checked with.
     pub(crate) bundle: Option<TrustBundle>,

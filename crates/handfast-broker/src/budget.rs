@@ -103,6 +103,14 @@ impl RefusalBudget {
         false
     }
 
+    /// Whether the next refusal of a user would only be counted.
+    pub(crate) fn is_spent(&self, uid: u32) -> bool {
+        let accounts = self.hold();
+        accounts
+            .get(&uid)
+            .is_some_and(|account| account.left < EVENT)
+    }
+
     /// How many refusals were counted instead of told, since the start.
     pub(crate) fn folded(&self) -> u64 {
         self.folded.load(Ordering::Relaxed)

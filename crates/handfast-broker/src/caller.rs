@@ -20,6 +20,8 @@ use crate::token::Token;
 pub(crate) struct Caller {
     pub(crate) number: u64,
     pub(crate) peer: Arc<Peer>,
+    /// No rule spoke of it when it connected.
+    pub(crate) is_stranger: bool,
     /// The recorder of the lease that was used last; most connections use one.
     last: Option<(LeaseHandle, Arc<PeerRecorder>)>,
     /// The id that was presented last, and what it stands for, so that who presents it again need
@@ -43,11 +45,12 @@ pub(crate) struct Claim {
 }
 
 impl Caller {
-    pub(crate) fn new(peer: Arc<Peer>) -> Self {
+    pub(crate) fn new(peer: Arc<Peer>, is_stranger: bool) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             peer,
+            is_stranger,
             last: None,
             shown: None,
             plain: None,

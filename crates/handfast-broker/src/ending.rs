@@ -1,6 +1,7 @@
 //! The end of a lease, however it comes.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use handfast_ledger::event::EventKind;
@@ -52,6 +53,7 @@ impl Broker {
             }
             pending.extend(lease.children());
             self.drafts.drop_lease(&lease.record.handle);
+            self.mounts.ended(&lease.record.handle);
             self.reaper
                 .forget(&lease.record.handle, lease.holder.as_ref());
             self.table.remove(&lease.record.handle, how);
@@ -136,6 +138,8 @@ impl Broker {
     /// Ends what is due, until told to stop.
     pub(crate) fn reap(&self) {
         loop {
+            let now = clock::now_ns();
+            self.heartbeat_ns.store(now, Ordering::Relaxed);
             // What the store did not take is tried again from time to time.
             let patience = self.keep_ends([]).map_or(RETRY, |()| SETTLE);
             self.scribe.journal().settle();

@@ -29,6 +29,7 @@ mod boundary;
 mod broker;
 mod budget;
 mod caller;
+mod cleanup;
 mod client;
 mod clock;
 mod differs;
@@ -43,8 +44,10 @@ mod limits;
 mod log;
 #[doc(hidden)]
 pub mod measure;
+mod mount;
 mod narrowing;
 mod ops;
+mod pace;
 mod path;
 mod reaper;
 mod refusals;
@@ -75,7 +78,7 @@ pub use narrowing::Narrowing;
 pub use rulebook::Rulebook;
 pub use server::{
     INTERFACE, MetricsListener, Running, Signalled, Signals, bind_socket, default_socket,
-    listener_from_environment, notify_ready,
+    listener_from_environment, notify_alive, notify_ready, watchdog_interval,
 };
 pub use spiffe::TrustBundle;
 pub use start::{Fence, ServeOptions, StartError};

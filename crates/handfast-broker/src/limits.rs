@@ -38,6 +38,9 @@ pub struct Limits {
     pub refusal_bytes: u64,
     /// See `refusal_bytes`.
     pub refusal_bytes_per_second: u64,
+    /// How often in a second a user is answered whose refusals are only counted, and one that no
+    /// rule speaks of; over all of its connections.
+    pub refusals_per_second: u32,
     /// How long a message may take to arrive once it was begun, and an answer to be taken.
     pub patience: Duration,
 }
@@ -59,6 +62,7 @@ impl Default for Limits {
             draft_idle: Duration::from_secs(300),
             refusal_bytes: 48 << 10,
             refusal_bytes_per_second: 4 << 10,
+            refusals_per_second: 2000,
             patience: Duration::from_secs(10),
         }
     }

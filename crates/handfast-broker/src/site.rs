@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use handfast::harden::Hardening;
 use handfast::{Backend, Identity, RelPath, Root};
 use handfast_ledger::{CreateOptions, Level};
+use handfast_session::Mode;
 use handfast_session::policy::LogLevel;
 
 use crate::boundary::RootDoor;
@@ -23,6 +24,8 @@ pub(crate) struct Site {
     pub(crate) above: Vec<Vec<Identity>>,
     /// The first root, and how paths are resolved in it.
     pub(crate) first: (Identity, Backend),
+    /// The roots that are written to.
+    pub(crate) writable: Vec<Root>,
     /// What the wall leaves within reach.
     pub(crate) hardening: Hardening,
     /// Our own: served to nobody, whatever the roots are.
@@ -43,6 +46,7 @@ impl Site {
         let mut doors = Vec::new();
         let mut above = Vec::new();
         let mut first = None;
+        let mut writable = Vec::new();
         for root in &rulebook.roots {
             let opened = Root::open_ambient(root.spec.host_dir()).map_err(|error| {
                 let shown = handfast::escape(root.spec.host_dir().as_os_str().as_encoded_bytes());
@@ -59,6 +63,9 @@ impl Site {
             above.push(dirs.map_err(|error| StartError::failed("a root", error))?);
             first.get_or_insert((opened.identity(), opened.enforcement().backend));
             hardening = hardening.root(&opened);
+            if root.spec.access_mode() == Mode::ReadWrite {
+                writable.push(opened);
+            }
         }
         let first = first.ok_or_else(|| StartError::Config("nothing is served".to_owned()))?;
         make_log(log, rulebook.log_level)?;
@@ -68,11 +75,15 @@ impl Site {
             hardening = hardening.root(&dir);
             private.push(dir);
         }
+        if let Some(device) = mount_device() {
+            hardening = hardening.full(device);
+        }
         Ok(Self {
             state,
             doors,
             above,
             first,
+            writable,
             hardening,
             private,
         })
@@ -110,6 +121,14 @@ fn open_or_create(dir: &Path) -> Result<Root, StartError> {
         ));
     }
     Ok(root)
+}
+
+/// The kernel's device for mounts, which is opened once more for each mount that is served. Nothing if
+/// there is none.
+fn mount_device() -> Option<OwnedFd> {
+    use rustix::fs::OFlags;
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open("/dev/fuse", flags, rustix::fs::Mode::empty()).ok()
 }
 
 fn make_log(dir: &Path, level: LogLevel) -> Result<(), StartError> {

@@ -23,7 +23,9 @@ use crate::journal::Journal;
 use crate::lease::{LeaseTable, Room};
 use crate::limits::Limits;
 use crate::log::Scribe;
+use crate::mount::Mounts;
 use crate::ops::Copies;
+use crate::pace::Pace;
 use crate::reaper::Reaper;
 use crate::rulebook::Rulebook;
 use crate::server::{MetricsListener, Probe, Running};
@@ -212,7 +214,9 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         .unwrap_or_else(|| crate::sys::pass_sender(listener.as_fd()).is_ok());
     let reaper = Reaper::new().map_err(|error| StartError::failed("epoll", error))?;
     let (root_identity, backend) = site.first;
-    let broker = Arc::new(Broker {
+    let broker = Arc::new_cyclic(|this| Broker {
+        this: this.clone(),
+        mounts: Mounts::default(),
         scribe: Scribe::new(journal, rulebook.sha256.clone(), root_identity, backend),
         in_force: Arc::new(InForce::new(rulebook, looking)),
         private: site.private,
@@ -226,9 +230,11 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         unkept: std::sync::Mutex::default(),
         reaper,
         exe: options.exe,
+        pace: Pace::new(limits.refusals_per_second),
         limits,
         boot_id,
         tally: Tally::default(),
+        heartbeat_ns: crate::clock::now_ns().into(),
         tokens,
         bundle: options.bundle,
         refusals: crate::refusals::Refusals::default(),
@@ -237,6 +243,7 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         check_sender,
     });
     broker.restore()?;
+    crate::cleanup::start(site.writable);
     Running::new(broker, listener, log_dir, options.probe, options.metrics)
         .map_err(|error| StartError::failed("the first threads", error))
 }

@@ -49,6 +49,24 @@ fn logs_of_many_sizes_are_good_and_their_tiles_are_the_expected_ones() {
 }
 
 #[test]
+fn a_log_in_its_first_moment_is_not_taken_for_one_that_lost_its_checkpoint() {
+    for level in LEVELS {
+        let scratch = Scratch::new();
+        let key = create(&scratch.log(), level);
+        let never = OpenOptions::new().publish_every(Duration::from_secs(3600));
+        let ledger = Ledger::open(scratch.log(), never).unwrap();
+        for number in 1..5 {
+            let _receipt = ledger.append_leaf(&leaf(number)).unwrap();
+        }
+        // The writer is there, or was killed: nothing of it was published since.
+        let report = check_with(&scratch.log(), &VerifyOptions::new().key(key));
+        assert!(report.problems.is_empty(), "{report:?}");
+        assert_eq!(report.published, Some(1));
+        drop(ledger);
+    }
+}
+
+#[test]
 fn every_append_has_its_own_index_and_is_there_afterwards() {
     for level in LEVELS {
         let scratch = Scratch::new();

@@ -7,6 +7,7 @@ mod files;
 mod lease_calls;
 mod lease_files;
 mod leases;
+mod mount;
 mod staged;
 mod told;
 mod types;

@@ -26,6 +26,9 @@ use crate::wire::Channel;
 /// Enough for every verb; a thousand connections cost address space and little else.
 const STACK: usize = 512 * 1024;
 
+/// The longest time that the thread that ends leases may be busy with one round, which is due every two seconds.
+const LIVELY_NS: u64 = 20_000_000_000;
+
 /// A broker that accepts connections.
 pub struct Running {
     broker: Arc<Broker>,
@@ -144,6 +147,20 @@ impl Running {
         self.threads.iter().any(JoinHandle::is_finished)
     }
 
+    /// What keeps the broker from doing its work now, in words; nothing if it is ready.
+    #[must_use]
+    pub fn troubles(&self) -> Vec<String> {
+        self.broker.troubles()
+    }
+
+    /// Whether the broker goes on: its threads run, and the one that ends leases, settles the log and
+    /// tells the store was there a moment ago. A disk that hangs stops it.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        let seen = self.broker.heartbeat_ns.load(Ordering::Relaxed);
+        !self.has_ended() && crate::clock::now_ns() < seen.saturating_add(LIVELY_NS)
+    }
+
     /// Serves until the process ends, or something fails that cannot.
     pub fn wait(mut self) {
         for thread in self.threads.drain(..) {
@@ -232,11 +249,7 @@ fn welcome(broker: &Arc<Broker>, guests: &Arc<Guests>, socket: UnixStream, probe
         .name("client".to_owned())
         .stack_size(STACK);
     let spawned = builder.spawn(move || {
-        let idle = match seat.is_stranger {
-            true => broker.limits.patience,
-            false => broker.limits.idle,
-        };
-        connection::serve(&broker, socket, peer, idle, probe.as_ref());
+        connection::serve(&broker, socket, peer, seat.is_stranger, probe.as_ref());
         drop(seat);
     });
     if let Err(error) = spawned {

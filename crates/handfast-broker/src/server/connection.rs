@@ -3,7 +3,6 @@
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::Probe;
 use super::dispatch::{Asking, dispatch};
@@ -18,14 +17,18 @@ pub(super) fn serve(
     broker: &Broker,
     socket: UnixStream,
     peer: Peer,
-    idle: Duration,
+    is_stranger: bool,
     probe: Option<&Probe>,
 ) {
+    let idle = match is_stranger {
+        true => broker.limits.patience,
+        false => broker.limits.idle,
+    };
     let Ok(channel) = Channel::new(socket, broker.limits.patience) else {
         return;
     };
     let mut channel = channel.waits_at_most(idle);
-    let mut caller = Caller::new(Arc::new(peer));
+    let mut caller = Caller::new(Arc::new(peer), is_stranger);
     loop {
         let frame = match channel.receive() {
             Ok(frame) => frame,
@@ -109,6 +112,7 @@ fn answer(
         };
         dispatch(broker, caller, asking, probe, send)
     };
+    pace(broker, caller, result.is_err());
     match result {
         Ok(None) => Ok(()),
         Ok(Some(answer)) if call.oneway => {
@@ -118,6 +122,15 @@ fn answer(
         Ok(Some(answer)) => send_answer(channel, answer, false),
         Err(_) if call.oneway => Ok(()),
         Err(fault) => send_fault(channel, &fault),
+    }
+}
+
+/// Lets those wait who ask in vain, so that others do not wait for the broker.
+fn pace(broker: &Broker, caller: &Caller, is_refused: bool) {
+    let uid = caller.peer.uid;
+    let is_spent = || is_refused && broker.scribe.journal().budget.is_spent(uid);
+    if (caller.is_stranger || is_spent()) && !broker.rulebook().is_keeper(&caller.peer) {
+        broker.pace.wait(uid);
     }
 }
 

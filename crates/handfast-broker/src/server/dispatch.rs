@@ -64,6 +64,7 @@ pub(super) fn dispatch(
         "Stat" => broker.stat(caller, parameters(raw)?),
         "ReadLink" => broker.read_link(caller, parameters(raw)?),
         "ListDir" => broker.list_dir(caller, parameters(raw)?),
+        "Mount" => broker.mount(caller, &parameters(raw)?, asking.fds),
         "Walk" => {
             if !asking.more {
                 return Err(Fault::new(Code::ExpectedMore, "call it with `more`"));

@@ -239,6 +239,11 @@ fn text(broker: &Broker) -> String {
         "Refusals that were counted and that the log has not been told of.",
         journal.budget.owed(),
     );
+    gauge(
+        "mounts",
+        "Leases that are shown as mounts.",
+        broker.mounts.len() as u64,
+    );
     gauge("drafts", "Files begun and not committed.", drafts);
     gauge("draft_bytes", "Bytes reserved for them.", draft_bytes);
     gauge(

@@ -10,7 +10,7 @@ mod metrics;
 mod signals;
 
 pub use accept::Running;
-pub use activation::{listener_from_environment, notify_ready};
+pub use activation::{listener_from_environment, notify_alive, notify_ready, watchdog_interval};
 pub use describe::INTERFACE;
 pub use listen::{bind_socket, default_socket};
 pub use metrics::MetricsListener;

@@ -4,16 +4,19 @@
 //! * who connected ([`peer_pidfd`], [`peer_groups`]) and what the kernel says about a process
 //!   ([`pidfd_info`]);
 //! * the socket that a service manager passed ([`passed_descriptor`]), and its signals
-//!   ([`signal_descriptor`]).
+//!   ([`signal_descriptor`]);
+//! * a mount namespace of one's own ([`leave_namespaces`]).
 #![allow(unsafe_code)]
 
 mod inherited;
 mod message;
+mod namespace;
 mod peer;
 mod signals;
 
 pub(crate) use inherited::passed_descriptor;
 pub(crate) use message::receive;
+pub(crate) use namespace::leave_namespaces;
 pub(crate) use peer::{
     PidfdInfo, is_same_process, pass_sender, peer_credentials, peer_groups, peer_pidfd, pidfd_info,
 };

@@ -4,23 +4,14 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use handfast_broker::{Acquire, Client, Code};
-use handfast_ledger::event::Record;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::stage::{PATIENCE, Stage, code, until};
+use crate::witness::{may_play_others, refusals_of, size_of};
 
 /// A policy for two users that exist on no machine of ours, and for root.
 const POLICY: &str = "version = 1\n[[root]]\nname = \"ws\"\npath = \"ROOT\"\nmount = \"/ws\"\n\
      mode = \"read-write\"\n[[allow]]\nuid = 0\n[[allow]]\nuid = 60001\n";
-
-/// Another user can be played only by root.
-fn may_play_others() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        println!("skipped: only root can become other users");
-    }
-    root
-}
 
 fn served(more: &str) -> Stage {
     let mut stage = Stage::prepare(&[]);
@@ -111,33 +102,6 @@ fn b1_a_silent_connection_is_closed_and_its_seat_is_free() {
     assert_eq!(poll(&mut wanted, Some(&patience)).unwrap(), 1);
     assert_eq!(code(silent.info()), Code::Limit);
     stage.client().info().unwrap();
-}
-
-fn size_of(dir: &std::path::Path) -> u64 {
-    let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
-    files
-        .map(|file| match file.metadata().unwrap() {
-            found if found.is_dir() => size_of(&file.path()),
-            found => found.len(),
-        })
-        .sum()
-}
-
-/// Refusals of a user in the log: told one by one, and counted.
-fn refusals_of(stage: &Stage, uid: u32) -> (u64, u64) {
-    let (mut told, mut counted) = (0, 0);
-    for leaf in crate::log::leaves(stage) {
-        let record = Record::parse(&leaf).unwrap();
-        let denied = record.decision.as_ref().is_some_and(|field| !field.allow);
-        if !denied || record.wl.as_ref().and_then(|wl| wl.uid) != Some(uid) {
-            continue;
-        }
-        match &record.fold {
-            Some(fold) => counted += fold.count.0,
-            None => told += 1,
-        }
-    }
-    (told, counted)
 }
 
 #[test]

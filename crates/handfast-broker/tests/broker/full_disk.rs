@@ -1,60 +1,14 @@
 //! A disk that fills up in the middle of things. Needs a small filesystem, and so the right to
 //! mount one.
 
-use std::io::Write;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use handfast_broker::{Acquire, Code};
 use handfast_ledger::{LogReader, VerifyOptions, verify};
 
 use crate::stage::{Stage, code, text, until};
-
-/// A filesystem of a few megabytes.
-struct Small {
-    at: PathBuf,
-}
-
-impl Small {
-    fn mount(at: PathBuf, size: &str) -> Option<Self> {
-        std::fs::create_dir_all(&at).unwrap();
-        let options = format!("size={size},mode=700");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &options, "hf-small"])
-            .arg(&at)
-            .output();
-        match mounted {
-            Ok(out) if out.status.success() => Some(Self { at }),
-            _ => {
-                println!("skipped: this user may not mount a small filesystem");
-                None
-            }
-        }
-    }
-
-    /// Takes all that is left.
-    fn fill(&self) {
-        let mut file = std::fs::File::create(self.at.join("ballast")).unwrap();
-        for size in [4096, 1] {
-            while file.write_all(&vec![b'x'; size]).is_ok() {}
-        }
-    }
-
-    fn free(&self) {
-        std::fs::remove_file(self.at.join("ballast")).unwrap();
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        // Lazily: a broker may still stand in it.
-        let done = Command::new("umount").arg("-l").arg(&self.at).status();
-        if !done.is_ok_and(|status| status.success()) {
-            eprintln!("still mounted: {}", self.at.display());
-        }
-    }
-}
+use crate::witness::Small;
 
 fn names(dir: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(dir)

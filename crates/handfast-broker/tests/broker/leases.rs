@@ -187,7 +187,7 @@ fn leases_with_many_and_long_paths_are_listed_and_revoked() {
     // The log names all of them, in as many events as it takes.
     stage.kill_broker();
     let mut named = 0;
-    for leaf in crate::log::leaves(&stage) {
+    for leaf in crate::witness::leaves(&stage) {
         let record = handfast_ledger::event::Record::parse(&leaf).unwrap();
         if record.kind == handfast_ledger::event::EventKind::FdOutstanding {
             named += record.entries.len();

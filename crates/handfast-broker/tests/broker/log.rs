@@ -5,19 +5,7 @@ use handfast_ledger::event::Record;
 use handfast_ledger::{LogReader, VerifyOptions, verify};
 
 use crate::stage::{Stage, code};
-
-/// All events, in order.
-pub(crate) fn leaves(stage: &Stage) -> Vec<Vec<u8>> {
-    let reader = LogReader::open(stage.log_dir()).unwrap();
-    let mut leaves = Vec::new();
-    reader
-        .for_each(0, |_, leaf| {
-            leaves.push(leaf.to_vec());
-            Ok(std::ops::ControlFlow::Continue(()))
-        })
-        .unwrap();
-    leaves
-}
+use crate::witness::leaves;
 
 /// The events of a lease, in order: type, phase, path, allowed or refused.
 pub(crate) fn story(stage: &Stage, handle: &str) -> Vec<String> {

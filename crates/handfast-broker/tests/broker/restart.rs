@@ -148,3 +148,30 @@ fn a_second_broker_does_not_take_over_and_a_damaged_store_is_not_used() {
         "{said}"
     );
 }
+
+/// A file on its way to a name, as a writer that is killed leaves it: the name holds the file's own
+/// inode and birth, and nobody has it locked.
+fn leave_behind(stage: &Stage, path: &str) -> std::path::PathBuf {
+    let at = stage.root(path);
+    std::fs::write(&at, "half of it").unwrap();
+    let (flags, mask) = (rustix::fs::AtFlags::empty(), rustix::fs::StatxFlags::ALL);
+    let status = rustix::fs::statx(rustix::fs::CWD, &at, flags, mask).unwrap();
+    let born =
+        i128::from(status.stx_btime.tv_sec) * 1_000_000_000 + i128::from(status.stx_btime.tv_nsec);
+    let name = format!(".handfast-s-{:x}-{born:x}-123456789abcdef0", status.stx_ino);
+    let left = at.with_file_name(name);
+    std::fs::rename(at, &left).unwrap();
+    left
+}
+
+#[test]
+fn b11_what_a_killed_broker_left_is_removed_at_the_next_start() {
+    let mut stage = Stage::prepare(&[]);
+    let left = leave_behind(&stage, "src/draft");
+    let foreign = stage.root(".handfast-s-1-1-0000000000000001");
+    std::fs::write(&foreign, "somebody's").unwrap();
+    stage.start();
+    crate::stage::until("the leftover is removed", || !left.exists());
+    assert_eq!(text(&foreign), "somebody's");
+    assert_eq!(text(&stage.root("src/a.txt")), "alpha");
+}

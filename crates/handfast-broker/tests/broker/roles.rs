@@ -49,7 +49,7 @@ fn another_process() {
         }
         "flood" => flood(&dir),
         "reopen" => reopen(&dir),
-        other => panic!("no such role: {other}"),
+        other => crate::more_role(other, &dir),
     }
 }
 
@@ -204,7 +204,7 @@ fn reopen(dir: &std::path::Path) {
     tell(&format!("read {text}, {how}"));
 }
 
-fn become_user() {
+pub(crate) fn become_user() {
     let uid: u32 = std::env::var("HF_UID").unwrap().parse().unwrap();
     let uid = rustix::process::Uid::from_raw(uid);
     rustix::thread::set_thread_uid(uid).unwrap();
@@ -267,7 +267,7 @@ fn interject() {
 }
 
 /// One line for the test; the harness prints others.
-fn tell(text: &str) {
+pub(crate) fn tell(text: &str) {
     let mut out = std::io::stdout();
     writeln!(out, "\nTELL {text}").unwrap();
     out.flush().unwrap();

@@ -1,4 +1,4 @@
-//! `lease run --confine`: the wall around a program.
+//! `lease run --confine` and `--mount`: the wall around a program, and its view of the lease.
 //!
 //! Landlock can grant and cannot take back, so a directory is granted only if no root lies in it
 //! and it lies in no root. The program gets the system's directories for reading, the devices, and
@@ -6,7 +6,7 @@
 //! from them, it gets from the broker. It sends no signal to processes outside, and reaches none of
 //! their abstract sockets; Landlock does not keep it from sockets that have a path.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -28,12 +28,16 @@ const SYSTEM: &[&str] = &[
     "/proc", "/sys",
 ];
 
-/// Raise the wall around this process and become another program
+/// Mount a lease's view, raise the wall around this process, and become another program
 #[derive(Debug, Args)]
 pub(super) struct ConfinedArgs {
-    /// Read and write here
+    /// Raise the wall; read and write here
     #[arg(long, value_name = "DIR")]
-    tmp: OsString,
+    tmp: Option<OsString>,
+
+    /// Mount what the lease in HANDFAST_LEASE covers here
+    #[arg(long, value_name = "DIR")]
+    mount: Option<OsString>,
 
     /// Read here
     #[arg(long, value_name = "DIR")]
@@ -130,19 +134,28 @@ fn directories_above(path: &Path) -> Option<Vec<String>> {
     Some(found)
 }
 
-impl Scratch {
-    /// The command that raises the wall and becomes the program.
-    pub(super) fn command(&self, program: &[OsString]) -> Result<Command, Box<Failure>> {
-        let own = std::env::current_exe()
-            .map_err(|error| told::broken("find this program", &error.to_string()))?;
-        let mut command = Command::new(own);
-        command.args(["lease", "confined", "--tmp"]).arg(&self.dir);
-        for dir in &self.readable {
+/// The command that mounts, raises the wall and becomes the program.
+pub(super) fn command(
+    scratch: Option<&Scratch>,
+    mount: Option<&OsStr>,
+    program: &[OsString],
+) -> Result<Command, Box<Failure>> {
+    let own = std::env::current_exe()
+        .map_err(|error| told::broken("find this program", &error.to_string()))?;
+    let mut command = Command::new(own);
+    command.args(["lease", "confined"]);
+    if let Some(dir) = mount {
+        command.arg("--mount").arg(dir);
+    }
+    if let Some(scratch) = scratch {
+        command.arg("--tmp").arg(&scratch.dir);
+        for dir in &scratch.readable {
             command.arg("--read").arg(dir);
         }
-        command.arg("--").args(program).env("TMPDIR", &self.dir);
-        Ok(command)
+        command.env("TMPDIR", &scratch.dir);
     }
+    command.arg("--").args(program);
+    Ok(command)
 }
 
 impl Drop for Scratch {
@@ -158,7 +171,29 @@ impl Drop for Scratch {
 }
 
 impl ConfinedArgs {
-    pub(super) fn run(&self) -> Answered {
+    /// `client` is asked for the view, over a connection of this process.
+    pub(super) fn run(&self, client: impl FnOnce() -> Result<Client, Box<Failure>>) -> Answered {
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]);
+        let mount = self.mount.as_deref().map(Path::new);
+        if let Some(at) = mount {
+            // The working directory may be one that the mount hides: the program looks it up again.
+            if let Ok(here) = std::env::current_dir() {
+                command.current_dir(here);
+            }
+            mount_view(&mut client()?, at)?;
+        }
+        if let Some(tmp) = &self.tmp {
+            self.raise_wall(Path::new(tmp), mount)?;
+        }
+        let error = command.exec();
+        let mut failure = told::broken("start the program", &error.to_string());
+        failure.path = handfast::escape(self.command[0].as_encoded_bytes());
+        failure.exit = Exit::Usage;
+        Err(failure)
+    }
+
+    fn raise_wall(&self, tmp: &Path, mount: Option<&Path>) -> Result<(), Box<Failure>> {
         let failed =
             |why: &dyn std::fmt::Display| told::broken("confine the program", &why.to_string());
         let open = |path: &Path| {
@@ -167,22 +202,29 @@ impl ConfinedArgs {
         };
         let mut hardening = Hardening::new()
             .scoped()
-            .full(open(Path::new(&self.tmp))?)
+            .full(open(tmp)?)
             .full(open(Path::new("/dev"))?);
         for dir in &self.read {
             hardening = hardening.read_only(open(Path::new(dir))?);
         }
-        match hardening.harden_process() {
-            Ok(Wall::None) => return Err(failed(&"this kernel has no Landlock")),
-            Ok(_) => {}
-            Err(error) => return Err(failed(&error)),
+        if let Some(mount) = mount {
+            // What is mounted there, and not what it hides.
+            hardening = hardening.full(open(mount)?);
         }
-        let error = Command::new(&self.command[0])
-            .args(&self.command[1..])
-            .exec();
-        let mut failure = told::broken("start the program", &error.to_string());
-        failure.path = handfast::escape(self.command[0].as_encoded_bytes());
-        failure.exit = Exit::Usage;
-        Err(failure)
+        match hardening.harden_process() {
+            Ok(Wall::None) => Err(failed(&"this kernel has no Landlock")),
+            Ok(_) => Ok(()),
+            Err(error) => Err(failed(&error)),
+        }
     }
+}
+
+/// Mounts what the lease covers, for this process and those that it starts.
+fn mount_view(client: &mut Client, at: &Path) -> Result<(), Box<Failure>> {
+    let lease = std::env::var("HANDFAST_LEASE")
+        .map_err(|_| told::broken("mount the lease's view", "HANDFAST_LEASE names no lease"))?;
+    let deed = "mount the lease's view at";
+    client
+        .mount(&lease, at)
+        .map_err(|error| told::failed(deed, at.as_os_str().as_encoded_bytes(), &error))
 }

@@ -100,7 +100,7 @@ impl LeaseArgs {
             }
             Command::Export(args) => args.run(&mut self.client()?, out),
             Command::Narrow(args) => args.run(out),
-            Command::Confined(args) => args.run(),
+            Command::Confined(args) => args.run(|| self.client()),
         }
     }
 

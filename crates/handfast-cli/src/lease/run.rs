@@ -20,7 +20,8 @@ use crate::output::Output;
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast lease run --paths 'src/**' --verbs read -- ./agent
-  handfast lease run --confine --paths '**' --verbs read,write -- ./agent"
+  handfast lease run --confine --paths '**' --verbs read,write -- ./agent
+  handfast lease run --mount project --paths 'src/**' --verbs read -- ls project/src"
 ))]
 pub(super) struct RunArgs {
     #[command(flatten)]
@@ -29,6 +30,11 @@ pub(super) struct RunArgs {
     /// Let the program read system directories only: no root, and nothing of the user's
     #[arg(long)]
     confine: bool,
+
+    /// Show the program what the lease covers at this directory, through a mount that the broker
+    /// serves; when the lease ends, files that are open there are of no use any more
+    #[arg(long, value_name = "DIR")]
+    mount: Option<OsString>,
 
     /// The program and its arguments
     #[arg(last = true, required = true)]
@@ -47,12 +53,14 @@ impl RunArgs {
             .acquire(&wanted)
             .map_err(|error| told::failed("acquire a lease", b"", &error))?;
         let socket = std::path::absolute(socket).unwrap_or_else(|_| socket.to_owned());
-        let mut command = match &scratch {
-            Some(scratch) => scratch.command(&self.command)?,
-            None => {
+        let mut command = match (&scratch, &self.mount) {
+            (None, None) => {
                 let mut command = Command::new(&self.command[0]);
                 command.args(&self.command[1..]);
                 command
+            }
+            (scratch, mount) => {
+                confined::command(scratch.as_ref(), mount.as_deref(), &self.command)?
             }
         };
         command

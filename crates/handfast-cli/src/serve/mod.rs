@@ -4,13 +4,13 @@ mod witness;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use handfast::ErrorKind;
 use handfast_broker::{
     MetricsListener, Rulebook, ServeOptions, Signalled, Signals, StartError, TrustBundle,
-    bind_socket, listener_from_environment, notify_ready,
+    bind_socket, listener_from_environment, notify_alive, notify_ready, watchdog_interval,
 };
 
 use crate::exit::Exit;
@@ -22,8 +22,8 @@ use crate::output::Output;
 /// Serve directories to programs that hold a lease
 ///
 /// Without a policy, one directory is served to processes of the same user. The broker can reach
-/// its roots and its own state and nothing else. Leases and the log survive it, so it may be ended
-/// at any time.
+/// its roots, its own state and the device for mounts, and nothing else. Leases and the log survive
+/// it, so it may be ended at any time.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::help!(
     "  handfast serve project
@@ -179,8 +179,16 @@ impl ServeArgs {
                 &error,
             )
         })?;
+        let watchdog = watchdog_interval();
+        let tick = Duration::from_secs(1).min(watchdog.unwrap_or(Duration::MAX));
+        let mut told = Instant::now();
         loop {
-            match signals.wait(Duration::from_secs(1)) {
+            if watchdog.is_some_and(|interval| told.elapsed() >= interval) && running.is_alive() {
+                told = Instant::now();
+                // A service manager that does not listen ends the broker by itself.
+                drop(notify_alive(&running.troubles()));
+            }
+            match signals.wait(tick) {
                 Some(Signalled::Reload) => reload(out, &running, policy.as_deref()),
                 Some(_) => {
                     running.stop();

@@ -21,7 +21,7 @@ use view::{Asked, View};
 /// Watch a broker: leases, who holds them, rates, refusals
 ///
 /// What belongs to other users is shown to the broker's own user and to root. On a terminal the
-/// picture is drawn again until `q` is pressed: `j` and `k`, the arrows, space and `b` scroll, `/` filters.
+/// picture is redrawn until `q` is pressed: `j` and `k`, the arrows, space and `b` scroll, `/` filters.
 /// Elsewhere it is printed once.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::help!("  handfast top\n  handfast top --once --json"))]

@@ -133,6 +133,7 @@ fn a_service_manager_passes_the_socket_and_hears_that_it_is_ready() {
         .arg("--state")
         .arg(scratch.path.join("state"))
         .env("NOTIFY_SOCKET", scratch.path.join("notify"))
+        .env("WATCHDOG_USEC", "400000")
         .stdin(Stdio::from(std::os::fd::OwnedFd::from(listener)));
     let served = Served::started(scratch, command);
     let mut buffer = [0; 256];
@@ -140,6 +141,11 @@ fn a_service_manager_passes_the_socket_and_hears_that_it_is_ready() {
     assert!(buffer[..got].starts_with(b"READY=1\n"));
     let id = served.acquire(&["--paths", "**", "--verbs", "read"]);
     assert_eq!(served.lease(&["open", &id, "top.txt"], b"").text(), "top");
+    // It goes on to say that it is alive.
+    for _ in 0..3 {
+        let got = manager.recv(&mut buffer).unwrap();
+        assert_eq!(&buffer[..got], b"WATCHDOG=1\nSTATUS=accepting connections");
+    }
 }
 
 #[test]

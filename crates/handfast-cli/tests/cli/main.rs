@@ -22,6 +22,7 @@ mod doctor;
 mod fs_layers;
 mod fs_options;
 mod lease;
+mod lease_mount;
 mod lease_users;
 mod log;
 mod log_rows;

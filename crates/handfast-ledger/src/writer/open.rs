@@ -91,7 +91,7 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
     let dirty = found.torn > 0;
     let segment = SegmentFile::resume(&store, &disk, found.end.segment, found.end.offset, dirty)?;
     let told = published.map(|(checkpoint, _)| (checkpoint.size, checkpoint.root));
-    let unpublished = told.is_none();
+    let is_told = told.is_some();
     let publisher = Publisher::resume(&store, told, found.published_at)?;
     keep_reserve(&store)?;
     let boot_id = boot_id();
@@ -131,10 +131,10 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
         ledger.finish_rotation(waiting)?;
     }
     first_events(&ledger, &found, fresh, boot_id.as_deref())?;
-    if unpublished {
-        // A log with more than its first event and no checkpoint has lost one: a reader who comes
-        // before the keeper's first turn must find it.
-        shared.publish_now()?;
+    if !is_told {
+        // A log of several events without a checkpoint has lost it: the first one is there before the
+        // second event is written.
+        ledger.publish()?;
     }
     let keeper = Keeper::start(&shared, options.publish_every)
         .map_err(|error| Error::os("starting the log's thread", error))?;
