@@ -1,5 +1,6 @@
 //! What all requests share: from the kernel's numbers to handles.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use crate::attr::attr;
 use crate::errno::errno;
 use crate::open_files::OpenFiles;
 use crate::table::{Seen, TOP, Table};
+use crate::watch::Watch;
 
 /// How long a change waits for somebody who commits.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -23,14 +25,18 @@ pub struct CacheTimes {
     pub names: Duration,
     /// Facts about an object.
     pub facts: Duration,
+    /// Both, where changes that are made past the mount are told at once: see [`Face::watching`].
+    pub watched: Duration,
 }
 
 impl Default for CacheTimes {
-    /// One second: so late is a change seen that somebody makes past the mount.
+    /// One second: so late is a change seen that somebody makes past the mount. A minute where it is
+    /// watched.
     fn default() -> Self {
         Self {
             names: Duration::from_secs(1),
             facts: Duration::from_secs(1),
+            watched: Duration::from_secs(60),
         }
     }
 }
@@ -40,7 +46,8 @@ pub struct Face {
     pub(crate) files: Arc<dyn Files>,
     pub(crate) times: CacheTimes,
     pub(crate) open: OpenFiles,
-    table: Mutex<Table>,
+    pub(crate) watch: Option<Arc<Watch>>,
+    pub(crate) table: Arc<Mutex<Table>>,
     /// Held for writing while a name is taken away or moved: between the look at a name and the
     /// note of what it led to, no rename may happen. The kernel asks about names that it has cached
     /// without its own lock.
@@ -60,7 +67,8 @@ impl Face {
             files,
             times: CacheTimes::default(),
             open: OpenFiles::default(),
-            table: Mutex::new(Table::new(top)),
+            watch: None,
+            table: Arc::new(Mutex::new(Table::new(top))),
             moving: RwLock::new(()),
         })
     }
@@ -69,6 +77,16 @@ impl Face {
     #[must_use]
     pub fn cache_times(mut self, times: CacheTimes) -> Self {
         self.times = times;
+        self
+    }
+
+    /// Watches the directories that programs look at, so that the kernel may cache for long what lies
+    /// in them. Changes that are made past the mount are told to it at once; those by another process
+    /// of the same session within half a second. Where nothing can be watched, nothing is cached for
+    /// long.
+    #[must_use]
+    pub fn watching(mut self) -> Self {
+        self.watch = Watch::new().ok().map(Arc::new);
         self
     }
 
@@ -82,11 +100,11 @@ impl Face {
 
     /// The handle behind a number.
     pub(crate) fn node(&self, number: u64) -> Result<Node, Errno> {
-        let seen = self.seen(number)?;
-        match seen.is_fresh {
-            true => Ok(seen.node),
-            false => self.look_again(number, seen),
+        if let Some(node) = self.table().fresh(number) {
+            return Ok(node);
         }
+        let seen = self.seen(number)?;
+        self.look_again(number, seen)
     }
 
     /// Looks a known name up again: a directory above was renamed, or the object was committed.
@@ -162,6 +180,53 @@ impl Face {
         Ok(self.attr_of(number, &metadata))
     }
 
+    /// As [`Face::attr`], and how long it is believed.
+    pub(crate) fn attr_for(&self, number: u64) -> Result<(FileAttr, Duration), Errno> {
+        // What is watched after the look may have changed before.
+        let (parent, was_watched) = (self.table().parent(number), self.is_watched(number));
+        let in_watched = parent.is_some_and(|dir| self.is_watched(dir));
+        let metadata = self.metadata(number)?;
+        let is_told = match metadata.is_dir() {
+            true => was_watched,
+            false => {
+                let node = self.table().fresh(number);
+                in_watched && node.is_some_and(|node| is_told_by_name(&node, &metadata))
+            }
+        };
+        let time = match is_told {
+            true => self.times.watched,
+            false => self.times.facts,
+        };
+        Ok((self.attr_of(number, &metadata), time))
+    }
+
+    /// Whether changes of a directory are told.
+    pub(crate) fn is_watched(&self, dir: u64) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.has(dir))
+    }
+
+    /// Watches a directory before something in it is looked up. Whether its changes are told.
+    pub(crate) fn watch_dir(&self, number: u64) -> bool {
+        let Some(watch) = &self.watch else {
+            return false;
+        };
+        if watch.has(number) {
+            return true;
+        }
+        let found = self.on_node(number, |dir| self.files.watchable(dir));
+        found.is_ok_and(|found| watch.add(number, &found))
+    }
+
+    /// How long the kernel believes that a name of a directory leads to nothing.
+    pub(crate) fn absent_time(&self, dir: u64, name: &OsStr) -> Duration {
+        let name = name.as_encoded_bytes();
+        let watch = self.watch.as_ref();
+        match watch.is_some_and(|watch| watch.keep_absent(dir, name)) {
+            true => self.times.watched,
+            false => self.times.names,
+        }
+    }
+
     /// Facts with the number that programs see: the kernel's own number of the top means nothing to
     /// them, so they see the base's.
     pub(crate) fn attr_of(&self, number: u64, metadata: &Metadata) -> FileAttr {
@@ -176,8 +241,13 @@ impl Face {
     pub(crate) fn forget(&self, number: u64, times: u64) {
         let mut table = self.table();
         table.forget(number, times);
-        if table.get(number).is_none() {
+        let gone = table.take_gone();
+        drop(table);
+        for number in gone {
             self.open.forget(number);
+            if let Some(watch) = &self.watch {
+                watch.drop_dir(number);
+            }
         }
     }
 }
@@ -199,6 +269,15 @@ pub(crate) fn patiently<T>(act: impl Fn() -> Result<T, Error>) -> Result<T, Erro
     }
 }
 
+/// Whether every change of a file is told to who watches its directory. A file with several names may
+/// be changed through one that lies elsewhere; and a file that was copied up holds its content
+/// elsewhere.
+pub(crate) fn is_told_by_name(node: &Node, now: &Metadata) -> bool {
+    node.is_watched_with_its_directory()
+        && now.nlink == 1
+        && now.identity.same_object(&node.metadata().identity)
+}
+
 /// Whether the object is not under its name any more.
 fn leads_elsewhere(error: &Error) -> bool {
     matches!(
@@ -208,7 +287,7 @@ fn leads_elsewhere(error: &Error) -> bool {
 }
 
 /// A name from the kernel. It never sends `.`, `..` or a slash; a name that is too long is an error.
-pub(crate) fn name(text: &std::ffi::OsStr) -> Result<NameRef<'_>, Errno> {
+pub(crate) fn name(text: &OsStr) -> Result<NameRef<'_>, Errno> {
     use std::os::unix::ffi::OsStrExt;
     NameRef::parse(text.as_bytes()).map_err(|error| errno(&error))
 }

@@ -64,8 +64,13 @@ impl Filesystem for Face {
 
     fn lookup(&self, _: &Request, parent: INodeNo, text: &OsStr, reply: ReplyEntry) {
         match Self::place(parent, text).and_then(|place| self.lookup(place)) {
-            Err(Errno::ENOENT) => reply.entry(&self.times.names, &nothing(), GENERATION),
-            found => self.answer(reply, found),
+            Err(Errno::ENOENT) => {
+                reply.entry(&self.absent_time(parent.0, text), &nothing(), GENERATION)
+            }
+            Ok(found) => {
+                reply.entry_with_ttls(&found.facts_time, &found.name_time, &found.attr, GENERATION)
+            }
+            Err(errno) => reply.error(errno),
         }
     }
 
@@ -74,8 +79,8 @@ impl Filesystem for Face {
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match self.attr(ino.0) {
-            Ok(attr) => reply.attr(&self.times.facts, &attr),
+        match self.attr_for(ino.0) {
+            Ok((attr, time)) => reply.attr(&time, &attr),
             Err(errno) => reply.error(errno),
         }
     }
@@ -283,9 +288,14 @@ impl Filesystem for Face {
         done(reply, self.sync(fh.0));
     }
 
-    fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+    fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         let id = self.open.add_dir(Listing::default());
-        reply.opened(FileHandle(id), FopenFlags::empty());
+        // The kernel keeps what a directory lists as long as nobody says that it changed.
+        let flags = match self.watch_dir(ino.0) {
+            true => FopenFlags::FOPEN_CACHE_DIR | FopenFlags::FOPEN_KEEP_CACHE,
+            false => FopenFlags::empty(),
+        };
+        reply.opened(FileHandle(id), flags);
     }
 
     fn readdir(
@@ -313,28 +323,13 @@ impl Filesystem for Face {
         offset: u64,
         mut reply: ReplyDirectoryPlus,
     ) {
-        let told = self.each_entry(ino.0, fh.0, offset, |next, entry, file_type, number| {
-            // `.` and `..` are not looked up; nor is what may not be looked at. The kernel asks
-            // again when somebody uses such a name.
-            let found = match entry.as_encoded_bytes() {
-                b"." | b".." => None,
-                _ => Self::place(ino, entry)
-                    .and_then(|place| self.lookup(place))
-                    .ok(),
+        let told = self.each_object(ino.0, fh.0, offset, |next, entry, kind, number, found| {
+            let (attr, time) = match (found, entry.as_encoded_bytes()) {
+                (Some(found), _) => (found.attr, found.name_time.min(found.facts_time)),
+                (None, b"." | b"..") => (unseen(number, kind), Duration::ZERO),
+                (None, name) => (unseen(unseen_number(ino.0, name), kind), Duration::ZERO),
             };
-            let (attr, time) = match (&found, entry.as_encoded_bytes()) {
-                (Some(attr), _) => (*attr, self.times.names),
-                (None, b"." | b"..") => (unseen(number, file_type), Duration::ZERO),
-                (None, name) => (
-                    unseen(unseen_number(ino.0, name), file_type),
-                    Duration::ZERO,
-                ),
-            };
-            let is_full = reply.add(INodeNo(number), next, entry, &time, &attr, GENERATION);
-            if is_full && let Some(attr) = found {
-                self.forget(attr.ino.0, 1);
-            }
-            is_full
+            reply.add(INodeNo(number), next, entry, &time, &attr, GENERATION)
         });
         match told {
             Ok(()) => reply.ok(),

@@ -22,12 +22,14 @@ mod content;
 mod device;
 mod errno;
 mod face;
+mod follow;
 mod kernel;
 mod listing;
 mod names;
 mod open_files;
 mod serve;
 mod table;
+mod watch;
 
 pub use device::{MountSettings, mount_at, mount_over, open_device};
 pub use face::{CacheTimes, Face};

@@ -9,9 +9,13 @@ use handfast::files::Entry;
 
 use crate::attr::kind;
 use crate::face::Face;
+use crate::names::Found;
 
 /// What directories tell as the number of an entry that nobody asked for.
 const UNKNOWN_NUMBER: u64 = 0xffff_ffff;
+
+/// So many names are looked up together.
+const TOGETHER: usize = 24;
 
 /// The entries of an open directory, read once: names that come and go meanwhile do not move the
 /// others, so a reader that goes on at an offset misses nothing that stays.
@@ -58,14 +62,56 @@ impl Face {
         let entries = listing.from(begin, || self.list(number))?;
         for (next, entry) in (begin + 3..).zip(entries) {
             let text = OsStr::from_bytes(entry.name.as_bytes());
-            let shown = match entry.inode {
-                0 => UNKNOWN_NUMBER,
-                inode => inode,
-            };
-            if tell(next, text, kind(entry.kind), shown) {
+            if tell(next, text, kind(entry.kind), shown_number(entry)) {
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// As [`Face::each_entry`], with what each name leads to. `.` and `..` are not looked up, nor is
+    /// what may not be looked at: the kernel asks again when somebody uses such a name.
+    pub(crate) fn each_object(
+        &self,
+        number: u64,
+        id: u64,
+        offset: u64,
+        mut tell: impl FnMut(u64, &OsStr, FileType, u64, Option<&Found>) -> bool,
+    ) -> Result<(), Errno> {
+        for (at, dots) in [(0, "."), (1, "..")] {
+            let (next, name) = (at + 1, OsStr::new(dots));
+            if offset <= at && tell(next, name, FileType::Directory, number, None) {
+                return Ok(());
+            }
+        }
+        let listing = self.open.dir(id).ok_or(Errno::EBADF)?;
+        let mut listing = listing.lock().unwrap_or_else(PoisonError::into_inner);
+        let begin = offset.saturating_sub(2);
+        let entries = listing.from(begin, || self.list(number))?;
+        let mut next = begin + 3;
+        for entries in entries.chunks(TOGETHER) {
+            let names: Vec<_> = entries.iter().map(|entry| &entry.name).collect();
+            let found = self.lookup_all(number, &names);
+            for (at, (entry, object)) in entries.iter().zip(&found).enumerate() {
+                let text = OsStr::from_bytes(entry.name.as_bytes());
+                let shown = shown_number(entry);
+                if tell(next, text, kind(entry.kind), shown, object.as_ref()) {
+                    // What the answer has no room for, the kernel was not told.
+                    for object in found[at..].iter().flatten() {
+                        self.forget(object.attr.ino.0, 1);
+                    }
+                    return Ok(());
+                }
+                next += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn shown_number(entry: &Entry) -> u64 {
+    match entry.inode {
+        0 => UNKNOWN_NUMBER,
+        inode => inode,
     }
 }

@@ -1,13 +1,14 @@
 //! Requests about names: looked up, made, moved and removed.
 
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use fuser::{Errno, FileAttr};
 use handfast::files::{At, Entry, Node, WhatToRemove};
-use handfast::{Error, ErrorKind, NameRef, OpenOptions, RenameMode};
+use handfast::{Error, ErrorKind, FileKind, Name, NameRef, OpenOptions, RenameMode};
 
 use crate::errno::{errno, errno_of_feature};
-use crate::face::{Face, patiently};
+use crate::face::{Face, is_told_by_name, patiently};
 use crate::open_files::OpenFile;
 
 /// A name in a directory that the kernel knows.
@@ -17,12 +18,98 @@ pub(crate) struct Place<'a> {
     pub(crate) name: NameRef<'a>,
 }
 
+impl<'a> Place<'a> {
+    fn new(dir: u64, name: &'a Name) -> Self {
+        let name = name.as_ref();
+        Self { dir, name }
+    }
+}
+
+/// What a name leads to, and how long the kernel believes that.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) attr: FileAttr,
+    pub(crate) name_time: Duration,
+    pub(crate) facts_time: Duration,
+}
+
 impl Face {
-    /// Looks a name up and counts the kernel's new reference to it.
-    pub(crate) fn lookup(&self, place: Place<'_>) -> Result<FileAttr, Errno> {
+    /// Looks a name up and counts the kernel's new reference to it. How long that is believed comes
+    /// with it.
+    pub(crate) fn lookup(&self, place: Place<'_>) -> Result<Found, Errno> {
         let _still = self.moving.read().unwrap_or_else(PoisonError::into_inner);
-        let node = self.in_dir(place, |at| self.files.lookup(at.dir, at.name), errno)?;
-        Ok(self.told(place, node))
+        let in_watched = self.watch_dir(place.dir);
+        let was_watched = self.watched_child(place);
+        let look = |at: At<'_>| self.files.lookup(at.dir, at.name);
+        let node = self.in_dir(place, look, errno)?;
+        Ok(self.found(place, node, in_watched, was_watched))
+    }
+
+    /// Looks several names of a directory up, each as [`Face::lookup`].
+    pub(crate) fn lookup_all(&self, dir: u64, names: &[&Name]) -> Vec<Option<Found>> {
+        let _still = self.moving.read().unwrap_or_else(PoisonError::into_inner);
+        let in_watched = self.watch_dir(dir);
+        let each = names.iter();
+        let were_watched: Vec<_> = each
+            .map(|name| self.watched_child(Place::new(dir, name)))
+            .collect();
+        let Ok(node) = self.node(dir) else {
+            return names.iter().map(|_| None).collect();
+        };
+        let found = self.files.lookup_all(&node, names);
+        let each = names.iter().zip(found).zip(were_watched);
+        each.map(|((name, found), was_watched)| {
+            let place = Place::new(dir, name);
+            Some(self.found(place, found.ok()?, in_watched, was_watched))
+        })
+        .collect()
+    }
+
+    /// The number of a directory that has the name, if it is watched already.
+    fn watched_child(&self, place: Place<'_>) -> Option<u64> {
+        self.watch.as_ref()?;
+        let number = self.table().child(place.dir, place.name)?;
+        self.is_watched(number).then_some(number)
+    }
+
+    fn found(
+        &self,
+        place: Place<'_>,
+        node: Node,
+        in_watched: bool,
+        was_watched: Option<u64>,
+    ) -> Found {
+        let is_dir = node.kind() == FileKind::Dir;
+        let is_told = is_told_by_name(&node, node.metadata());
+        let mut attr = self.told(place, node);
+        let is_told = match is_dir {
+            false => is_told && in_watched,
+            true => was_watched == Some(attr.ino.0) || self.watch_new(place, &mut attr),
+        };
+        let time = |is_told, otherwise| match is_told {
+            true => self.times.watched,
+            false => otherwise,
+        };
+        Found {
+            attr,
+            name_time: time(in_watched, self.times.names),
+            facts_time: time(is_told, self.times.facts),
+        }
+    }
+
+    /// Watches a directory that was just looked up, and looks at it again: it may have changed before
+    /// it was watched.
+    fn watch_new(&self, place: Place<'_>, attr: &mut FileAttr) -> bool {
+        let number = attr.ino.0;
+        if !self.watch_dir(number) {
+            return false;
+        }
+        let Ok(now) = self.on_node(number, |node| self.files.metadata_of(node)) else {
+            return false;
+        };
+        let is_same = self.table().child(place.dir, place.name) == Some(number);
+        *attr = self.attr_of(number, &now);
+        is_same
     }
 
     /// Takes in a node under its name.

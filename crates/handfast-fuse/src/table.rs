@@ -75,8 +75,6 @@ impl Known {
 pub(crate) struct Seen {
     pub(crate) node: Node,
     pub(crate) place: Option<(u64, Name)>,
-    /// Whether the handle was looked up after the last rename of a directory.
-    pub(crate) is_fresh: bool,
 }
 
 /// The tree.
@@ -86,6 +84,8 @@ pub(crate) struct Table {
     /// Counts renames of directories: what lies below one has to be looked up again, because a
     /// handle may remember the way that it was found by.
     epoch: u64,
+    /// Numbers that were dropped since somebody asked.
+    gone: Vec<u64>,
 }
 
 impl Table {
@@ -96,6 +96,7 @@ impl Table {
             known: HashMap::from([(TOP, top)]),
             next: OWN,
             epoch: 0,
+            gone: Vec::new(),
         }
     }
 
@@ -104,8 +105,46 @@ impl Table {
         Some(Seen {
             node: known.node.clone(),
             place: known.place.clone(),
-            is_fresh: number == TOP || known.epoch == self.epoch,
         })
+    }
+
+    /// The handle behind a number, if it was looked up after the last rename of a directory.
+    pub(crate) fn fresh(&self, number: u64) -> Option<Node> {
+        let known = self.known.get(&number)?;
+        let is_fresh = number == TOP || known.epoch == self.epoch;
+        is_fresh.then(|| known.node.clone())
+    }
+
+    /// The numbers that were dropped since this was asked last, and are not in use again.
+    pub(crate) fn take_gone(&mut self) -> Vec<u64> {
+        let mut gone = std::mem::take(&mut self.gone);
+        gone.retain(|number| !self.known.contains_key(number));
+        gone
+    }
+
+    /// The directory that an object was last found in.
+    pub(crate) fn parent(&self, number: u64) -> Option<u64> {
+        let (dir, _) = self.known.get(&number)?.place.as_ref()?;
+        Some(*dir)
+    }
+
+    /// The names of a directory that the kernel knows.
+    pub(crate) fn names_in(&self, dir: u64) -> Vec<Name> {
+        let known = self.known.get(&dir);
+        known.map_or_else(Vec::new, |known| known.children.keys().cloned().collect())
+    }
+
+    /// An object and everything below it, from the top down.
+    pub(crate) fn below(&self, number: u64) -> Vec<u64> {
+        let mut found = vec![number];
+        let mut at = 0;
+        while let Some(number) = found.get(at) {
+            if let Some(known) = self.known.get(number) {
+                found.extend(known.children.values());
+            }
+            at += 1;
+        }
+        found
     }
 
     /// Which number a name has.
@@ -307,6 +346,7 @@ impl Table {
             let Some(gone) = self.known.remove(&number) else {
                 return;
             };
+            self.gone.push(number);
             for (dir, name) in gone.others {
                 if let Some(above) = self.known.get_mut(&dir) {
                     above.children.remove(&name);

@@ -28,7 +28,8 @@ pub fn show(at: &Path, apart: &[PathBuf], read_only: bool, view: View) -> Result
         _ => Refusal::system(format!("the session cannot be mounted: {error}")),
     };
     let face = Face::new(view.files, view.top)
-        .map_err(|error| Refusal::system(format!("the session cannot be mounted: {error}")))?;
+        .map_err(|error| Refusal::system(format!("the session cannot be mounted: {error}")))?
+        .watching();
     // Before the first thread: all of them leave these signals to the one that waits.
     let endings = sys::Endings::hold().map_err(failed)?;
     let device = handfast_fuse::open_device()

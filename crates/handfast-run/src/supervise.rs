@@ -34,6 +34,9 @@ impl fmt::Debug for View {
 pub struct Ended {
     /// Its exit code; 128 and the signal if one ended it.
     pub code: u8,
+    /// Whether some directory could not be watched: a change that somebody made past the session was
+    /// seen after a second, and looking at many names took longer.
+    pub is_partly_unwatched: bool,
 }
 
 /// Runs a program and waits for its end. `open` is called once, after this process has forked: what
@@ -116,7 +119,7 @@ impl Run {
         self.channel.say(&Word::Mapped).map_err(failed)?;
         let mut served: Option<Served> = None;
         let mut view = Some(view);
-        let ended = loop {
+        let code = loop {
             match self.channel.hear().map_err(failed)? {
                 Some(Word::Device(device)) => {
                     let view = view
@@ -127,25 +130,28 @@ impl Run {
                 Some(Word::Stopped) => self.stop(),
                 Some(Word::Refused(why)) => return Err(Refusal::system(why)),
                 Some(Word::NotStarted(why)) => return Err(Refusal::request(why)),
-                Some(Word::Ended(code)) => break Ended { code },
+                Some(Word::Ended(code)) => break code,
                 Some(Word::Mapped | Word::Served) => {
                     return Err(Refusal::system("the first process inside said nonsense"));
                 }
                 None => {
                     let ended = rustix::process::waitpid(Some(self.first), WaitOptions::empty());
                     let status = ended.ok().flatten();
-                    break Ended {
-                        code: status.map_or(u8::MAX, |(_, status)| code_of(status)),
-                    };
+                    break status.map_or(u8::MAX, |(_, status)| code_of(status));
                 }
             }
         };
         drop(self);
         // Once the last process is gone, so is the mount, and every file is closed.
+        let mut is_partly_unwatched = false;
         if let Some(served) = served {
+            is_partly_unwatched = served.is_partly_unwatched();
             drop(served.join());
         }
-        Ok(ended)
+        Ok(Ended {
+            code,
+            is_partly_unwatched,
+        })
     }
 
     fn serve(&self, view: View, device: std::os::fd::OwnedFd) -> Result<Served, Refusal> {
@@ -155,6 +161,7 @@ impl Run {
         // Modes are decided by the program's own umask, which the kernel knows.
         rustix::process::umask(rustix::fs::Mode::empty());
         let face = Face::new(view.files, view.top).map_err(|error| failed(&error))?;
+        let face = face.watching();
         let served = handfast_fuse::serve(face, device).map_err(|error| failed(&error))?;
         // The first process leads a group of its own: what is typed goes to the program, and what the
         // program signals to its group does not reach this process.

@@ -5,11 +5,11 @@
 
 use handfast::files::{
     AbsoluteLink, At, Attributes, Entries, FileHandle, Files, LastLink, Node, Put, Space,
-    StagedContent, WhatToRemove,
+    StagedContent, Watchable, WhatToRemove,
 };
 use handfast::{
-    Effect, Links, Metadata, NameRef, OpenOptions, RelPath, RenameMode, SymlinkTarget, TreeLimits,
-    Verb, Version, WriteOptions, Written,
+    Effect, Links, Metadata, Name, NameRef, OpenOptions, RelPath, RenameMode, SymlinkTarget,
+    TreeLimits, Verb, Version, WriteOptions, Written,
 };
 
 use crate::error::Error;
@@ -39,6 +39,31 @@ impl Files for Session {
 
     fn lookup(&self, dir: &Node, name: NameRef<'_>) -> Result<Node, Error> {
         self.child(At { dir, name })
+    }
+
+    fn lookup_all(&self, dir: &Node, names: &[&Name]) -> Vec<Result<Node, Error>> {
+        self.children(dir, names)
+    }
+
+    fn watchable(&self, dir: &Node) -> Result<Watchable, Error> {
+        // A scope may end, and nobody hears of that.
+        let mount = dir.data::<SessionNode>()?.mount(self);
+        match mount.and_then(|mount| mount.layer.overlay()) {
+            Some(overlay) if !self.caller().has_scope() => {
+                overlay.watchable(self.place_of_node(dir)?.spot())
+            }
+            _ => Ok(Watchable::Unknown),
+        }
+    }
+
+    fn changes_by_others(&self) -> Result<u64, Error> {
+        let overlays = self
+            .mounts()
+            .iter()
+            .filter_map(|mount| mount.layer.overlay());
+        overlays
+            .map(crate::overlay::Overlay::changes_by_others)
+            .sum()
     }
 
     fn metadata_of(&self, node: &Node) -> Result<Metadata, Error> {

@@ -46,6 +46,8 @@ pub(crate) struct FoundObject {
     /// The object as a directory, if it is one.
     pub(crate) dir: Option<LayerDir>,
     pub(crate) key: Option<ObjectKey>,
+    /// Whether its content is the base's.
+    pub(crate) is_of_base: bool,
 }
 
 /// A file that nobody sees.

@@ -1,9 +1,10 @@
 //! Handles on what a session shows.
 
 use handfast::files::{At, Node, NodeData, Resolved};
-use handfast::{ErrorKind, FileKind, Metadata, RelPath, Verb};
+use handfast::{ErrorKind, FileKind, Metadata, Name, RelPath, Verb};
 
 use crate::error::{Error, Reason};
+use crate::layer::FoundObject;
 use crate::mount::{Mount, Route};
 use crate::place::{Guard, LayerDir, ObjectKey, Place};
 use crate::rules::{Access, Shape};
@@ -24,6 +25,8 @@ pub(crate) struct SessionNode {
     dir: Option<LayerDir>,
     /// The directory that holds its name, and which object the name must still lead to.
     found_in: Option<(LayerDir, Option<ObjectKey>)>,
+    /// Whether its content is the base's.
+    is_of_base: bool,
 }
 
 impl NodeData for SessionNode {
@@ -33,6 +36,10 @@ impl NodeData for SessionNode {
 
     fn is_boundary(&self) -> bool {
         self.is_top
+    }
+
+    fn is_watched_with_its_directory(&self) -> bool {
+        self.is_of_base
     }
 
     /// A file keeps its key when it is copied up; its numbers on the disk change then.
@@ -91,13 +98,9 @@ impl Session {
     pub(crate) fn child(&self, at: At<'_>) -> Result<Node, Error> {
         let dir = at.dir.data::<SessionNode>()?;
         let path = dir.path.join(at.name);
-        let shown = path.to_string();
+        let shown = path.clone();
         self.node_at(path, Some((dir, at)))
-            .map_err(|error| match error.path().is_empty() {
-                true => error,
-                // A layer says where it looked, below its own top.
-                false => error.on(Verb::Resolve, shown),
-            })
+            .map_err(|error| told_here(error, &shown))
     }
 
     fn node_at(
@@ -121,6 +124,7 @@ impl Session {
                 is_top: true,
                 dir: Some(LayerDir::Top),
                 found_in: None,
+                is_of_base: true,
             }));
         }
         let Some((dir, at)) = found_in else {
@@ -130,12 +134,28 @@ impl Session {
             .dir
             .as_ref()
             .ok_or_else(|| Error::refused(ErrorKind::NotADirectory, ""))?;
-        let found = mount.layer.lookup(here, at.name).map_err(|error| {
+        self.judged_node(
+            mount,
+            path,
+            &rest,
+            (here, mount.layer.lookup(here, at.name)),
+        )
+    }
+
+    /// The node of what a layer found in a directory, if the caller may look at it.
+    fn judged_node(
+        &self,
+        mount: &Mount,
+        path: VirtualPath,
+        rest: &RelPath,
+        (here, found): (&LayerDir, Result<FoundObject, Error>),
+    ) -> Result<Node, Error> {
+        let found = found.map_err(|error| {
             // What the caller may not reach is not told to be missing.
             let passes = self.caller().check_step(&path, Access::Read);
             passes.err().unwrap_or(error)
         })?;
-        self.judge_look(mount, &rest, found.metadata.kind)?;
+        self.judge_look(mount, rest, found.metadata.kind)?;
         Ok(Node::new(SessionNode {
             path,
             metadata: found.metadata,
@@ -143,7 +163,38 @@ impl Session {
             is_top: false,
             dir: found.dir,
             found_in: Some((here.clone(), found.key)),
+            is_of_base: found.is_of_base,
         }))
+    }
+
+    /// The nodes of several names in a directory.
+    pub(crate) fn children(&self, dir: &Node, names: &[&Name]) -> Vec<Result<Node, Error>> {
+        let one_by_one = || {
+            let each = names.iter();
+            each.map(|name| self.child(At::new(dir, name))).collect()
+        };
+        let Ok(data) = dir.data::<SessionNode>() else {
+            return one_by_one();
+        };
+        let (Some(mount), Some(here)) = (data.mount(self), &data.dir) else {
+            return one_by_one();
+        };
+        let Some(overlay) = mount.layer.overlay() else {
+            return one_by_one();
+        };
+        // A mount point in it covers what the layer has under that name.
+        if !self.mounts().names_in(&data.path).is_empty() {
+            return one_by_one();
+        }
+        let above = data.path_in(mount);
+        let each = names.iter().zip(overlay.lookup_all(here, names));
+        each.map(|(name, found)| {
+            let (path, rest) = (data.path.join(*name), above.join(*name));
+            let shown = path.clone();
+            self.judged_node(mount, path, &rest, (here, found))
+                .map_err(|error| told_here(error, &shown))
+        })
+        .collect()
     }
 
     /// Judges a node again: the caller's scope may have ended since it was looked up.
@@ -191,6 +242,7 @@ impl Session {
             is_top: false,
             dir: None,
             found_in: None,
+            is_of_base: false,
         }))
     }
 
@@ -212,6 +264,7 @@ impl Session {
             is_top: place.path.is_root(),
             dir: Some(here),
             found_in: None,
+            is_of_base: false,
         }))
     }
 
@@ -256,5 +309,13 @@ impl Session {
         place.through_link = found.through_link;
         place.rest = place.rest.with_must_be_dir(found.must_be_dir);
         Ok(place)
+    }
+}
+
+/// A layer says where it looked, below its own top; the caller is told the path of the session.
+fn told_here(error: Error, path: &VirtualPath) -> Error {
+    match error.path().is_empty() {
+        true => error,
+        false => error.on(Verb::Resolve, path.to_string()),
     }
 }

@@ -18,3 +18,4 @@ mod git;
 mod names;
 mod posix;
 mod support;
+mod watch;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use handfast::{Event, RecordError, Recorder};
 use handfast_session::{Caller, Mode, Protect};
 
-use crate::support::{Mounted, in_namespace};
+use crate::support::{Cached, Mounted, in_namespace};
 
 fn files(base: &Path) {
     std::fs::create_dir_all(base.join("dir/sub")).unwrap();
@@ -224,7 +224,7 @@ fn the_log_names_the_path_that_a_file_has_after_a_rename() {
             let told = Arc::new(Told::default());
             let recorder = Arc::clone(&told) as Arc<dyn Recorder>;
             let caller = Caller::new("test").recorder(recorder);
-            let lasting = (caller, Duration::from_secs(3600));
+            let lasting = (caller, Cached::For(Duration::from_secs(3600)));
             let mounted = Mounted::with_caller(Mode::Overlay, Protect::new(), files, lasting);
             let view = &mounted.view;
             // The kernel knows the names below, and does not ask for them again.

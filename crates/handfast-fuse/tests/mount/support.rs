@@ -93,8 +93,14 @@ impl Mounted {
     /// Fills the base, then mounts the session. What the tests change past the mount is seen at
     /// once.
     pub(crate) fn new(mode: Mode, protect: Protect, fill: impl FnOnce(&Path)) -> Self {
-        let at_once = (Caller::new("test"), Duration::ZERO);
+        let at_once = (Caller::new("test"), Cached::For(Duration::ZERO));
         Self::with_caller(mode, protect, fill, at_once)
+    }
+
+    /// As [`Mounted::new`], with directories that are watched.
+    pub(crate) fn watched(protect: Protect, fill: impl FnOnce(&Path)) -> Self {
+        let watched = (Caller::new("test"), Cached::Watched);
+        Self::with_caller(Mode::Overlay, protect, fill, watched)
     }
 
     /// As [`Mounted::new`], on behalf of a caller, with a cache of the kernel's that lasts.
@@ -102,7 +108,7 @@ impl Mounted {
         mode: Mode,
         protect: Protect,
         fill: impl FnOnce(&Path),
-        (caller, cached): (Caller, Duration),
+        (caller, cached): (Caller, Cached),
     ) -> Self {
         let scratch = Scratch::new();
         let (base, view) = (scratch.top.join("base"), scratch.top.join("view"));
@@ -133,19 +139,35 @@ impl Mounted {
     }
 }
 
-fn show(session: &Session, view: &Path, cached: Duration) -> Served {
+fn show(session: &Session, view: &Path, cached: Cached) -> Served {
     let files: Arc<dyn Files> = Arc::new(session.clone());
     let top = files
         .node(&RelPath::parse("ws").unwrap(), LastLink::Itself)
         .unwrap();
     let device = open_device().expect("the kernel's device can be opened");
     mount_at(device.as_fd(), view, MountSettings::new()).unwrap();
-    let times = CacheTimes {
-        names: cached,
-        facts: cached,
+    let face = Face::new(files, top).unwrap();
+    let face = match cached {
+        Cached::For(time) => face.cache_times(CacheTimes {
+            names: time,
+            facts: time,
+            ..CacheTimes::default()
+        }),
+        Cached::Watched => face.watching().cache_times(CacheTimes {
+            watched: Duration::from_secs(3600),
+            ..CacheTimes::default()
+        }),
     };
-    let face = Face::new(files, top).unwrap().cache_times(times);
     serve(face, device).unwrap()
+}
+
+/// How long the kernel believes what it was told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cached {
+    /// For this time.
+    For(Duration),
+    /// For an hour where changes are watched, as a run does it for a minute.
+    Watched,
 }
 
 impl Drop for Mounted {

@@ -79,6 +79,7 @@ impl Direct {
         };
         let found = here.lookup_name(name)?;
         Ok(FoundObject {
+            is_of_base: true,
             metadata: *found.metadata(),
             key: Some(ObjectKey::Direct(found.metadata().identity)),
             dir: match found.metadata().is_dir() {

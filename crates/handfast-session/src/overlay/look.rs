@@ -8,12 +8,10 @@ use handfast::{
 use super::Overlay;
 use super::base::Standing;
 use super::dir_times::DirTimes;
-use super::keys::DirHandle;
-use super::tree::{Content, Found, Now, base_path};
+use super::tree::{Content, Found, Now, Tree, base_path};
 use crate::error::Error;
-use crate::layer::FoundObject;
 use crate::meter::Hold;
-use crate::place::{LayerDir, ObjectKey, Spot};
+use crate::place::{Guard, LayerDir, Spot};
 
 /// How often something that is replaced while we look is looked up again.
 const MAX_RETRIES: u32 = 64;
@@ -33,40 +31,55 @@ impl Overlay {
     fn locate(&self, spot: Spot<'_>) -> Result<Where, Error> {
         self.with_tree(|tree| {
             let path = self.path_of(tree, spot)?;
-            Ok(match tree.find(&path)? {
-                Found::Top => Where::Top,
-                Found::Base(at) => Where::Base(at),
-                Found::Here(Now::Gone) => {
-                    return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
-                }
-                Found::Here(Now::Dir(dir)) => Where::Dir(
-                    dir.id,
-                    dir.origin.as_deref().map(base_path).transpose()?,
-                    dir.mode,
-                    dir.seen_times(),
-                ),
-                Found::Here(Now::Link { id, target }) => Where::Link(*id, target.clone()),
-                Found::Here(Now::File(file)) => match (&file.content, &file.origin) {
-                    (Content::Object { id, linked, .. }, _) => {
-                        if let (Some(_), Some(guard)) = (linked, spot.guard) {
-                            tree.judge_names(*id, guard)?;
-                        }
-                        Where::Object(*id, tree.names(*id))
-                    }
-                    (Content::Base, Some((at, _))) => Where::Base(base_path(at)?),
-                    (Content::Base, None) => {
-                        return Err(Error::refused(
-                            ErrorKind::Stale,
-                            "the journal names a file without content",
-                        ));
-                    }
-                },
-            })
+            self.locate_in(tree, &path, spot.guard)
         })?
     }
 
+    /// Where the tree says that a path leads.
+    pub(super) fn locate_in(
+        &self,
+        tree: &Tree,
+        path: &RelPath,
+        guard: Option<&Guard<'_>>,
+    ) -> Result<Where, Error> {
+        Ok(match tree.find(path)? {
+            Found::Top => Where::Top,
+            Found::Base(at) => Where::Base(at),
+            Found::Here(Now::Gone) => {
+                return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
+            }
+            Found::Here(Now::Dir(dir)) => Where::Dir(
+                dir.id,
+                dir.origin.as_deref().map(base_path).transpose()?,
+                dir.mode,
+                dir.seen_times(),
+            ),
+            Found::Here(Now::Link { id, target }) => Where::Link(*id, target.clone()),
+            Found::Here(Now::File(file)) => match (&file.content, &file.origin) {
+                (Content::Object { id, linked, .. }, _) => {
+                    if let (Some(_), Some(guard)) = (linked, guard) {
+                        tree.judge_names(*id, guard)?;
+                    }
+                    Where::Object(*id, tree.names(*id))
+                }
+                (Content::Base, Some((at, _))) => Where::Base(base_path(at)?),
+                (Content::Base, None) => {
+                    return Err(Error::refused(
+                        ErrorKind::Stale,
+                        "the journal names a file without content",
+                    ));
+                }
+            },
+        })
+    }
+
     pub(crate) fn symlink_metadata(&self, spot: Spot<'_>) -> Result<Metadata, Error> {
-        self.again(spot, |place| match place {
+        self.again(spot, |place| self.status_of(place))
+    }
+
+    /// Facts about what the tree has located.
+    pub(super) fn status_of(&self, place: &Where) -> Result<Metadata, Error> {
+        match place {
             Where::Top => self.top(),
             Where::Base(at) => Ok(self.base.symlink_metadata(at)?),
             Where::Object(id, names) => {
@@ -93,7 +106,7 @@ impl Overlay {
                 status.len = target.len() as u64;
                 Ok(status)
             }
-        })
+        }
     }
 
     /// Facts about what exists in the journal only.
@@ -270,38 +283,6 @@ impl Overlay {
         status.mode = mode.unwrap_or(status.mode);
         times.put_into(&mut status);
         Ok(status)
-    }
-
-    /// What one name in a directory refers to, with a handle that follows it.
-    pub(crate) fn lookup(&self, dir: &LayerDir, name: NameRef<'_>) -> Result<FoundObject, Error> {
-        let rest = RelPath::from(name);
-        let spot = Spot {
-            dir,
-            rest: &rest,
-            walked: &rest,
-            expected: None,
-            guard: None,
-            must_own: false,
-        };
-        let metadata = self.symlink_metadata(spot)?;
-        let (key, handle) = self.with_tree(|tree| {
-            let path = self.path_of(tree, spot)?;
-            let handle = match metadata.is_dir() {
-                true => tree
-                    .dir_key(&path)
-                    .map(|key| DirHandle::new(key, path.clone())),
-                false => None,
-            };
-            Ok::<_, Error>((tree.file_key(&path), handle))
-        })??;
-        Ok(FoundObject {
-            metadata,
-            dir: handle.map(LayerDir::Overlay),
-            key: match metadata.is_dir() {
-                true => None,
-                false => key.map(ObjectKey::Overlay),
-            },
-        })
     }
 
     /// Opens the file behind a standing, for reading.

@@ -20,6 +20,7 @@ mod keys;
 mod links;
 mod lock;
 mod look;
+mod lookup;
 mod origin;
 mod owner;
 mod record;
@@ -30,8 +31,10 @@ mod snapshot;
 mod store;
 mod tree;
 mod undo;
+mod watch;
 
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
@@ -86,6 +89,8 @@ pub(crate) struct Overlay {
     mount: u32,
     /// What the umask leaves of all permission bits, once somebody has asked.
     umask: OnceLock<u32>,
+    /// How often another process was seen to change the journal.
+    others: AtomicU64,
 }
 
 /// What this process knows of the journal.
@@ -120,6 +125,7 @@ impl Overlay {
             account,
             mount,
             umask: OnceLock::new(),
+            others: AtomicU64::new(0),
         };
         Ok(overlay)
     }
@@ -171,8 +177,14 @@ impl Overlay {
         let mut state = self.gate.peek();
         match state.log.news()? {
             News::None => {}
-            News::More => state.catch_up(false)?,
-            News::Replaced => *state = State::open(&self.home)?,
+            News::More => {
+                state.catch_up(false)?;
+                self.count_others();
+            }
+            News::Replaced => {
+                *state = State::open(&self.home)?;
+                self.count_others();
+            }
         }
         Ok(look(&state.tree))
     }
@@ -241,10 +253,14 @@ impl Overlay {
         let locked = self.gate.lock()?;
         {
             let mut state = locked.state();
-            if state.log.news()? == News::Replaced {
+            let news = state.log.news()?;
+            if news == News::Replaced {
                 *state = State::open(&self.home)?;
             }
             state.catch_up(true)?;
+            if news != News::None {
+                self.count_others();
+            }
         }
         Ok(locked)
     }

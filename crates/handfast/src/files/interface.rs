@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::metadata::Metadata;
 use crate::options::Links;
-use crate::path::{NameRef, RelPath};
+use crate::path::{Name, NameRef, RelPath};
 use crate::verb::Verb;
 use crate::verbs::{OpenOptions, RenameMode, SymlinkTarget, TreeLimits, WriteOptions, Written};
 use crate::version::Version;
@@ -15,7 +15,9 @@ use super::places::{Places, Trailing, gone};
 use super::removal;
 use super::resolve::{LastLink, Resolved, Step};
 use super::staged::StagedByPath;
-use super::types::{AbsoluteLink, Attributes, Entries, Put, Space, StagedContent, WhatToRemove};
+use super::types::{
+    AbsoluteLink, Attributes, Entries, Put, Space, StagedContent, Watchable, WhatToRemove,
+};
 use super::whole;
 
 /// Files that somebody serves: see the module [`files`](crate::files) for how it is meant.
@@ -42,6 +44,32 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// `NotFound`, `NotADirectory`, `Mount`, `Denied`.
     fn lookup(&self, dir: &Node, name: NameRef<'_>) -> Result<Node, Error>;
+
+    /// The objects under several names of a directory, each as [`Files::lookup`] finds it. Layers
+    /// that can look at the directory once for all of them do so.
+    fn lookup_all(&self, dir: &Node, names: &[&Name]) -> Vec<Result<Node, Error>> {
+        let each = names.iter();
+        each.map(|name| self.lookup(dir, name.as_ref())).collect()
+    }
+
+    /// What has to be watched to hear of changes in a directory that are made past these files. For
+    /// caches: who is told of such changes may keep what a lookup answered.
+    ///
+    /// # Errors
+    /// `NotADirectory`, `NotFound`, `Raced` if it is not there any more; `Io`.
+    fn watchable(&self, dir: &Node) -> Result<Watchable, Error> {
+        let _ = dir;
+        Ok(Watchable::Unknown)
+    }
+
+    /// Counts how often another process changed what these files keep for themselves (an overlay's
+    /// names), as far as this one has seen. After a change of the number, every answer may differ.
+    ///
+    /// # Errors
+    /// `Stale` if what they keep was damaged; `Io`.
+    fn changes_by_others(&self) -> Result<u64, Error> {
+        Ok(0)
+    }
 
     /// What an object is now.
     ///

@@ -30,7 +30,7 @@ pub use removal::{remove_dir, remove_tree};
 pub use resolve::{LastLink, Resolved, Step};
 pub(crate) use root::dir_of;
 pub use types::{
-    AbsoluteLink, Attributes, Entries, Entry, Put, Space, StagedContent, WhatToRemove,
+    AbsoluteLink, Attributes, Entries, Entry, Put, Space, StagedContent, Watchable, WhatToRemove,
 };
 pub use walk::{TreeEntry, TreeWalk};
 pub use whole::{read as read_whole, read_versioned};

@@ -18,6 +18,12 @@ pub trait NodeData: Any + Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether who watches the directory (see [`Files::watchable`](super::Files::watchable)) hears of
+    /// every change of the object too. Not so for a file whose content lies elsewhere.
+    fn is_watched_with_its_directory(&self) -> bool {
+        false
+    }
+
     /// Whether both are the same object. A layer that copies an object before it changes it knows
     /// better than the numbers of the disk.
     fn is_same(&self, other: &dyn NodeData) -> bool {
@@ -57,6 +63,12 @@ impl Node {
     #[must_use]
     pub fn is_boundary(&self) -> bool {
         self.0.is_boundary()
+    }
+
+    /// Whether who watches the directory hears of every change of the object too.
+    #[must_use]
+    pub fn is_watched_with_its_directory(&self) -> bool {
+        self.0.is_watched_with_its_directory()
     }
 
     /// Whether both are the same object of these files, changed meanwhile or not.

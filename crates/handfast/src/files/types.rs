@@ -1,6 +1,7 @@
 //! What the verbs of the interface take and give.
 
 use std::io;
+use std::os::fd::OwnedFd;
 
 use crate::error::Error;
 use crate::metadata::{FileKind, Timestamp};
@@ -134,6 +135,17 @@ pub struct Space {
     pub names: u64,
     /// Names that are free.
     pub names_free: u64,
+}
+
+/// Where changes to a directory come from that are made past the files that show it.
+#[derive(Debug)]
+pub enum Watchable {
+    /// Nobody can say: another machine may change it, or something that is not watched.
+    Unknown,
+    /// From nowhere but the files themselves.
+    Nothing,
+    /// From a directory of the host, which the descriptor is.
+    Dir(OwnedFd),
 }
 
 /// One entry of a directory.

@@ -1,12 +1,15 @@
 //! Look at an object.
 
+use crate::dir::Dir;
 use crate::error::{Error, ErrorKind};
 use crate::metadata::Metadata;
-use crate::path::RelPath;
+use crate::path::{Name, RelPath};
 use crate::resolve::{self, Last};
 use crate::root::Root;
 use crate::sys;
 use crate::verb::Verb;
+
+use super::read_dir::entry_metadata;
 
 impl Root {
     /// Looks at what a path names, following a final link if the root's policy allows it.
@@ -46,6 +49,21 @@ impl Root {
                 Last::Follow => sys::PIN - rustix::fs::OFlags::NOFOLLOW,
             };
             let (_, status) = resolve::pin(self, path, flags, last)?;
+            op.allow(Some(&status))?;
+            Ok(status)
+        })
+    }
+}
+
+impl Dir {
+    /// Looks at one name of this directory, with one call of the system; a link is itself. For many
+    /// names of one directory: [`Root::symlink_metadata`] pins each object, which costs three calls.
+    ///
+    /// # Errors
+    /// `NotFound`; `Mount` if something is mounted there and the root refuses that; `Denied`.
+    pub fn metadata_of_name(&self, name: &Name) -> Result<Metadata, Error> {
+        self.act(Verb::Metadata, &RelPath::from(name), |op| {
+            let status = entry_metadata(self, self, name.as_c_str())?;
             op.allow(Some(&status))?;
             Ok(status)
         })
