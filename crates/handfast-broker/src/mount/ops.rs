@@ -34,6 +34,7 @@ const DEVICE: (u32, u32) = (10, 229);
 const TIMES: CacheTimes = CacheTimes {
     names: Duration::from_secs(1),
     facts: Duration::ZERO,
+    watched: Duration::ZERO,
 };
 
 impl Broker {

@@ -145,5 +145,6 @@ fn in_dir<'a>(dir: &'a LayerDir, rest: &'a RelPath) -> Spot<'a> {
         walked: rest,
         expected: None,
         guard: None,
+        must_own: false,
     }
 }
