@@ -201,7 +201,7 @@ async function many(browser) {
     fs.writeFileSync(path.join(dir, `f${n}.txt`), `content ${n}\n`);
   }
   execFileSync("tar", ["-C", work, "-cf", path.join(work, "tree.tar"), "tree"]);
-  handfast(["fs", "--session", "many", "extract", path.join(work, "tree.tar"), "/tree"]);
+  handfast(["fs", "--session", "many", "extract", "-", "/tree"], fs.readFileSync(path.join(work, "tree.tar")));
   const { child, url } = await start(["many"]);
   const page = await (await browser.newContext()).newPage();
   await page.goto(url);
