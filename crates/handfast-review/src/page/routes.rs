@@ -79,6 +79,8 @@ impl Page {
         let is_known = self.door.knows(request.headers());
         match (request.method(), path.as_str()) {
             (&Method::POST, "/enter") => self.enter(request).await,
+            // Browsers ask for it by themselves.
+            (&Method::GET, "/favicon.ico") => raw(StatusCode::NO_CONTENT, "text/plain", Vec::new()),
             (&Method::GET | &Method::HEAD, "/") if !is_known => {
                 html(StatusCode::OK, views::entry())
             }

@@ -81,9 +81,7 @@ fn head(html: &mut Html, frame: &PageFrame<'_>, title: &str, view: &str) {
 fn begin(html: &mut Html, title: &str, view: &str) {
     html.raw("<!doctype html><html lang=en><head><meta charset=utf-8>")
         .raw("<meta name=viewport content=\"width=device-width,initial-scale=1\">")
-        .raw(
-            "<meta name=color-scheme content=\"light dark\"><link rel=icon href=\"data:,\"><title>",
-        )
+        .raw("<meta name=color-scheme content=\"light dark\"><title>")
         .text(title)
         .raw("</title><style>")
         .raw(STYLE)
