@@ -185,6 +185,12 @@ fn name_of(root: &OsStr) -> String {
 }
 
 impl Recording {
+    /// What decisions are told to.
+    #[cfg(feature = "run")]
+    pub(crate) fn recorder(&self) -> Arc<dyn Recorder> {
+        Arc::clone(&self.recorder) as Arc<dyn Recorder>
+    }
+
     /// Who hears of what is not a verb of a root or a session.
     pub(crate) fn telling(&self) -> Telling<'_> {
         Telling {

@@ -2,6 +2,7 @@
 
 mod engine;
 mod explain;
+mod folded;
 mod preset;
 mod rules;
 mod summary;
@@ -187,7 +188,11 @@ impl RunArgs {
         summary::begin(&plan, &chosen.name, chosen.mode, out);
         let mut kept: Option<(Session, Option<Recording>)> = None;
         let ended = handfast_run::run(&plan, || -> Result<View, Box<Failure>> {
-            let (opening, recording) = self.log.open_session("run")?;
+            let (mut opening, recording) = self.log.open_session("run")?;
+            if let Some(recording) = &recording {
+                let folded = folded::FoldedReads::new(recording.recorder());
+                opening.caller = opening.caller.recorder(Arc::new(folded));
+            }
             let session = self.state.open_with("run", &chosen.name, opening)?;
             let files: Arc<dyn Files> = Arc::new(session.clone());
             let top = files
@@ -206,6 +211,15 @@ impl RunArgs {
         let Some((session, recording)) = kept else {
             return ended.map(|ended| Exit::Child(ended.code));
         };
+        if let Ok(ended) = &ended
+            && ended.is_partly_unwatched
+            && chosen.mode == Mode::Overlay
+        {
+            out.note(
+                "note: not every directory could be watched, so its names were cached for a second \
+                 only (`fs.inotify` limits how many)",
+            );
+        }
         let exit = ended.and_then(|ended| self.end(&session, &chosen, ended, out));
         if let Some(recording) = recording {
             recording.finish("run", out);
