@@ -99,27 +99,6 @@ impl Interp<'_> {
         self.equal_paths(a, b, state, at);
     }
 
-    /// C: `*s == '\0'` ends a walk through a text; no character of the text is meant.
-    fn is_end_of_text(&self, one: Vid, two: Vid) -> bool {
-        self.lang().family() == "c"
-            && matches!(self.terms.get(one), Term::Elem(_))
-            && (self.terms.string(two) == Some("\0") || self.terms.number(two) == Some(0))
-    }
-
-    pub(super) fn is_single_char(&self, vid: Vid) -> bool {
-        match self.terms.get(vid) {
-            Term::Elem(coll) => matches!(
-                self.terms.get(*coll),
-                Term::Coll {
-                    kind: crate::term::CollKind::Chars,
-                    ..
-                }
-            ),
-            Term::Index(_, index) => self.terms.number(*index).is_some(),
-            _ => false,
-        }
-    }
-
     /// Comparisons with special meaning. True: it was one.
     pub(super) fn compare_one(
         &mut self,

@@ -188,4 +188,25 @@ impl Interp<'_> {
             _ => false,
         }
     }
+
+    /// C: `*s == '\0'` ends a walk through a text; no character of the text is meant.
+    pub(super) fn is_end_of_text(&self, one: Vid, two: Vid) -> bool {
+        self.lang().family() == "c"
+            && matches!(self.terms.get(one), Term::Elem(_))
+            && (self.terms.string(two) == Some("\0") || self.terms.number(two) == Some(0))
+    }
+
+    pub(super) fn is_single_char(&self, vid: Vid) -> bool {
+        match self.terms.get(vid) {
+            Term::Elem(coll) => matches!(
+                self.terms.get(*coll),
+                Term::Coll {
+                    kind: CollKind::Chars,
+                    ..
+                }
+            ),
+            Term::Index(_, index) => self.terms.number(*index).is_some(),
+            _ => false,
+        }
+    }
 }

@@ -23,6 +23,7 @@ mod flags;
 mod folding;
 mod forks;
 mod formats;
+mod forms;
 mod globals;
 mod handlers;
 mod index;
