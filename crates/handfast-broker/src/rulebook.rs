@@ -60,6 +60,20 @@ enum Is {
     Spiffe(String),
 }
 
+/// As the policy file says it.
+fn shown(who: &Who) -> String {
+    let escaped = |text: &String| handfast::escape(text.as_bytes());
+    match who {
+        Who::User(name) => format!("user {}", escaped(name)),
+        Who::Uid(uid) => format!("uid {uid}"),
+        Who::Group(name) => format!("group {}", escaped(name)),
+        Who::Cgroup(path) => format!("cgroup {}", escaped(path)),
+        Who::Exe(path) => format!("exe {}", escaped(path)),
+        Who::SpiffeId(id) => format!("spiffe_id {}", escaped(id)),
+        other => format!("{other:?}"),
+    }
+}
+
 impl Rulebook {
     /// One directory for processes of the same user: read and written, with the patterns that
     /// most people want protected.
@@ -209,7 +223,7 @@ impl Rulebook {
             lines.push(format!("uid {} may ask for everything", self.own_uid));
         }
         for (number, rule) in self.allow.iter().enumerate() {
-            let who: Vec<String> = rule.text.who.iter().map(|who| format!("{who:?}")).collect();
+            let who: Vec<String> = rule.text.who.iter().map(shown).collect();
             let verbs = match rule.text.verbs.as_slice() {
                 [] => "every verb".to_owned(),
                 verbs => verbs.join(", "),

@@ -43,7 +43,7 @@ fn a_policy_is_checked_without_serving() {
     assert_eq!(
         run.text(),
         "root ws at /ws: read-write, links are followed beneath\n\
-         rule 1: Uid(7) may read src/** in /ws\n"
+         rule 1: uid 7 may read src/** in /ws\n"
     );
     for (wrong, why) in [
         (
