@@ -73,6 +73,7 @@ async function review(browser) {
   const origin = new URL(url).origin;
   await page.goto(url);
   await page.waitForURL("**/s/demo");
+  const home = page.url().replace(/\/s\/demo.*$/, "");
   must("the token is gone from the address", !page.url().includes("#"));
   must("6 changes", (await page.textContent("#stamp")).includes("6 changes wait"));
   await axe(page, "the list");
@@ -103,7 +104,7 @@ async function review(browser) {
   must("the hunk is in the base", read("src/main.rs").includes("compute(50)") && !read("src/main.rs").includes("= 5555"));
 
   // Rejected with a comment, which the agent gets.
-  await page.goto(`${origin}/s/demo`);
+  await page.goto(`${home}/s/demo`);
   await open(page, "README.md");
   await page.keyboard.press("r");
   await page.keyboard.press("r");
@@ -113,7 +114,7 @@ async function review(browser) {
   must("the agent gets it", handfast(["session", "show", "demo"]).toString().includes("more <b>words</b>, please"));
 
   // A click on a page that is older than the session.
-  await page.goto(`${origin}/s/demo`);
+  await page.goto(`${home}/s/demo`);
   await page.locator("li", { hasText: "README.md" }).locator("[name=accept]").check();
   await page.keyboard.press("c");
   await page.waitForSelector("#yes");
@@ -124,7 +125,7 @@ async function review(browser) {
   await axe(page, "a refusal");
 
   // The page notices that the session changed.
-  await page.goto(`${origin}/s/demo`);
+  await page.goto(`${home}/s/demo`);
   write("/late.txt", "late\n");
   await page.waitForSelector("a:has-text('late.txt')", { timeout: 20000 });
   // With a mark it asks first.
@@ -141,30 +142,30 @@ async function review(browser) {
   must("the base is as it was", !read("src/main.rs").includes("compute(50)"));
 
   // Images, hidden characters, hostile names.
-  await page.goto(`${origin}/s/demo`);
+  await page.goto(`${home}/s/demo`);
   must("no name became markup", await page.evaluate(() => document.images.length) === 0);
   await open(page, "logo.png");
   await page.waitForFunction(() => document.images.length === 1 && document.images[0].naturalWidth > 0);
-  await page.goto(`${origin}/s/demo`);
+  await page.goto(`${home}/s/demo`);
   await open(page, "notes.txt");
   must("what is hidden is spelled out", (await page.textContent("mark")) === "U+202E");
-  await page.goto(`${origin}/s/demo`);
+  await page.goto(`${home}/s/demo`);
   await open(page, "<img src=x");
   must("no content became markup", await page.evaluate(() => document.scripts.length) === 1);
   must("no script of theirs ran", (await page.title()) !== "owned");
 
   // The log, good and tampered with.
-  await page.goto(`${origin}/log`);
+  await page.goto(`${home}/log`);
   must("the log fits together", (await page.getAttribute("#verdict", "class")).includes("consistent"));
   await axe(page, "the timeline");
 
   // 400 pixels.
   await page.setViewportSize({ width: 400, height: 800 });
   for (const [what, address] of [["the list", "/s/demo"], ["the timeline", "/log"]]) {
-    await page.goto(origin + address);
+    await page.goto(home + address);
     await fits(page, what);
   }
-  await page.goto(`${origin}/s/demo`);
+  await page.goto(`${home}/s/demo`);
   await open(page, "main.rs");
   await fits(page, "a file");
   await axe(page, "a file at 400 pixels");
@@ -177,7 +178,7 @@ async function review(browser) {
     bytes[bytes.length >> 1] ^= 1;
     fs.writeFileSync(file, bytes);
   }
-  await page.goto(`${origin}/log`);
+  await page.goto(`${home}/log`);
   must("a tampered log is shown as tampered", (await page.getAttribute("#verdict", "class")).includes("tampered"));
 
   must(`nothing was asked of any other place: ${asked.filter((to) => !to.startsWith(origin))}`, asked.every((to) => to.startsWith(origin)));

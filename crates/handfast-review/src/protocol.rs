@@ -301,6 +301,8 @@ pub struct PlanView {
     pub items: Vec<Item>,
     /// Paths that go with them.
     pub needed: Vec<Item>,
+    /// Paths that stay in the session because a rule speaks of them and they are not marked, and the rule.
+    pub waits: Vec<(String, String)>,
     /// Hunks, each with its path and the key of that.
     pub hunks: Vec<(String, String, HunkView)>,
 }
@@ -387,6 +389,9 @@ pub struct Hello {
     pub token: String,
     /// What it shows from then on.
     pub cookie: String,
+    /// The first part of every path but the entrance. Cookies know no ports: another server on this
+    /// machine would get ours, were it not for a path that it cannot guess.
+    pub path: String,
     /// The address that the page is served at, as in `Host`.
     pub host: String,
     /// The one session that is shown, if it is one.

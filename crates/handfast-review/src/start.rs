@@ -43,6 +43,7 @@ pub fn start(mut program: Command, port: u16, only: Option<String>) -> io::Resul
     let hello = Hello {
         token: secret()?,
         cookie: secret()?,
+        path: secret()?,
         host: address.to_string(),
         only,
     };

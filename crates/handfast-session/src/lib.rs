@@ -44,6 +44,7 @@ mod log;
 mod meter;
 mod mount;
 mod mount_facts;
+mod moved_names;
 mod node;
 mod op;
 mod other_names;

@@ -195,7 +195,7 @@ fn tell_held(held: &[(VirtualPath, String)], out: &mut Output) {
     if !held.is_empty() {
         let count = review::counted(held.len());
         out.note(&format!(
-            "{count} of protected names stay in the session; name each path to commit it"
+            "{count} of protected names: still in the session; name each path to commit it"
         ));
     }
 }

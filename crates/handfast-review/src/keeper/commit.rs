@@ -132,6 +132,9 @@ fn done(
         count => format!("{count} paths were {deed}."),
     };
     let not_undoable = all.not_undoable.as_ref();
+    let not_undoable = not_undoable.map(|why| format!("This commit cannot be taken back: {why}"));
+    let waits = all.held_back.iter();
+    let waits = waits.map(|(path, why)| format!("`{path}` waits to be marked itself: {why}"));
     let mut paths: Vec<String> = all.committed.iter().map(ToString::to_string).collect();
     paths.sort();
     KeeperReply::Done(DoneView {
@@ -139,9 +142,6 @@ fn done(
         sentence,
         paths,
         conflicts,
-        notes: not_undoable
-            .map(|why| format!("This commit cannot be taken back: {why}"))
-            .into_iter()
-            .collect(),
+        notes: not_undoable.into_iter().chain(waits).collect(),
     })
 }

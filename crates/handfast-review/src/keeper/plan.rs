@@ -46,12 +46,16 @@ impl Keeper {
         for pick in picks {
             wanted.insert(path_of(&pick.path)?, Seal::claimed(&pick.seal));
         }
-        let paths: Vec<VirtualPath> = match all {
+        let (paths, waits) = match all {
             true => everything(&session)?,
-            false => wanted.keys().cloned().collect(),
+            false => marked(&session, wanted.keys().cloned().collect())?,
         };
         if paths.is_empty() && hunks.is_empty() {
-            return Err(Error::refused(ErrorKind::Invalid, "nothing was marked"));
+            let why = match waits.is_empty() {
+                true => "nothing was marked",
+                false => "a rule speaks of every change that is left: each has to be marked itself",
+            };
+            return Err(Error::refused(ErrorKind::Invalid, why));
         }
         if paths.len() + hunks.len() > MAX_PLAN {
             return Err(Error::refused(
@@ -92,6 +96,10 @@ impl Keeper {
                 .iter()
                 .map(|change| self.item(name, change, &comments))
                 .collect(),
+            waits: waits
+                .into_iter()
+                .map(|(path, why)| (path.to_string(), why))
+                .collect(),
             hunks: hunks
                 .iter()
                 .map(|(path, hunk)| {
@@ -109,13 +117,32 @@ impl Keeper {
     }
 }
 
-/// All changes but those that the base's ignore files name.
-fn everything(session: &Session) -> Result<Vec<VirtualPath>, Error> {
-    let ignored: BTreeSet<VirtualPath> = session.ignored(&[])?.into_iter().collect();
+/// Paths for a plan, and those that wait because a rule speaks of them and nobody marked them; each
+/// with the rule.
+type PathsAndWaiting = (Vec<VirtualPath>, Vec<(VirtualPath, String)>);
+
+/// All changes but those that the base's ignore files name, and those that a commit takes only if they
+/// are named one by one: "everything" names none of them.
+fn everything(session: &Session) -> Result<PathsAndWaiting, Error> {
+    let ignored = session.ignored(&[])?;
+    let waits = session.held_back(&[], &ignored)?;
+    let mut out: BTreeSet<VirtualPath> = ignored.into_iter().collect();
+    out.extend(waits.iter().map(|(path, _)| path.clone()));
     let all = session.diff()?.into_iter().map(|change| change.path);
-    let mut paths: Vec<VirtualPath> = all.filter(|path| !ignored.contains(path)).collect();
+    let mut paths: Vec<VirtualPath> = all.filter(|path| !out.contains(path)).collect();
     paths.dedup();
-    Ok(paths)
+    Ok((paths, waits))
+}
+
+/// The paths that were marked, and what waits below them.
+fn marked(session: &Session, paths: Vec<VirtualPath>) -> Result<PathsAndWaiting, Error> {
+    let waits = match paths.is_empty() {
+        true => Vec::new(),
+        false => session
+            .held_back(&paths, &[])
+            .map_err(change::missing_is_stale)?,
+    };
+    Ok((paths, waits))
 }
 
 /// Looks at everything that a commit of these would be about.

@@ -14,6 +14,8 @@ pub(super) struct Door {
     host: String,
     origin: String,
     cookie: String,
+    /// What every path begins with, but for the entrance.
+    path: String,
     /// Gone once it was used.
     token: RefCell<Option<String>>,
 }
@@ -33,6 +35,7 @@ impl Door {
             origin: format!("http://{}", hello.host),
             host: hello.host.clone(),
             cookie: hello.cookie.clone(),
+            path: format!("/{}", hello.path),
             token: RefCell::new(Some(hello.token.clone())),
         }
     }
@@ -72,6 +75,17 @@ impl Door {
         })
     }
 
+    /// What every path begins with, but for the entrance.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The path below ours; nothing for a path that is not.
+    pub(super) fn below<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let (first, rest) = path.split_at_checked(self.path.len())?;
+        (is_same(first, &self.path) && rest.starts_with('/')).then_some(rest)
+    }
+
     /// Takes the token, once, and gives the cookie for it.
     pub(super) fn enter(&self, token: &str) -> Option<String> {
         let mut known = self.token.borrow_mut();
@@ -80,8 +94,8 @@ impl Door {
         }
         *known = None;
         Some(format!(
-            "handfast-review={}; HttpOnly; SameSite=Strict; Path=/",
-            self.cookie
+            "handfast-review={}; HttpOnly; SameSite=Strict; Path={}/",
+            self.cookie, self.path
         ))
     }
 }
@@ -101,6 +115,7 @@ mod tests {
         Door::new(&Hello {
             token: "once".to_owned(),
             cookie: "secret".to_owned(),
+            path: "p4th".to_owned(),
             host: "127.1.2.3:4".to_owned(),
             only: None,
         })
@@ -168,7 +183,14 @@ mod tests {
         let door = door();
         assert!(door.enter("").is_none() && door.enter("onc").is_none());
         let set = door.enter("once").unwrap();
-        assert!(set.contains("HttpOnly; SameSite=Strict"), "{set}");
+        assert!(
+            set.contains("HttpOnly; SameSite=Strict; Path=/p4th/"),
+            "{set}"
+        );
+        assert_eq!(door.below("/p4th/s/x"), Some("/s/x"));
+        for other in ["/p4th", "/p4thx/", "/P4th/", "/s/x", "/", ""] {
+            assert_eq!(door.below(other), None, "{other}");
+        }
         assert!(door.enter("once").is_none());
         assert!(door.knows(&headers(&[("cookie", "a=b; handfast-review=secret")])));
         for wrong in ["handfast-review=secre", "handfast-review=", "x=secret", ""] {

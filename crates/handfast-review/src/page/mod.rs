@@ -28,9 +28,12 @@ use routes::Page;
 pub use wall::confine;
 
 /// So many connections are served at a time.
-const MAX_CONNECTIONS: usize = 64;
+const MAX_CONNECTIONS: usize = 256;
 /// A browser has this long for the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+/// A connection is for one request, and has this long for all of it: a program that does not read its
+/// answer must not keep a seat. Programs of every user of this machine can connect.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Serves the page until the keeper is gone. The process is confined first, for good.
 ///
@@ -76,10 +79,11 @@ async fn serve(keeper: UnixStream, listener: TcpListener, hello: Hello) -> io::R
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD_TIMEOUT)
+                .keep_alive(false)
                 .max_buf_size(64 * 1024)
                 .serve_connection(TokioIo::new(stream), service);
             // A browser that goes away is no error of ours.
-            drop(connection.await);
+            drop(tokio::time::timeout(CONNECTION_TIMEOUT, connection).await);
             drop(seat);
         });
     }

@@ -74,27 +74,35 @@ impl Page {
     }
 
     async fn inside(&self, request: Request<Incoming>) -> Answer {
-        let path = request.uri().path().to_owned();
+        let asked = request.uri().path().to_owned();
         let query = Fields::parse(request.uri().query().unwrap_or_default());
         let is_known = self.door.knows(request.headers());
-        match (request.method(), path.as_str()) {
-            (&Method::POST, "/enter") => self.enter(request).await,
+        let path = self.door.below(&asked).filter(|_| is_known);
+        match (request.method(), asked.as_str(), path) {
+            (&Method::POST, "/enter", _) => self.enter(request).await,
             // Browsers ask for it by themselves.
-            (&Method::GET, "/favicon.ico") => raw(StatusCode::NO_CONTENT, "text/plain", Vec::new()),
-            (&Method::GET | &Method::HEAD, "/") if !is_known => {
-                html(StatusCode::OK, views::entry())
+            (&Method::GET, "/favicon.ico", _) => {
+                raw(StatusCode::NO_CONTENT, "text/plain", Vec::new())
             }
-            _ if !is_known => text(
+            (&Method::GET | &Method::HEAD, "/", _) => html(StatusCode::OK, views::entry()),
+            (_, _, None) => text(
                 StatusCode::FORBIDDEN,
                 "Open the address that `handfast review` printed, with what stands behind `#`.",
             ),
-            (&Method::GET | &Method::HEAD, _) => self.show(&path, &query).await,
-            (&Method::POST, _) => match body(request).await {
-                Some(form) => self.act(&path, &Fields::parse(&form)).await,
+            (&Method::GET | &Method::HEAD, _, Some(path)) => self.show(path, &query).await,
+            (&Method::POST, _, Some(path)) => match body(request).await {
+                Some(form) => self.act(path, &Fields::parse(&form)).await,
                 None => text(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long."),
             },
             _ => text(StatusCode::METHOD_NOT_ALLOWED, "Nothing was done."),
         }
+    }
+
+    /// A page whose addresses lie below our path. In our own markup each begins with `="/`; in what
+    /// comes from a session nothing does, since quotes are escaped there.
+    fn page(&self, status: StatusCode, content: &str) -> Answer {
+        let here = format!("=\"{}/", self.door.path());
+        html(status, content.replace("=\"/", &here))
     }
 
     async fn enter(&self, request: Request<Incoming>) -> Answer {
@@ -105,7 +113,8 @@ impl Page {
                 "This address was used already, or is not complete. Start `handfast review` again for a new one.",
             );
         };
-        let mut answer = text(StatusCode::OK, "Welcome.");
+        // Where the browser goes on from.
+        let mut answer = text(StatusCode::OK, &format!("{}/", self.door.path()));
         if let Ok(value) = HeaderValue::from_str(&cookie) {
             answer.headers_mut().insert(SET_COOKIE, value);
         }
@@ -118,7 +127,7 @@ impl Page {
         let session = parts.1.unwrap_or_default().to_owned();
         let request = match parts {
             (Some(""), None, ..) => match &self.only {
-                Some(only) => return elsewhere(&format!("/s/{only}")),
+                Some(only) => return elsewhere(&format!("{}/s/{only}", self.door.path())),
                 None => protocol::Request::Sessions,
             },
             (Some("log"), None, ..) => protocol::Request::Timeline,
@@ -198,8 +207,52 @@ impl Page {
             session: &session,
         };
         match Rc::clone(&self.link).ask(request).await {
-            Ok(reply) => render(&frame, reply),
+            Ok(reply) => self.render(&frame, reply),
             Err(error) => gone(&error),
+        }
+    }
+
+    fn render(&self, frame: &PageFrame<'_>, reply: KeeperReply) -> Answer {
+        match reply {
+            KeeperReply::Sessions(sessions) => {
+                self.page(StatusCode::OK, &views::sessions(frame, &sessions))
+            }
+            KeeperReply::Changes(listing) => {
+                self.page(StatusCode::OK, &views::changes(frame, &listing))
+            }
+            KeeperReply::Change(file) => self.page(StatusCode::OK, &views::file(frame, &file)),
+            KeeperReply::Plan(plan) => self.page(StatusCode::OK, &views::plan(frame, &plan)),
+            KeeperReply::Timeline(timeline) => {
+                self.page(StatusCode::OK, &views::timeline(frame, &timeline))
+            }
+            KeeperReply::Done(done) => {
+                let status = match done.conflicts.is_empty() {
+                    true => StatusCode::OK,
+                    false => StatusCode::CONFLICT,
+                };
+                self.page(status, &views::done(frame, &done))
+            }
+            KeeperReply::Stamp(stamp) => raw(StatusCode::OK, "text/plain", stamp.into_bytes()),
+            KeeperReply::Image(kind, content) => {
+                let Ok(content) = STANDARD.decode(content) else {
+                    return text(StatusCode::INTERNAL_SERVER_ERROR, "No image.");
+                };
+                let mut answer = raw(StatusCode::OK, &kind, content);
+                // Should it be opened by itself, nothing in it runs.
+                let policy = HeaderValue::from_static("default-src 'none'; sandbox");
+                answer.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+                answer
+            }
+            KeeperReply::Refused { kind, why } => {
+                let status = match kind.as_str() {
+                    "Stale" => StatusCode::CONFLICT,
+                    "NotFound" => StatusCode::NOT_FOUND,
+                    "Denied" => StatusCode::FORBIDDEN,
+                    "Busy" => StatusCode::SERVICE_UNAVAILABLE,
+                    _ => StatusCode::UNPROCESSABLE_ENTITY,
+                };
+                self.page(status, &views::refused(frame, &why))
+            }
         }
     }
 }
@@ -212,44 +265,6 @@ fn session_of(request: &protocol::Request, query: &Fields) -> String {
         | protocol::Request::Undo { session, .. }
         | protocol::Request::Reject { session, .. } => session.clone(),
         _ => query.text("session"),
-    }
-}
-
-fn render(frame: &PageFrame<'_>, reply: KeeperReply) -> Answer {
-    match reply {
-        KeeperReply::Sessions(sessions) => html(StatusCode::OK, views::sessions(frame, &sessions)),
-        KeeperReply::Changes(listing) => html(StatusCode::OK, views::changes(frame, &listing)),
-        KeeperReply::Change(file) => html(StatusCode::OK, views::file(frame, &file)),
-        KeeperReply::Plan(plan) => html(StatusCode::OK, views::plan(frame, &plan)),
-        KeeperReply::Timeline(timeline) => html(StatusCode::OK, views::timeline(frame, &timeline)),
-        KeeperReply::Done(done) => {
-            let status = match done.conflicts.is_empty() {
-                true => StatusCode::OK,
-                false => StatusCode::CONFLICT,
-            };
-            html(status, views::done(frame, &done))
-        }
-        KeeperReply::Stamp(stamp) => raw(StatusCode::OK, "text/plain", stamp.into_bytes()),
-        KeeperReply::Image(kind, content) => {
-            let Ok(content) = STANDARD.decode(content) else {
-                return text(StatusCode::INTERNAL_SERVER_ERROR, "No image.");
-            };
-            let mut answer = raw(StatusCode::OK, &kind, content);
-            // Should it be opened by itself, nothing in it runs.
-            let policy = HeaderValue::from_static("default-src 'none'; sandbox");
-            answer.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
-            answer
-        }
-        KeeperReply::Refused { kind, why } => {
-            let status = match kind.as_str() {
-                "Stale" => StatusCode::CONFLICT,
-                "NotFound" => StatusCode::NOT_FOUND,
-                "Denied" => StatusCode::FORBIDDEN,
-                "Busy" => StatusCode::SERVICE_UNAVAILABLE,
-                _ => StatusCode::UNPROCESSABLE_ENTITY,
-            };
-            html(status, views::refused(frame, &why))
-        }
     }
 }
 

@@ -1,5 +1,9 @@
 //! Who comes in.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
 use super::support::{Browser, Place};
 
 pub(crate) fn the_token_is_good_once() {
@@ -55,13 +59,25 @@ pub(crate) fn others_are_turned_away() {
         ),
     ];
     for (head, status) in heads {
-        let head = format!("POST /commit HTTP/1.1\r\n{head}Cookie: {cookie}\r\n");
+        let head = format!(
+            "POST {}/commit HTTP/1.1\r\n{head}Cookie: {cookie}\r\n",
+            browser.path
+        );
         assert_eq!(browser.raw(&head, &body).status, status, "{head}");
     }
     // The right origin, without the cookie or with a wrong one.
     for cookie in ["", "Cookie: handfast-review=0\r\n"] {
-        let head =
-            format!("POST /commit HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n{cookie}");
+        let head = format!(
+            "POST {}/commit HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n{cookie}",
+            browser.path
+        );
+        assert_eq!(browser.raw(&head, &body).status, 403, "{head}");
+    }
+    // The cookie without the path that it is for, as another server of this machine might have got it.
+    for line in ["GET /s/s", "POST /commit", "GET //s/s"] {
+        let head = format!(
+            "{line} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nCookie: {cookie}\r\n"
+        );
         assert_eq!(browser.raw(&head, &body).status, 403, "{head}");
     }
     assert_eq!(place.base("short.txt").unwrap(), "old\n");
@@ -109,4 +125,21 @@ pub(crate) fn a_stolen_cookie_ends_with_the_page() {
     let mut next = place.page();
     next.cookie = cookie;
     assert_eq!(next.get("/s/s").status, 403);
+}
+
+/// Strangers who send many requests at once, and read no answer, keep no seat.
+pub(crate) fn a_connection_is_for_one_request() {
+    let place = Place::new();
+    let browser = place.page().entered();
+    let mut stream = TcpStream::connect(&browser.host).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    let request = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", browser.host);
+    drop(stream.write_all(request.repeat(100).as_bytes()));
+    let mut answers = Vec::new();
+    // Closed with requests unread, which a client may see as a reset.
+    drop(stream.read_to_end(&mut answers));
+    let answers = String::from_utf8_lossy(&answers);
+    assert_eq!(answers.matches("HTTP/1.1 ").count(), 1, "{answers}");
 }

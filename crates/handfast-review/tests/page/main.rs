@@ -42,6 +42,14 @@ const TESTS: &[Test] = &[
         reviewing::marked_paths_are_committed_and_taken_back,
     ),
     (
+        "everything_names_nothing_that_a_rule_speaks_of",
+        reviewing::everything_names_nothing_that_a_rule_speaks_of,
+    ),
+    (
+        "a_connection_is_for_one_request",
+        door::a_connection_is_for_one_request,
+    ),
+    (
         "a_hunk_is_committed_alone",
         reviewing::a_hunk_is_committed_alone,
     ),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::support::{Browser, Place, hex, hidden};
 use handfast_ledger::{Context, CreateOptions, Ledger, LedgerRecorder, OpenOptions};
+use handfast_session::Protect;
 
 pub(crate) fn marked_paths_are_committed_and_taken_back() {
     let place = Place::new();
@@ -38,6 +39,41 @@ pub(crate) fn marked_paths_are_committed_and_taken_back() {
     assert_eq!(browser.commit(&plan).status, 200);
     assert_eq!(place.base("dir/out.txt").unwrap(), "out\n");
     assert!(browser.get("/s/s").body.contains("0 changes wait"));
+}
+
+pub(crate) fn everything_names_nothing_that_a_rule_speaks_of() {
+    let place = Place::protected(Protect::preset("workspace").unwrap());
+    let session = place.session();
+    session.write("/short.txt", "new\n").unwrap();
+    session.write("/.envrc", "evil\n").unwrap();
+    session.write("/.env.local", "secret\n").unwrap();
+    let browser = place.page().entered();
+    let plan = browser.plan(&[("all", "1")]);
+    assert!(
+        plan.body
+            .contains("These stay in the session until they are marked themselves"),
+        "{}",
+        plan.body
+    );
+    assert!(plan.body.contains("Commit 1 path<"), "{}", plan.body);
+    assert_eq!(browser.commit(&plan).status, 200);
+    assert_eq!(place.base("short.txt").unwrap(), "new\n");
+    assert_eq!(place.base(".envrc"), None);
+    assert_eq!(place.base(".env.local"), None);
+    // Nothing else is left, and "everything" does not mean it.
+    let refused = browser.plan(&[("all", "1")]);
+    assert_ne!(refused.status, 200);
+    assert!(
+        refused.body.contains("has to be marked itself"),
+        "{}",
+        refused.body
+    );
+    // Marked, it is what the person wants.
+    let mark = browser.mark("/.envrc");
+    let plan = browser.plan(&[("accept", &mark)]);
+    assert_eq!(browser.commit(&plan).status, 200);
+    assert_eq!(place.base(".envrc").unwrap(), "evil\n");
+    assert_eq!(place.base(".env.local"), None);
 }
 
 /// The IDs of the hunks of a file.

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use handfast_review::keeper::Keeper;
 use handfast_session::{
-    Caller, Catalogue, Mode, MountSpec, Session, SessionOptions, SessionSpec, VirtualPath,
+    Caller, Catalogue, Mode, MountSpec, Protect, Session, SessionOptions, SessionSpec, VirtualPath,
 };
 
 /// The other process.
@@ -30,6 +30,11 @@ pub(crate) struct Place {
 impl Place {
     /// A base with two files, and a session `s` over it.
     pub(crate) fn new() -> Self {
+        Self::protected(Protect::new())
+    }
+
+    /// As [`Place::new`], under rules.
+    pub(crate) fn protected(protect: Protect) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("handfast-review-{}-{number}", std::process::id());
@@ -41,7 +46,7 @@ impl Place {
         std::fs::write(dir.join("base/short.txt"), "old\n").unwrap();
         let place = Self { dir };
         let mount = MountSpec::new(place.dir.join("base"), VirtualPath::root());
-        let spec = SessionSpec::new().mount(mount.mode(Mode::Overlay));
+        let spec = SessionSpec::new().mount(mount.mode(Mode::Overlay).protect(protect));
         place.catalogue().create("s", &spec).unwrap();
         place
     }
@@ -94,6 +99,8 @@ pub(crate) struct Browser {
     pub(crate) host: String,
     pub(crate) token: String,
     pub(crate) cookie: String,
+    /// What every path begins with.
+    pub(crate) path: String,
     keeper: Option<JoinHandle<()>>,
     pub(crate) page: u32,
 }
@@ -111,6 +118,7 @@ impl Browser {
             host,
             token,
             cookie: String::new(),
+            path: String::new(),
             keeper: Some(keeper),
             page,
         }
@@ -127,20 +135,28 @@ impl Browser {
             .find_map(|line| line.strip_prefix("set-cookie: "));
         let cookie = set.unwrap().split(';').next().unwrap();
         self.cookie = cookie.to_owned();
+        self.path = answer.body.trim_end_matches('/').to_owned();
         self
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {
         let cookie = format!("Cookie: {}\r\n", self.cookie);
         self.raw(
-            &format!("GET {path} HTTP/1.1\r\nHost: {}\r\n{cookie}", self.host),
+            &format!(
+                "GET {}{path} HTTP/1.1\r\nHost: {}\r\n{cookie}",
+                self.path, self.host
+            ),
             "",
         )
     }
 
     pub(crate) fn post_text(&self, path: &str, body: &str) -> Answer {
+        let below = match path {
+            "/enter" => "",
+            _ => &self.path,
+        };
         let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: {0}\r\nOrigin: http://{0}\r\nCookie: {1}\r\n",
+            "POST {below}{path} HTTP/1.1\r\nHost: {0}\r\nOrigin: http://{0}\r\nCookie: {1}\r\n",
             self.host, self.cookie
         );
         self.raw(&head, body)

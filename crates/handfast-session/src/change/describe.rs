@@ -12,6 +12,7 @@ use super::{Change, Content, Flag, NotShown, ReviewOptions, Side, flags};
 use crate::error::Error;
 use crate::ignored::Ignores;
 use crate::mount::Mount;
+use crate::moved_names;
 use crate::overlay::{DiffChange, FileSide, Object, Overlay};
 use crate::place::Guard;
 use crate::rules::{Access, DENY, Shape};
@@ -185,6 +186,15 @@ fn name_flag(found: &Found<'_>) -> Result<Option<Flag>, Error> {
             DENY => Flag::DeniedName,
             _ => Flag::ReadOnlyName,
         }));
+    }
+    if let (None, true, Some(from)) = (flag, change.is_dir, &change.from) {
+        let to: Vec<&[u8]> = std::iter::once(change.path.as_slice())
+            .chain(change.home.as_deref())
+            .collect();
+        flag = moved_names::look(found.mount, from, &to).map(|inside| match inside.is_denied() {
+            true => Flag::DeniedName,
+            false => Flag::ReadOnlyName,
+        });
     }
     Ok(flag)
 }

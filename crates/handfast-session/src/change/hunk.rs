@@ -3,6 +3,8 @@
 use sha2::{Digest, Sha256};
 use similar::{Algorithm, DiffOp, DiffTag};
 
+use super::distance;
+
 /// Lines of context around a change.
 const CONTEXT: usize = 3;
 
@@ -85,7 +87,10 @@ pub(super) struct Subject<'a> {
 /// The hunks that make one content of the other.
 pub(super) fn between(before: &[u8], after: &[u8], subject: &Subject<'_>) -> Vec<Hunk> {
     let (old, new) = (lines_of(before), lines_of(after));
-    let ops = similar::capture_diff_slices(Algorithm::Myers, &old, &new);
+    let ops = match distance::is_bounded(&old, &new) {
+        true => similar::capture_diff_slices(Algorithm::Myers, &old, &new),
+        false => distance::one_replacement(&old, &new),
+    };
     let groups = similar::group_diff_ops(ops, CONTEXT);
     groups
         .iter()

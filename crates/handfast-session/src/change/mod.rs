@@ -2,6 +2,7 @@
 //! know besides. Text, JSON and patches are made of this and of nothing else.
 
 mod describe;
+mod distance;
 mod flags;
 mod form;
 mod hunk;

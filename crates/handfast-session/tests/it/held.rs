@@ -383,3 +383,42 @@ fn a_name_of_another_case_is_looked_at_by_handle() {
     let found = done.recv_timeout(Duration::from_secs(60));
     assert_eq!(found.expect("nobody waits for himself"), ((5, 5), (3, 3)));
 }
+
+#[test]
+fn protected_names_that_come_along_in_a_moved_directory_wait_with_it() {
+    let s = Scratch::new();
+    s.file("app/.envrc", "good")
+        .file("app/main", "main")
+        .file("fixtures/app/.envrc", "evil")
+        .file("plain/deep/x", "x")
+        .file("keys/a.pem", "key");
+    let session = s.protected(Mode::Overlay, Protect::preset("workspace").unwrap());
+    session
+        .rename("/app", "/fixtures/app", RenameMode::Exchange)
+        .unwrap();
+    session
+        .rename("/keys", "/moved-keys", RenameMode::NoReplace)
+        .unwrap();
+    session
+        .rename("/plain", "/ordinary", RenameMode::NoReplace)
+        .unwrap();
+    for (path, flag) in [
+        ("/app", Some(Flag::ReadOnlyName)),
+        ("/fixtures/app", Some(Flag::ReadOnlyName)),
+        ("/moved-keys", Some(Flag::DeniedName)),
+        ("/ordinary", None),
+    ] {
+        let flags = of(&session, path).flags;
+        assert_eq!(flags.first(), flag.as_ref(), "{path}: {flags:?}");
+    }
+    let done = commit(&session, &[]);
+    let mut waiting = held(&done);
+    waiting.sort();
+    assert_eq!(waiting, ["/app", "/fixtures/app", "/moved-keys"]);
+    assert!(done.held_back[0].1.contains(".envrc"), "{done:?}");
+    assert_eq!(s.read("app/.envrc"), "good");
+    assert_eq!(s.read("ordinary/deep/x"), "x");
+    // Named, they are what the person wanted.
+    commit(&session, &["/app", "/fixtures/app"]);
+    assert_eq!(s.read("app/.envrc"), "evil");
+}

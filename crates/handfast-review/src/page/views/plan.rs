@@ -10,6 +10,7 @@ pub(in crate::page) fn plan(frame: &PageFrame<'_>, plan: &PlanView) -> String {
     html.raw("<h1>This is what a commit does</h1>");
     list(&mut html, "Marked", &plan.items);
     list(&mut html, "These go with it", &plan.needed);
+    waits(&mut html, &plan.waits);
     for (number, (path, _, hunk)) in plan.hunks.iter().enumerate() {
         html.raw("<section class=hunk aria-labelledby=h")
             .text(number);
@@ -38,6 +39,18 @@ pub(in crate::page) fn plan(frame: &PageFrame<'_>, plan: &PlanView) -> String {
     html.raw("\">Back <kbd>b</kbd></a></form>");
     end(&mut html);
     html.done()
+}
+
+fn waits(html: &mut Html, waiting: &[(String, String)]) {
+    if waiting.is_empty() {
+        return;
+    }
+    html.raw("<section><h2>These stay in the session until they are marked themselves</h2><ul class=plain>");
+    for (path, why) in waiting {
+        html.raw("<li><strong>").text(path).raw("</strong> ");
+        html.text(why).raw("</li>");
+    }
+    html.raw("</ul></section>");
 }
 
 fn list(html: &mut Html, words: &'static str, items: &[Item]) {

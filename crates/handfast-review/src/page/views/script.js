@@ -6,8 +6,9 @@ if (view === "entry") {
   history.replaceState(null, "", location.pathname);
   if (token) {
     fetch("/enter", { method: "POST", body: token }).then(async (answer) => {
-      if (answer.ok) location.replace("/");
-      else $("#said").textContent = await answer.text();
+      const said = await answer.text();
+      if (answer.ok) location.replace(said);
+      else $("#said").textContent = said;
     });
   }
 }
@@ -44,7 +45,7 @@ const actions = {
   p: () => click("[data-prev]"),
   c: () => click("#commit"),
   v: () => click("[data-view-other]"),
-  b: () => { if ($("[data-back]")) click("[data-back]"); else click("header nav a[href^='/s/']"); },
+  b: () => { if ($("[data-back]")) click("[data-back]"); else click("header nav a[href*='/s/']"); },
   ".": () => location.reload(),
   "?": help,
 };

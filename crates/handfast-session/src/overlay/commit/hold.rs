@@ -6,12 +6,14 @@
 
 use std::collections::BTreeSet;
 
+use handfast::escape;
+
 use super::Conflict;
 use super::choice::{Relations, source};
+use crate::moved_names;
 use crate::overlay::items::{Item, What};
 use crate::overlay::tree::{Was, base_path, join};
 use crate::place::Guard;
-use crate::rules::Rule;
 
 /// The items that a commit takes, and those that wait to be named.
 pub(super) fn hold_back(
@@ -32,7 +34,11 @@ pub(super) fn hold_back(
         if !rules.is_empty() && unnamed.is_none() {
             asked.insert(&item.path);
         }
-        reasons.push(unnamed.map(|(_, rule)| rule.to_string()));
+        reasons.push(unnamed.map(|(path, rule)| match *path == item.path {
+            true => rule.clone(),
+            // It goes with the directory, and has to be named beside it.
+            false => format!("{rule} speaks of `{}`, which is not named", escape(path)),
+        }));
     }
     for (item, reason) in chosen.iter().zip(&mut reasons) {
         // A new directory comes with what is named in it.
@@ -73,19 +79,30 @@ pub(super) fn hold_back(
 }
 
 /// The names of an item that a rule speaks of, as the session calls them: its own, where it lies in
-/// the base, where it comes from, and what goes with a directory that it replaces or removes.
-fn rules_of(item: &Item, guard: &Guard<'_>) -> Vec<(Vec<u8>, Rule)> {
-    let rule_of = |path: &[u8]| guard.mount.holds_back(&base_path(path).ok()?);
+/// the base, where it comes from, what goes with a directory that it replaces or removes, and what
+/// comes along in one that it moves. Each with the rule, in words.
+fn rules_of(item: &Item, guard: &Guard<'_>) -> Vec<(Vec<u8>, String)> {
+    let rule_of = |path: &[u8]| {
+        let rule = guard.mount.holds_back(&base_path(path).ok()?)?;
+        Some(rule.to_string())
+    };
     let places = [
         Some(item.path.as_slice()),
         item.home.as_deref(),
         source(item),
     ];
-    let mut found: Vec<(Vec<u8>, Rule)> = (places.into_iter().flatten())
+    let mut found: Vec<(Vec<u8>, String)> = (places.into_iter().flatten())
         .find_map(rule_of)
         .map(|rule| (item.path.clone(), rule))
         .into_iter()
         .collect();
+    if let What::MoveDir { from, .. } = &item.what
+        && found.is_empty()
+    {
+        let to: Vec<&[u8]> = places[..2].iter().copied().flatten().collect();
+        let inside = moved_names::look(guard.mount, from, &to);
+        found.extend(inside.map(|inside| (item.path.clone(), inside.to_string())));
+    }
     let mut pending = vec![(item.path.clone(), item.home.clone(), &item.covered)];
     while let Some((path, home, was)) = pending.pop() {
         let Was::Dir(entries) = was else {

@@ -1,0 +1,84 @@
+//! What a rule says of the names in a directory of the base that a session moved.
+//!
+//! Only the directory is a change: what lies in it goes along and is in no list. So the directory
+//! waits as a name would that a rule speaks of.
+
+use std::fmt;
+
+use handfast::{ErrorKind, RelPath, TreeLimits};
+
+use crate::mount::Mount;
+use crate::overlay::base_path;
+use crate::rules::{DENY, Rule};
+
+/// So many entries of a moved directory are looked at; a larger one waits to be named.
+const MAX_ENTRIES: u64 = 200_000;
+
+/// Why a moved directory waits.
+pub(crate) enum Inside {
+    /// A rule speaks of a name in it, where it was or where it goes.
+    Ruled(Rule),
+    /// Not everything in it was seen.
+    Unknown,
+}
+
+impl Inside {
+    /// Whether the rule is one that denies. What was not seen may be.
+    pub(crate) fn is_denied(&self) -> bool {
+        match self {
+            Self::Ruled(rule) => rule.list == DENY,
+            Self::Unknown => true,
+        }
+    }
+}
+
+impl fmt::Display for Inside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ruled(rule) => write!(f, "{rule} speaks of a name in the directory"),
+            Self::Unknown => f.write_str("not everything in the directory could be looked at"),
+        }
+    }
+}
+
+/// Looks at everything in a directory of the base that goes from one path to others: by the name that
+/// the session has for it, and by the one that the base will have.
+pub(crate) fn look(mount: &Mount, from: &[u8], to: &[&[u8]]) -> Option<Inside> {
+    if mount.rules().is_empty() {
+        return None;
+    }
+    let places: Option<Vec<RelPath>> = std::iter::once(from)
+        .chain(to.iter().copied())
+        .map(|path| base_path(path).ok())
+        .collect();
+    let Some(places) = places else {
+        return Some(Inside::Unknown);
+    };
+    let limits = TreeLimits::new().with_entries(MAX_ENTRIES);
+    let mut walk = match mount.base.walk_with(&places[0], limits) {
+        Ok(walk) => walk,
+        // It went, or it is no directory by now: the commit finds a conflict there.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return None;
+        }
+        Err(_) => return Some(Inside::Unknown),
+    };
+    let mut found = None;
+    loop {
+        let entry = match walk.next_entry() {
+            Ok(Some(entry)) => entry,
+            Ok(None) => return found.map(Inside::Ruled),
+            Err(_) => return Some(Inside::Unknown),
+        };
+        let Ok(below) = base_path(&entry.path()) else {
+            return Some(Inside::Unknown);
+        };
+        let rule = places
+            .iter()
+            .find_map(|place| mount.holds_back(&place.join(&below)));
+        match rule {
+            Some(rule) if rule.list == DENY => return Some(Inside::Ruled(rule)),
+            rule => found = found.or(rule),
+        }
+    }
+}
