@@ -49,3 +49,32 @@ fn a_program_that_tries_a_denied_file_leaves_one_event() {
         assert_eq!(decision["why"], "protected by deny `.env`", "{decision}");
     });
 }
+
+#[test]
+fn the_log_tells_when_a_program_began_and_how_it_ended() {
+    as_each_user(|stage| {
+        let log = Log::new(stage);
+        let told = stage.run(&["--log", &log.dir], "echo SECRET-ARGUMENT; exit 7");
+        assert_eq!(told.code, Some(7), "{told:?}");
+        let events = log.events("harden");
+        let [begun, ended] = &events[..] else {
+            panic!("{events:?}");
+        };
+        assert_eq!(begun["op_id"], ended["op_id"]);
+        assert_eq!(
+            (&begun["phase"], &ended["phase"]),
+            (&"intent".into(), &"result".into())
+        );
+        let project = stage.scratch.inside().display().to_string();
+        let text = begun["req"]["path"].as_str().unwrap();
+        for part in ["run of sh", "overlay", "engine fuse", &project] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(ended["req"]["path"], "end of sh: exit code 7");
+        let all = stage.handfast(&["--json", "log", "show", &log.dir]);
+        assert!(all.out.contains("end of sh"), "{all:?}");
+        assert!(!all.out.contains("SECRET-ARGUMENT"), "{all:?}");
+        let verified = stage.handfast(&["log", "verify", &log.dir]);
+        assert_eq!(verified.code, Some(0), "{verified:?}");
+    });
+}
