@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use fuser::{Errno, FileAttr};
-use handfast::files::{Files, Node};
+use handfast::files::{At, Files, Node};
 use handfast::{Error, ErrorKind, FileKind, Metadata, NameRef};
 
 use crate::attr::attr;
@@ -113,8 +113,12 @@ impl Face {
             return Err(Errno::ESTALE);
         };
         let dir = self.node(dir)?;
-        let found = self.files.lookup(&dir, name.as_ref());
-        let node = found.map_err(|error| errno(&error))?;
+        let name = name.as_ref();
+        let node = self.files.lookup(&dir, name).map_err(|error| {
+            let at = At { dir: &dir, name };
+            self.files.record_refused_look(at, &error);
+            errno(&error)
+        })?;
         // A directory that was committed is another one to its layer, and the same to a program
         // that works in it.
         let both_dirs = node.kind() == FileKind::Dir && seen.node.kind() == FileKind::Dir;

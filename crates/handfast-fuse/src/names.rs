@@ -41,7 +41,17 @@ impl Face {
         let in_watched = self.watch_dir(place.dir);
         let was_watched = self.watched_child(place);
         let look = |at: At<'_>| self.files.lookup(at.dir, at.name);
-        let node = self.in_dir(place, look, errno)?;
+        let refused = |error: &Error| {
+            if let Ok(dir) = self.node(place.dir) {
+                let at = At {
+                    dir: &dir,
+                    name: place.name,
+                };
+                self.files.record_refused_look(at, error);
+            }
+            errno(error)
+        };
+        let node = self.in_dir(place, look, refused)?;
         Ok(self.found(place, node, in_watched, was_watched))
     }
 

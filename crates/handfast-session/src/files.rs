@@ -1,19 +1,20 @@
 //! A session behind the interface that every kind of files has.
 //!
-//! A path counts from `/` of the session. Looking a name up is not recorded; what is refused, opened
-//! or changed is.
+//! A path counts from `/` of the session. Looking a name up is not recorded, unless a face says that a
+//! rule refused it; what is opened or changed is.
 
 use handfast::files::{
     AbsoluteLink, At, Attributes, Entries, FileHandle, Files, LastLink, Node, Put, Space,
     StagedContent, Watchable, WhatToRemove,
 };
 use handfast::{
-    Effect, Links, Metadata, Name, NameRef, OpenOptions, RelPath, RenameMode, SymlinkTarget,
-    TreeLimits, Verb, Version, WriteOptions, Written,
+    Effect, ErrorKind, Links, Metadata, Name, NameRef, OpenOptions, RelPath, RenameMode,
+    SymlinkTarget, TreeLimits, Verb, Version, WriteOptions, Written,
 };
 
 use crate::error::Error;
 use crate::node::SessionNode;
+use crate::op::Op;
 use crate::pipeline::Request;
 use crate::session::Session;
 use crate::verbs::Staged;
@@ -43,6 +44,15 @@ impl Files for Session {
 
     fn lookup_all(&self, dir: &Node, names: &[&Name]) -> Vec<Result<Node, Error>> {
         self.children(dir, names)
+    }
+
+    fn record_refused_look(&self, at: At<'_>, error: &Error) {
+        // What the system refuses, and what is missing, was not decided here.
+        let is_by_rule = error.kind() == ErrorKind::Denied && error.raw_os_error().is_none();
+        if let (true, Ok(dir)) = (is_by_rule, at.dir.data::<SessionNode>()) {
+            let path = dir.path().join(at.name);
+            Op::new(self, Verb::Resolve, &path, None).refused(error);
+        }
     }
 
     fn watchable(&self, dir: &Node) -> Result<Watchable, Error> {
@@ -91,7 +101,7 @@ impl Files for Session {
         let mount = link.data::<SessionNode>()?.mount(self);
         if mount.is_some_and(|mount| mount.links == Links::Refuse) {
             return Err(Error::refused(
-                handfast::ErrorKind::Link,
+                ErrorKind::Link,
                 "a symbolic link is in the way",
             ));
         }
@@ -114,7 +124,7 @@ impl Files for Session {
     fn open_node(&self, node: &Node, how: OpenOptions) -> Result<Box<dyn FileHandle>, Error> {
         if how.creates() {
             return Err(Error::refused(
-                handfast::ErrorKind::Invalid,
+                ErrorKind::Invalid,
                 "a file that is there is not created",
             ));
         }
@@ -188,7 +198,7 @@ impl Files for Session {
             // A co-owner of the parent renamed a directory of his own over the new one.
             Some(made) if !made.same_object(&node.metadata().identity) => {
                 let why = "another object has the name right after it was made";
-                Err(Error::refused(handfast::ErrorKind::Raced, why).with_effect(Effect::Visible))
+                Err(Error::refused(ErrorKind::Raced, why).with_effect(Effect::Visible))
             }
             _ => Ok(node),
         }
@@ -252,8 +262,8 @@ impl Files for Session {
     fn space_of(&self, dir: &Node) -> Result<Space, Error> {
         let node = dir.data::<SessionNode>()?;
         let mount = (node.mount(self)).or_else(|| self.mounts().iter().next());
-        let mount = mount
-            .ok_or_else(|| Error::refused(handfast::ErrorKind::NotFound, "nothing is mounted"))?;
+        let mount =
+            mount.ok_or_else(|| Error::refused(ErrorKind::NotFound, "nothing is mounted"))?;
         let mut space = mount.base.space_of(&mount.base.top()?)?;
         let used = self.account().used(mount.number)?;
         for quota in [mount.quota, self.quota()] {

@@ -74,6 +74,11 @@ impl<'a> Op<'a> {
         }
     }
 
+    /// Tells of a refusal. It holds, also if nobody can be told.
+    pub(crate) fn refused(&self, error: &Error) {
+        drop(self.tell(None, None, None, Some(error)));
+    }
+
     fn recorder(&self) -> Option<&dyn handfast::Recorder> {
         self.session.caller().recorder_for(self.verb.changes())
     }

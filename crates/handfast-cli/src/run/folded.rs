@@ -1,7 +1,9 @@
-//! What a run tells its log: every refusal and every change, and each file that is read, once a minute.
+//! What a run tells its log: every change, every open and change that is refused, and once a minute each
+//! file that is read and each name that may not be looked at.
 //!
-//! Programs open the same files again and again, and list every directory on their way. The log says
-//! which files were read, in which version; it would say little more with each repetition, and fill.
+//! Programs open the same files again and again, look at every name and list every directory on their
+//! way. The log says which files were read, in which version, and which were denied; it would say little
+//! more with each repetition, and fill.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -10,10 +12,11 @@ use std::time::{Duration, Instant};
 
 use handfast::{Decision, Event, Phase, RecordError, Recorder, Verb};
 
-/// A file that is opened again in this time, and has not changed, is not told again.
+/// A file that is opened again in this time, and has not changed, is not told again; nor is a name that
+/// is looked at again and denied for the same reason.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// So many files are kept in mind; then all are told again.
+/// So many files and names are kept in mind; then all are told again.
 const MAX_FILES: usize = 100_000;
 
 /// A recorder before the log's.
@@ -31,6 +34,16 @@ impl FoldedReads {
             hasher: RandomState::new(),
             told: Mutex::new(HashMap::new()),
         }
+    }
+
+    /// Path and reason of a look that was refused.
+    fn look(&self, event: &Event<'_>) -> Option<(u64, u64)> {
+        let Decision::Refused { kind, why } = &event.decision else {
+            return None;
+        };
+        let look = (event.verb == Verb::Resolve).then_some((event.actor, event.path.as_bytes()))?;
+        let path = self.hasher.hash_one(("look", look));
+        Some((path, self.hasher.hash_one((kind, why))))
     }
 
     /// Path and version of a file that may be read.
@@ -60,14 +73,18 @@ impl FoldedReads {
 
 impl Recorder for FoldedReads {
     fn record(&self, event: &Event<'_>) -> Result<(), RecordError> {
-        let is_allowed = matches!(event.decision, Decision::Allowed);
-        if !is_allowed || event.phase != Phase::Single {
+        if event.phase != Phase::Single {
             return self.to.record(event);
         }
-        if event.verb == Verb::ReadDir {
+        let is_allowed = matches!(event.decision, Decision::Allowed);
+        if is_allowed && event.verb == Verb::ReadDir {
             return Ok(());
         }
-        let Some((path, version)) = self.read(event) else {
+        let folded = match is_allowed {
+            true => self.read(event),
+            false => self.look(event),
+        };
+        let Some((path, version)) = folded else {
             return self.to.record(event);
         };
         if self.is_told(path, version) {
@@ -96,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_told_again_only_if_it_changed_and_refusals_always() {
+    fn a_file_is_told_again_only_if_it_changed_and_a_refused_open_always() {
         let root = Root::open_ambient(std::env::temp_dir()).unwrap();
         let mut object = root.metadata(&RelPath::root()).unwrap();
         let counts = Arc::new(Counts::default());
@@ -122,5 +139,9 @@ mod tests {
         assert_eq!(tell(Verb::Open, &object, true), 5);
         assert_eq!(tell(Verb::OpenWrite, &object, false), 6);
         assert_eq!(tell(Verb::OpenWrite, &object, false), 7);
+        // A name that may not be looked at, once; what opens it is told by itself.
+        assert_eq!(tell(Verb::Resolve, &object, true), 8);
+        assert_eq!(tell(Verb::Resolve, &object, true), 8);
+        assert_eq!(tell(Verb::Open, &object, true), 9);
     }
 }

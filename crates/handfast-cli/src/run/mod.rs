@@ -3,6 +3,7 @@
 mod engine;
 mod explain;
 mod folded;
+mod lifetime;
 mod preset;
 mod rules;
 mod summary;
@@ -22,6 +23,7 @@ use crate::failure::Failure;
 use crate::log::{LogChoice, Recording};
 use crate::output::Output;
 use crate::session::{StateArgs, failed, misused};
+use lifetime::Lifetime;
 
 const HELP: &str = crate::exit::help!(
     "  handfast run -- npm install
@@ -187,6 +189,7 @@ impl RunArgs {
         let chosen = self.make(chosen, &plan)?;
         summary::begin(&plan, &chosen.name, chosen.mode, out);
         let mut kept: Option<(Session, Option<Recording>)> = None;
+        let mut lifetime = None;
         let ended = handfast_run::run(&plan, || -> Result<View, Box<Failure>> {
             let (mut opening, recording) = self.log.open_session("run")?;
             if let Some(recording) = &recording {
@@ -205,12 +208,24 @@ impl RunArgs {
                 let why = "the project's directory was replaced meanwhile";
                 return Err(misused("run", "open the session", why));
             }
+            if let Some(recording) = &recording {
+                let session = (chosen.name.as_str(), chosen.mode);
+                let begun = Lifetime::begin(&plan, session, pinned.identity, recording)?;
+                lifetime = Some(begun);
+            }
             kept = Some((session, recording));
             Ok(View { files, top })
         });
         let Some((session, recording)) = kept else {
             return ended.map(|ended| Exit::Child(ended.code));
         };
+        if let (Some(lifetime), Some(recording)) = (lifetime, &recording)
+            && let Err(error) = lifetime.end(&ended, recording)
+        {
+            out.note(&format!(
+                "note: the end of the run is not in the log: {error}"
+            ));
+        }
         if let Ok(ended) = &ended
             && ended.is_partly_unwatched
             && chosen.mode == Mode::Overlay

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use handfast::{Event, RecordError, Recorder};
+use handfast::{Decision, Event, RecordError, Recorder};
 use handfast_session::{Caller, Mode, Protect};
 
 use crate::support::{Cached, Mounted, in_namespace};
@@ -236,6 +236,67 @@ fn the_log_names_the_path_that_a_file_has_after_a_rename() {
             let told = told.0.lock().unwrap().clone();
             let right = |path: &String| path == "ws/moved/sub/deep.txt";
             assert!(told.len() >= 2 && told.iter().all(right), "{told:?}");
+        },
+    );
+}
+
+/// Refusals: verb, path, kind and why.
+#[derive(Default)]
+struct Refused(Mutex<Vec<String>>);
+
+impl Recorder for Refused {
+    fn record(&self, event: &Event<'_>) -> Result<(), RecordError> {
+        if let Decision::Refused { kind, why } = &event.decision {
+            let line = format!("{} {} {kind:?} {why}", event.verb, event.path);
+            self.0.lock().unwrap().push(line);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_look_at_a_denied_name_is_told_and_nothing_else_that_is_looked_at() {
+    in_namespace(
+        "names::a_look_at_a_denied_name_is_told_and_nothing_else_that_is_looked_at",
+        || {
+            let refused = Arc::new(Refused::default());
+            let caller = Caller::new("test").recorder(Arc::clone(&refused) as Arc<dyn Recorder>);
+            let fill = |base: &Path| {
+                files(base);
+                std::fs::write(base.join("dir/.env"), "SECRET").unwrap();
+                std::fs::create_dir(base.join("dir/closed")).unwrap();
+                std::fs::write(base.join("dir/closed/key"), "SECRET").unwrap();
+            };
+            let protect = Protect::new().with_deny(".env").with_deny("closed");
+            let lasting = (caller, Cached::For(Duration::from_secs(3600)));
+            let mounted = Mounted::with_caller(Mode::Overlay, protect, fill, lasting);
+            let view = &mounted.view;
+            // The kernel may look twice.
+            let told = || {
+                let mut told = std::mem::take(&mut *refused.0.lock().unwrap());
+                told.dedup();
+                told
+            };
+            // What is missing, what may be seen, and a listing with what may not.
+            assert!(!view.join("dir/missing").exists());
+            std::fs::read(view.join("dir/sub/deep.txt")).unwrap();
+            std::fs::read_dir(view.join("dir")).unwrap().for_each(drop);
+            assert_eq!(told(), [""; 0]);
+            let denied = |path: &str| {
+                let error = std::fs::read(view.join(path)).unwrap_err();
+                assert_eq!(error.raw_os_error(), Some(libc::EACCES), "{path}");
+            };
+            let expected = ["resolve ws/dir/.env Denied protected by deny `.env`"];
+            assert!(std::fs::metadata(view.join("dir/.env")).is_err());
+            assert_eq!(told(), expected);
+            denied("dir/.env");
+            assert_eq!(told(), expected);
+            denied("dir/closed/key");
+            let told = told();
+            assert!(
+                told.len() == 1 && told[0].contains("ws/dir/closed"),
+                "{told:?}"
+            );
         },
     );
 }

@@ -52,6 +52,12 @@ pub trait Files: Send + Sync {
         each.map(|name| self.lookup(dir, name.as_ref())).collect()
     }
 
+    /// Tells the log of these files that a look at a name was refused. A lookup itself tells nothing: it
+    /// is a step of other verbs, and they tell their own refusals. For faces whose programs only look.
+    fn record_refused_look(&self, at: At<'_>, error: &Error) {
+        let _ = (at, error);
+    }
+
     /// What has to be watched to hear of changes in a directory that are made past these files. For
     /// caches: who is told of such changes may keep what a lookup answered.
     ///

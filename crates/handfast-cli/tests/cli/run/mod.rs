@@ -4,6 +4,7 @@
 //! are never changed; an ordinary user is 1000 there. Without root the tests use what the host has.
 
 mod attacks;
+mod logged;
 mod programs;
 mod stage;
 
