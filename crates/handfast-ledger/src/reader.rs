@@ -15,7 +15,7 @@ use crate::reading::Reading;
 use crate::receipt::Proof;
 use crate::segment;
 use crate::store::Store;
-use crate::tiles::{Bundle, MOST_BUNDLE, TileReader, WIDTH, bundle_path, wider_than};
+use crate::tiles::{Bundle, MOST_BUNDLE, TileReader, WIDTH, bundle_path, wider_than, widest_form};
 
 /// A log that is read.
 #[derive(Debug)]
@@ -193,23 +193,21 @@ impl LogReader {
     /// The entries of a bundle, as wide as a tree of this size has it.
     pub(crate) fn bundle(&self, index: u64, size: u64) -> Result<Option<Bundle>, Error> {
         let width = (size - index * WIDTH).min(WIDTH);
-        let read = |width| {
-            let path = bundle_path(index, width);
-            self.store.read_at_most(&path, MOST_BUNDLE)
-        };
         let damaged = |error: Error| Error::corrupt(index * WIDTH, error.to_string());
-        if let Some(bytes) = read(width)? {
-            return Bundle::parse(bytes).map(Some).map_err(damaged);
-        }
         // The writer may have put a wider one in its place since the checkpoint was read.
-        for wider in wider_than(&self.store, &bundle_path(index, WIDTH), width)? {
-            if let Some(bytes) = read(wider)? {
-                let mut bundle = Bundle::parse(bytes).map_err(damaged)?;
-                bundle.truncate(usize::try_from(width).unwrap_or(0));
-                return Ok(Some(bundle));
-            }
+        let found = widest_form(&self.store, &bundle_path(index, WIDTH), width, |found| {
+            let path = bundle_path(index, found);
+            let bytes = self.store.read_at_most(&path, MOST_BUNDLE)?;
+            Ok(bytes.map(|bytes| (found, bytes)))
+        })?;
+        let Some((found, bytes)) = found else {
+            return Ok(None);
+        };
+        let mut bundle = Bundle::parse(bytes).map_err(damaged)?;
+        if found > width {
+            bundle.truncate(usize::try_from(width).unwrap_or(0));
         }
-        Ok(None)
+        Ok(Some(bundle))
     }
 
     /// As [`LogReader::bundle`], or the widest that is there: the writer may have replaced the one
@@ -217,12 +215,16 @@ impl LogReader {
     /// out.
     pub(crate) fn widest_bundle(&self, index: u64, size: u64) -> Result<Option<Bundle>, Error> {
         let width = (size - index * WIDTH).min(WIDTH);
-        let wider = wider_than(&self.store, &bundle_path(index, WIDTH), width)?;
-        let mut narrower = wider_than(&self.store, &bundle_path(index, WIDTH), 0)?;
-        narrower.reverse();
-        for width in [width].into_iter().chain(wider).chain(narrower) {
+        let full = bundle_path(index, WIDTH);
+        let read = |width| {
             let path = bundle_path(index, width);
-            if let Some(bytes) = self.store.read_at_most(&path, MOST_BUNDLE)? {
+            self.store.read_at_most(&path, MOST_BUNDLE)
+        };
+        if let Some(bytes) = widest_form(&self.store, &full, width, read)? {
+            return Ok(Some(Bundle::parse_front(bytes)));
+        }
+        for width in wider_than(&self.store, &full, 0)?.into_iter().rev() {
+            if let Some(bytes) = read(width)? {
                 return Ok(Some(Bundle::parse_front(bytes)));
             }
         }

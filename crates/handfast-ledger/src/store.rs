@@ -152,7 +152,14 @@ impl Store {
             Err(error) => return Err(error.into()),
         };
         let mut found = Vec::new();
-        while let Some(entry) = entries.next_entry()? {
+        loop {
+            let entry = match entries.next_entry() {
+                Ok(Some(entry)) => entry,
+                Ok(None) => break,
+                // Removed since it was opened, so there was nothing in it.
+                Err(error) if error.kind() == PathError::NotFound => return Ok(Vec::new()),
+                Err(error) => return Err(error.into()),
+            };
             // Names that are not text are nobody's here.
             if let Ok(name) = str::from_utf8(entry.name().as_bytes()) {
                 found.push((name.to_owned(), entry.kind()));

@@ -11,7 +11,7 @@ mod writer;
 pub(crate) use bundle::{Bundle, push as push_entry};
 pub use path::{bundle_path, tile_path};
 pub(crate) use present::bundles as bundles_present;
-pub(crate) use reader::{TileReader, wider_than};
+pub(crate) use reader::{TileReader, wider_than, widest_form};
 use rebuild::root_of_full;
 pub(crate) use writer::TileWriter;
 

@@ -22,6 +22,37 @@ pub(crate) fn wider_than(store: &Store, full: &str, width: u64) -> Result<Vec<u6
     Ok(widths)
 }
 
+/// How often wider files are looked for again because there are others than were listed. A file gets
+/// no other forms once it is full.
+const LOOKS: usize = 64;
+
+/// Reads the file of a width, or one that is wider. A writer at work removes a form once there are two
+/// wider ones, so one that was listed may be gone: only if nothing has changed is there none.
+pub(crate) fn widest_form<T>(
+    store: &Store,
+    full: &str,
+    width: u64,
+    read: impl Fn(u64) -> Result<Option<T>, Error>,
+) -> Result<Option<T>, Error> {
+    if let Some(found) = read(width)? {
+        return Ok(Some(found));
+    }
+    let mut widths = wider_than(store, full, width)?;
+    for _ in 0..LOOKS {
+        for wider in &widths {
+            if let Some(found) = read(*wider)? {
+                return Ok(Some(found));
+            }
+        }
+        let now = wider_than(store, full, width)?;
+        if now == widths {
+            break;
+        }
+        widths = now;
+    }
+    Ok(None)
+}
+
 /// Reads hashes of complete subtrees; whether they are true is for the caller, who knows the root.
 pub(crate) struct TileReader<'a> {
     store: &'a Store,
@@ -51,13 +82,8 @@ impl<'a> TileReader<'a> {
             let path = tile_path(level, index, width);
             self.store.read_at_most(&path, MOST_TILE)
         };
-        let mut bytes = read(width)?;
-        if bytes.is_none() {
-            for wider in wider_than(self.store, &tile_path(level, index, WIDTH), width)? {
-                bytes = bytes.or(read(wider)?);
-            }
-        }
-        let bytes = bytes.ok_or_else(missing)?;
+        let full = tile_path(level, index, WIDTH);
+        let bytes = widest_form(self.store, &full, width, read)?.ok_or_else(missing)?;
         let hashes: Vec<_> = bytes
             .chunks_exact(32)
             .filter_map(|chunk| chunk.try_into().ok().map(Hash))

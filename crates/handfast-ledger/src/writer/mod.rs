@@ -14,6 +14,8 @@ mod forged;
 mod keeper;
 mod ledger;
 mod open;
+#[cfg(test)]
+mod overtaken;
 mod prune;
 mod publish;
 mod queue;
