@@ -44,7 +44,15 @@ impl Face {
     /// Opens a file. The second answer says whether what the kernel has cached of it still holds.
     pub(crate) fn open_file(&self, number: u64, flags: i32) -> Result<(u64, bool), Errno> {
         let how = options(flags);
+        // Before a look at what has the name now takes its place in the table.
+        let told = self.seen(number)?.node;
         let file = self.on_node(number, |node| self.files.open_node(node, how))?;
+        let opened = file.opened_metadata();
+        if !how.changes() && !told.metadata().identity.same_object(&opened.identity) {
+            // A person has replaced the file: the kernel would cut the new content to the length of the
+            // old one. This makes it look the name up again, and ask once more.
+            return Err(Errno::ESTALE);
+        }
         if flags & libc::O_TRUNC != 0 && how.appends() {
             file.set_len(0).map_err(|error| errno(&error))?;
         }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use handfast::{ErrorKind, RelPath, TreeLimits};
+use handfast::{ErrorKind, FileKind, RelPath, TreeLimits, check_symlink_target};
 
 use crate::mount::Mount;
 use crate::overlay::base_path;
@@ -18,6 +18,8 @@ const MAX_ENTRIES: u64 = 200_000;
 pub(crate) enum Inside {
     /// A rule speaks of a name in it, where it was or where it goes.
     Ruled(Rule),
+    /// A link in it, which stayed inside, would lead outside from where it goes.
+    Outward,
     /// Not everything in it was seen.
     Unknown,
 }
@@ -27,7 +29,7 @@ impl Inside {
     pub(crate) fn is_denied(&self) -> bool {
         match self {
             Self::Ruled(rule) => rule.list == DENY,
-            Self::Unknown => true,
+            Self::Outward | Self::Unknown => true,
         }
     }
 }
@@ -36,6 +38,9 @@ impl fmt::Display for Inside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ruled(rule) => write!(f, "{rule} speaks of a name in the directory"),
+            Self::Outward => {
+                f.write_str("a link in the directory would lead outside from its new place")
+            }
             Self::Unknown => f.write_str("not everything in the directory could be looked at"),
         }
     }
@@ -44,9 +49,6 @@ impl fmt::Display for Inside {
 /// Looks at everything in a directory of the base that goes from one path to others: by the name that
 /// the session has for it, and by the one that the base will have.
 pub(crate) fn look(mount: &Mount, from: &[u8], to: &[&[u8]]) -> Option<Inside> {
-    if mount.rules().is_empty() {
-        return None;
-    }
     let places: Option<Vec<RelPath>> = std::iter::once(from)
         .chain(to.iter().copied())
         .map(|path| base_path(path).ok())
@@ -73,6 +75,12 @@ pub(crate) fn look(mount: &Mount, from: &[u8], to: &[&[u8]]) -> Option<Inside> {
         let Ok(below) = base_path(&entry.path()) else {
             return Some(Inside::Unknown);
         };
+        if entry.kind() == FileKind::Symlink && turns_outward(mount, &places, &below) {
+            return Some(Inside::Outward);
+        }
+        if mount.rules().is_empty() {
+            continue;
+        }
         let rule = places
             .iter()
             .find_map(|place| mount.holds_back(&place.join(&below)));
@@ -80,5 +88,20 @@ pub(crate) fn look(mount: &Mount, from: &[u8], to: &[&[u8]]) -> Option<Inside> {
             Some(rule) if rule.list == DENY => return Some(Inside::Ruled(rule)),
             rule => found = found.or(rule),
         }
+    }
+}
+
+/// Whether a link stays inside where it was, and does not where it goes. One that cannot be read may.
+fn turns_outward(mount: &Mount, places: &[RelPath], below: &RelPath) -> bool {
+    let Some((from, to)) = places.split_first() else {
+        return true;
+    };
+    let from = from.join(below);
+    match mount.base.read_link(&from) {
+        Ok(target) => {
+            let stays = |path: &RelPath| check_symlink_target(target.as_bytes(), path).is_ok();
+            stays(&from) && !to.iter().all(|place| stays(&place.join(below)))
+        }
+        Err(error) => error.kind() != ErrorKind::NotFound,
     }
 }

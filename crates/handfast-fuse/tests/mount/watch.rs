@@ -203,3 +203,45 @@ fn names_are_cached_for_longer_than_a_second() {
         assert_eq!(std::fs::read(view.join("a.txt")).unwrap(), b"by the person");
     });
 }
+
+#[test]
+fn a_file_that_a_person_replaces_is_read_whole_old_or_new() {
+    in_namespace(
+        "watch::a_file_that_a_person_replaces_is_read_whole_old_or_new",
+        || {
+            let mounted = Mounted::watched(Protect::new(), files);
+            let (base, view) = (&mounted.base, &mounted.view);
+            let (short, long) = (vec![b'a'; 10], vec![b'b'; 5_000]);
+            let replace = |turn: usize| {
+                let content = [&short, &long][turn % 2];
+                std::fs::write(base.join("draft"), content).unwrap();
+                std::fs::rename(base.join("draft"), base.join("a.txt")).unwrap();
+            };
+            replace(0);
+            within_a_second("the first", || {
+                std::fs::read(view.join("a.txt")).unwrap() == short
+            });
+            let done = std::sync::atomic::AtomicBool::new(false);
+            let (mut old, mut new) = (0, 0);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    for turn in 1..100 {
+                        replace(turn);
+                        std::thread::sleep(Duration::from_millis(20));
+                    }
+                    done.store(true, std::sync::atomic::Ordering::Relaxed);
+                });
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    match std::fs::read(view.join("a.txt")).unwrap() {
+                        content if content == short => old += 1,
+                        content if content == long => new += 1,
+                        torn => panic!("{} bytes, {:?}…", torn.len(), &torn[..torn.len().min(12)]),
+                    }
+                }
+            });
+            if old == 0 || new == 0 {
+                println!("starved: only one of two contents was seen: {old}, {new}");
+            }
+        },
+    );
+}

@@ -67,6 +67,16 @@ impl Keeper {
             ));
         }
         let looked = look(name, &session, paths, hunks)?;
+        if looked.marked.is_empty()
+            && looked.needed.is_empty()
+            && looked.hunks.is_empty()
+            && let Some((path, why)) = waits.first()
+        {
+            let why = format!(
+                "nothing of it can be committed yet: `{path}` waits to be marked itself: {why}"
+            );
+            return Err(Error::refused(ErrorKind::Invalid, why));
+        }
         for change in &looked.marked {
             // A mark is about what was on the page where it was made.
             if let Some(claimed) = wanted.get(&change.path)

@@ -422,3 +422,19 @@ fn protected_names_that_come_along_in_a_moved_directory_wait_with_it() {
     commit(&session, &["/app", "/fixtures/app"]);
     assert_eq!(s.read("app/.envrc"), "evil");
 }
+
+#[test]
+fn a_link_that_would_lead_outside_from_a_new_place_waits_with_its_directory() {
+    let s = Scratch::new();
+    s.file("a/b/c/x", "x").file("a/plain", "plain");
+    let session = s.protected(Mode::Overlay, Protect::new());
+    session.symlink("../../../a/plain", "/a/b/c/up").unwrap();
+    assert!(held(&commit(&session, &[])).is_empty());
+    session
+        .rename("/a/b/c", "/c", RenameMode::NoReplace)
+        .unwrap();
+    assert!(of(&session, "/c").flags.contains(&Flag::DeniedName));
+    let done = commit(&session, &[]);
+    assert_eq!(held(&done), ["/c"]);
+    assert_eq!(s.read("a/b/c/x"), "x");
+}

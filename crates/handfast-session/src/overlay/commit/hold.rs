@@ -21,7 +21,8 @@ pub(super) fn hold_back(
     named: &[Vec<u8>],
     guard: &Guard<'_>,
 ) -> (Vec<Item>, Vec<Conflict>) {
-    if guard.mount.rules().is_empty() {
+    let moves = |item: &Item| matches!(item.what, What::MoveDir { .. });
+    if guard.mount.rules().is_empty() && !chosen.iter().any(moves) {
         return (chosen, Vec::new());
     }
     let named: BTreeSet<&[u8]> = named.iter().map(Vec::as_slice).collect();
