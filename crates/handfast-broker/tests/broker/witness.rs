@@ -28,27 +28,18 @@ pub(crate) fn size_of(dir: &Path) -> u64 {
         .sum()
 }
 
-/// All events, in order. A reader of a log at work may come between two steps of its writer, and says
-/// then that events are missing: it looks again, and what is missing for good is missing then too.
+/// All events, in order. The broker may be writing meanwhile.
 pub(crate) fn leaves(stage: &Stage) -> Vec<Vec<u8>> {
-    let mut looks = 0;
-    loop {
-        let reader = LogReader::open(stage.log_dir()).unwrap();
-        let mut leaves = Vec::new();
-        let read = reader.for_each(0, |_, leaf| {
-            leaves.push(leaf.to_vec());
-            Ok(std::ops::ControlFlow::Continue(()))
-        });
-        match read {
-            Ok(_) => return leaves,
-            Err(error) => {
-                looks += 1;
-                assert!(looks < 10, "{error}");
-                println!("the log is read again: {error}");
-                std::thread::sleep(std::time::Duration::from_millis(200));
-            }
-        }
+    let reader = LogReader::open(stage.log_dir()).unwrap();
+    let mut leaves = Vec::new();
+    let read = reader.for_each(0, |_, leaf| {
+        leaves.push(leaf.to_vec());
+        Ok(std::ops::ControlFlow::Continue(()))
+    });
+    if let Err(error) = read {
+        panic!("{error}");
     }
+    leaves
 }
 
 /// Refusals of a user in the log: told one by one, and counted.
