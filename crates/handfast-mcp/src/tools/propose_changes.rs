@@ -79,7 +79,7 @@ impl Waiting {
         }
         let name = call.server.overlay().unwrap_or_default();
         Ok(Answer::text(format!(
-            "Proposal {}: {} for a person, who reviews them with `handfast review {name}` and commits or discards them. Tell the person so. Nothing is on disk yet.",
+            "Proposal {}: {} for a person, who looks with `handfast review {name}` or `handfast session diff {name}` and decides with `handfast session commit {name}` or `handfast session discard {name}`. Tell the person so. Nothing is on disk yet.",
             self.id,
             waits(self.count)
         )))

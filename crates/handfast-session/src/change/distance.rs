@@ -2,7 +2,7 @@
 //!
 //! The comparison takes time in proportion to the length times the distance. The program that makes the change
 //! chooses both: a file of a megabyte with little in common with the old one would stop the review for
-//! hours. So long texts that are far apart are shown as one replacement: everything between the lines
+//! hours. Long texts that are far apart are shown as one replacement: everything between the lines
 //! that both begin and end with. That is decided by the texts alone, so that hunks keep their IDs.
 
 use std::collections::HashMap;
