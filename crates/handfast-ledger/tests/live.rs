@@ -20,7 +20,7 @@ use support::*;
 /// How long a reader and a writer are at it.
 const TIME: Duration = Duration::from_secs(4);
 
-/// So many at once, and each so long that nearly every publication begins another segment.
+/// So many at once, and each of such a length that nearly every publication begins another segment.
 const EVENTS: u64 = 37;
 const LENGTH: usize = 4000;
 

@@ -12,7 +12,7 @@ fn write(ledger: &Ledger, events: u64) {
     ledger.publish().unwrap();
 }
 
-/// Events so long that a segment follows with nearly every publication.
+/// Events of such a length that a segment follows with nearly every publication.
 fn append(ledger: &Ledger, events: u64) {
     let first = ledger.size();
     let leaves: Vec<_> = (first..first + events)
