@@ -12,7 +12,7 @@ use crate::whole::{below, virtual_path};
 impl Session {
     /// The paths that a commit of some paths would be about: those at and below them, what came from
     /// there, and the directories in which they stand, without those that are left out. Give the answer to
-    /// [`CommitOptions::shown`], so that nothing else is committed.
+    /// [`CommitOptions::shown`](crate::CommitOptions::shown), so that nothing else is committed.
     ///
     /// # Errors
     /// `NotFound` if nothing was changed at or below a path; what the disk says.
