@@ -7,6 +7,7 @@ use std::fmt;
 
 use handfast::{ErrorKind, FileKind, RelPath, TreeLimits, check_symlink_target};
 
+use crate::error::Error;
 use crate::mount::Mount;
 use crate::overlay::base_path;
 use crate::rules::{DENY, Rule};
@@ -48,35 +49,38 @@ impl fmt::Display for Inside {
 
 /// Looks at everything in a directory of the base that goes from one path to others: by the name that
 /// the session has for it, and by the one that the base will have.
-pub(crate) fn look(mount: &Mount, from: &[u8], to: &[&[u8]]) -> Option<Inside> {
+///
+/// # Errors
+/// What the disk says. A directory that may not be read, or has too many entries, is no error: it waits.
+pub(crate) fn look(mount: &Mount, from: &[u8], to: &[&[u8]]) -> Result<Option<Inside>, Error> {
     let places: Option<Vec<RelPath>> = std::iter::once(from)
         .chain(to.iter().copied())
         .map(|path| base_path(path).ok())
         .collect();
     let Some(places) = places else {
-        return Some(Inside::Unknown);
+        return Ok(Some(Inside::Unknown));
     };
     let limits = TreeLimits::new().with_entries(MAX_ENTRIES);
     let mut walk = match mount.base.walk_with(&places[0], limits) {
         Ok(walk) => walk,
         // It went, or it is no directory by now: the commit finds a conflict there.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return None;
+            return Ok(None);
         }
-        Err(_) => return Some(Inside::Unknown),
+        Err(error) => return unseen(error).map(Some),
     };
     let mut found = None;
     loop {
         let entry = match walk.next_entry() {
             Ok(Some(entry)) => entry,
-            Ok(None) => return found.map(Inside::Ruled),
-            Err(_) => return Some(Inside::Unknown),
+            Ok(None) => return Ok(found.map(Inside::Ruled)),
+            Err(error) => return unseen(error).map(Some),
         };
         let Ok(below) = base_path(&entry.path()) else {
-            return Some(Inside::Unknown);
+            return Ok(Some(Inside::Unknown));
         };
-        if entry.kind() == FileKind::Symlink && turns_outward(mount, &places, &below) {
-            return Some(Inside::Outward);
+        if entry.kind() == FileKind::Symlink && turns_outward(mount, &places, &below)? {
+            return Ok(Some(Inside::Outward));
         }
         if mount.rules().is_empty() {
             continue;
@@ -85,23 +89,35 @@ pub(crate) fn look(mount: &Mount, from: &[u8], to: &[&[u8]]) -> Option<Inside> {
             .iter()
             .find_map(|place| mount.holds_back(&place.join(&below)));
         match rule {
-            Some(rule) if rule.list == DENY => return Some(Inside::Ruled(rule)),
+            Some(rule) if rule.list == DENY => return Ok(Some(Inside::Ruled(rule))),
             rule => found = found.or(rule),
         }
     }
 }
 
-/// Whether a link stays inside where it was, and does not where it goes. One that cannot be read may.
-fn turns_outward(mount: &Mount, places: &[RelPath], below: &RelPath) -> bool {
+/// What could not be looked at waits; a disk that fails is an error of its own.
+fn unseen(error: Error) -> Result<Inside, Error> {
+    match error.kind() {
+        ErrorKind::Denied | ErrorKind::Limit | ErrorKind::Mount | ErrorKind::TooLong => {
+            Ok(Inside::Unknown)
+        }
+        _ => Err(error),
+    }
+}
+
+/// Whether a link stays inside where it was, and does not where it goes.
+fn turns_outward(mount: &Mount, places: &[RelPath], below: &RelPath) -> Result<bool, Error> {
     let Some((from, to)) = places.split_first() else {
-        return true;
+        return Ok(true);
     };
     let from = from.join(below);
     match mount.base.read_link(&from) {
         Ok(target) => {
             let stays = |path: &RelPath| check_symlink_target(target.as_bytes(), path).is_ok();
-            stays(&from) && !to.iter().all(|place| stays(&place.join(below)))
+            Ok(stays(&from) && !to.iter().all(|place| stays(&place.join(below))))
         }
-        Err(error) => error.kind() != ErrorKind::NotFound,
+        // It went meanwhile.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }

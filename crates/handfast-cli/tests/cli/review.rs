@@ -116,9 +116,12 @@ fn the_page_commits_with_an_event_and_holds_the_log_only_then() {
     done(&scratch, &write, "new\n");
     let entered = page.ask("POST /enter HTTP/1.1", &page.token);
     let cookie = value(&entered, "set-cookie: ");
-    let listing = page.ask(&format!("GET /s/s HTTP/1.1\r\nCookie: {cookie}"), "");
+    // The body says where everything lies.
+    let (_, below) = entered.split_once("\r\n\r\n").unwrap();
+    let below = below.trim_end_matches('/');
+    let listing = page.ask(&format!("GET {below}/s/s HTTP/1.1\r\nCookie: {cookie}"), "");
     let mark = value(&listing, "name=accept id=a0 value=\"").replace(' ', "+");
-    let head = |path: &str| format!("POST {path} HTTP/1.1\r\nCookie: {cookie}");
+    let head = |path: &str| format!("POST {below}{path} HTTP/1.1\r\nCookie: {cookie}");
     let plan = page.ask(&head("/plan"), &format!("session=s&accept={mark}"));
     let plan = value(&plan, "name=plan value=\"");
     let said = page.ask(&head("/commit"), &format!("plan={plan}&message=reason"));

@@ -191,7 +191,7 @@ fn name_flag(found: &Found<'_>) -> Result<Option<Flag>, Error> {
         let to: Vec<&[u8]> = std::iter::once(change.path.as_slice())
             .chain(change.home.as_deref())
             .collect();
-        flag = moved_names::look(found.mount, from, &to).map(|inside| match inside.is_denied() {
+        flag = moved_names::look(found.mount, from, &to)?.map(|inside| match inside.is_denied() {
             true => Flag::DeniedName,
             false => Flag::ReadOnlyName,
         });

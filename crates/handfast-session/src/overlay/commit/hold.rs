@@ -10,6 +10,7 @@ use handfast::escape;
 
 use super::Conflict;
 use super::choice::{Relations, source};
+use crate::error::Error;
 use crate::moved_names;
 use crate::overlay::items::{Item, What};
 use crate::overlay::tree::{Was, base_path, join};
@@ -20,17 +21,17 @@ pub(super) fn hold_back(
     chosen: Vec<Item>,
     named: &[Vec<u8>],
     guard: &Guard<'_>,
-) -> (Vec<Item>, Vec<Conflict>) {
+) -> Result<(Vec<Item>, Vec<Conflict>), Error> {
     let moves = |item: &Item| matches!(item.what, What::MoveDir { .. });
     if guard.mount.rules().is_empty() && !chosen.iter().any(moves) {
-        return (chosen, Vec::new());
+        return Ok((chosen, Vec::new()));
     }
     let named: BTreeSet<&[u8]> = named.iter().map(Vec::as_slice).collect();
     let mut held = Vec::new();
     let mut reasons: Vec<Option<String>> = Vec::with_capacity(chosen.len());
     let mut asked: BTreeSet<&[u8]> = BTreeSet::new();
     for item in &chosen {
-        let rules = rules_of(item, guard);
+        let rules = rules_of(item, guard)?;
         let unnamed = rules.iter().find(|(path, _)| !named.contains(&**path));
         if !rules.is_empty() && unnamed.is_none() {
             asked.insert(&item.path);
@@ -76,13 +77,13 @@ pub(super) fn hold_back(
             }),
         }
     }
-    (taken, held)
+    Ok((taken, held))
 }
 
 /// The names of an item that a rule speaks of, as the session calls them: its own, where it lies in
 /// the base, where it comes from, what goes with a directory that it replaces or removes, and what
 /// comes along in one that it moves. Each with the rule, in words.
-fn rules_of(item: &Item, guard: &Guard<'_>) -> Vec<(Vec<u8>, String)> {
+fn rules_of(item: &Item, guard: &Guard<'_>) -> Result<Vec<(Vec<u8>, String)>, Error> {
     let rule_of = |path: &[u8]| {
         let rule = guard.mount.holds_back(&base_path(path).ok()?)?;
         Some(rule.to_string())
@@ -101,7 +102,7 @@ fn rules_of(item: &Item, guard: &Guard<'_>) -> Vec<(Vec<u8>, String)> {
         && found.is_empty()
     {
         let to: Vec<&[u8]> = places[..2].iter().copied().flatten().collect();
-        let inside = moved_names::look(guard.mount, from, &to);
+        let inside = moved_names::look(guard.mount, from, &to)?;
         found.extend(inside.map(|inside| (item.path.clone(), inside.to_string())));
     }
     let mut pending = vec![(item.path.clone(), item.home.clone(), &item.covered)];
@@ -119,7 +120,7 @@ fn rules_of(item: &Item, guard: &Guard<'_>) -> Vec<(Vec<u8>, String)> {
             pending.push((path, home, was));
         }
     }
-    found
+    Ok(found)
 }
 
 /// Whether a path of a set lies below a directory.

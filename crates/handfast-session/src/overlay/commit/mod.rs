@@ -168,7 +168,7 @@ impl Overlay {
         let tree = locked.state().tree.clone();
         let mut chosen = seal::selected(&tree, paths);
         chosen.retain(|item| !left_out.contains(&item.path));
-        let (chosen, held) = hold::hold_back(chosen, paths, guard);
+        let (chosen, held) = hold::hold_back(chosen, paths, guard)?;
         if let Some(shown) = shown
             && self.seal(&chosen)? != shown
         {

@@ -43,7 +43,7 @@ impl Overlay {
         let tree = self.with_tree(Tree::clone)?;
         let mut chosen = selected(&tree, paths);
         chosen.retain(|item| !left_out.contains(&item.path));
-        let (chosen, held) = hold_back(chosen, paths, guard);
+        let (chosen, held) = hold_back(chosen, paths, guard)?;
         let seal = self.seal(&chosen)?;
         let paths = chosen.into_iter().map(|item| item.path).collect();
         Ok(Chosen { paths, seal, held })
