@@ -57,6 +57,9 @@ fn provoke(session: &Session, rename: Rename<'_>) -> Tally {
     tally
 }
 
+/// How often the attack is repeated before it counts as too weak.
+const MAX_FIGHTS: u32 = 8;
+
 #[test]
 fn s1_a_directory_swapped_in_by_another_caller_is_not_renamed_onto_a_protected_place() {
     for mode in [Mode::Overlay, Mode::ReadWrite] {
@@ -71,20 +74,32 @@ fn s1_a_directory_swapped_in_by_another_caller_is_not_renamed_onto_a_protected_p
         let ways: [Rename<'_>; 2] = [&by_path, &by_handle];
         for (number, way) in ways.into_iter().enumerate() {
             let turns = Turns::start();
-            let mut tally = Tally::default();
-            let attacks = beside(
-                || exchange_inside(&accomplice, "/one", "/two"),
-                || tally = provoke(&session, way),
-            );
-            println!("s1 {mode} way {number}: {attacks} exchanges, {tally:?}");
-            assert_eq!(tally.harm, 0, "{mode} way {number}");
-            // In a read-write mount what moves is not held, so a file is refused as well.
-            let is_shown = match mode {
-                Mode::Overlay => tally.moved > 0 && tally.refused > 0,
-                _ => tally.moved == 0,
-            };
+            let (mut attacks, mut moved, mut refused) = (0, 0, 0);
+            let mut is_shown = false;
+            // Beside other tests the accomplice may hardly get a turn: then once more.
+            for _ in 0..MAX_FIGHTS {
+                let mut tally = Tally::default();
+                attacks += beside(
+                    || exchange_inside(&accomplice, "/one", "/two"),
+                    || tally = provoke(&session, way),
+                );
+                println!("s1 {mode} way {number}: {attacks} exchanges, {tally:?}");
+                assert_eq!(tally.harm, 0, "{mode} way {number}");
+                (moved, refused) = (moved + tally.moved, refused + tally.refused);
+                // In a read-write mount what moves is not held, so a file is refused as well.
+                is_shown = match mode {
+                    Mode::Overlay => moved > 0 && refused > 0,
+                    _ => moved == 0,
+                };
+                if attacks >= 20 && is_shown {
+                    break;
+                }
+            }
             if attacks < 20 || !is_shown {
-                turns.settle("s1", &format!("{attacks} exchanges, {tally:?}"));
+                turns.settle(
+                    "s1",
+                    &format!("{attacks} exchanges, {moved} moved, {refused} refused"),
+                );
             }
         }
         assert!(!s.at(".github/workflows").exists());
@@ -228,12 +243,8 @@ fn s1_commit_judges_every_item_again() {
         }
         assert!(!s.at(".github").exists() && !s.at("deep/.env").exists());
         assert!(s.at("two/workflows/evil.yml").exists());
-        match on_conflict {
-            OnConflict::Refuse => assert_eq!(report.committed, []),
-            _ => {
-                assert_eq!(s.read("one"), "changed");
-                assert_eq!(s.read("elsewhere/fine"), "fine");
-            }
-        }
+        // What waits to be named stops nothing else.
+        assert_eq!(s.read("one"), "changed");
+        assert_eq!(s.read("elsewhere/fine"), "fine");
     }
 }
