@@ -40,6 +40,10 @@ fn m6_a_directory_that_is_replaced_or_deleted_is_an_error() {
 /// about its roots opens the rest.
 #[test]
 fn a_part_of_a_project_stays_a_part_whatever_the_roots_are() {
+    if std::env::var_os("HANDFAST_BIN").is_some() {
+        println!("skipped: the project is given to this crate's own server");
+        return;
+    }
     let scratch = Scratch::new();
     scratch.file("part/a", "part");
     scratch.file("rest/b", "rest");
