@@ -18,7 +18,7 @@ struct Note {
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Written,
-    /// Somebody was faster: the new content to think about, and a note of it.
+    /// Another writer was faster: the new content to consider, and a note of it.
     LookAgain(String),
 }
 

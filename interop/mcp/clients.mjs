@@ -81,3 +81,30 @@ await talk("sdk 1.32.2, stdio, handshake", new OldClient(info), new OldStdio(com
 await talk("client 2.4.0, HTTP, stateless", new Client(info, stateless), new StreamableHTTPClientTransport(new URL(url), request), "2026-07-28");
 await talk("client 2.4.0, HTTP, handshake", new Client(info), new StreamableHTTPClientTransport(new URL(url), request));
 await talk("sdk 1.32.2, HTTP, handshake", new OldClient(info), new OldHttp(new URL(url), request));
+// A body whose length is not known goes in chunks.
+const inChunks = {
+  ...request,
+  fetch: (to, init) =>
+    fetch(to, typeof init?.body === "string" ? { ...init, body: new Blob([init.body]).stream(), duplex: "half" } : init),
+};
+await talk("client 2.4.0, HTTP in chunks, stateless", new Client(info, stateless), new StreamableHTTPClientTransport(new URL(url), inChunks), "2026-07-28");
+await talk("sdk 1.32.2, HTTP in chunks, handshake", new OldClient(info), new OldHttp(new URL(url), inChunks));
+await hears(new OldClient(info), new OldStdio(command));
+
+/// A client that subscribed hears of a file that changes.
+async function hears(client, transport) {
+  const { ResourceUpdatedNotificationSchema } = await import("@modelcontextprotocol/sdk/types.js");
+  await client.connect(transport);
+  assert.ok(client.getServerCapabilities().resources.subscribe);
+  const { resources } = await client.listResources();
+  const uri = `${resources[0].uri}/from-typescript.txt`;
+  const told = new Promise((resolve) => {
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => resolve(params.uri));
+  });
+  await client.subscribeResource({ uri });
+  await client.callTool({ name: "write_file", arguments: { path: "from-typescript.txt", content: "changed", overwrite: true } });
+  assert.equal(await told, uri);
+  await client.unsubscribeResource({ uri });
+  await client.close();
+  console.log("sdk 1.32.2, stdio, a subscription               told");
+}

@@ -3,7 +3,8 @@
     race.py HANDFAST REFERENCE WORKDIR CALLS CONTROL_CALLS
 
 Handfast must never touch or show what is outside, and still succeed often enough; the reference
-2026.8.31 is the control: it must escape, or the attacker was too weak to tell anything.
+2026.8.31 is the control: it must escape, or the attacker was too weak to tell anything. For the tools that it does
+not have, the control is `naive.py`, which must escape with each of them.
 """
 
 import json
@@ -16,6 +17,8 @@ import tarfile
 from client import Server
 
 handfast, reference, work = sys.argv[1:4]
+# A launcher in front of Handfast, such as one that hides Landlock from it.
+launcher = os.environ.get("LAUNCHER", "").split()
 calls, control_calls = int(sys.argv[4]), int(sys.argv[5])
 here = os.path.dirname(os.path.abspath(__file__))
 PAUSES = (0, 100, 1000)
@@ -92,7 +95,7 @@ def tools(sub):
     ]
 
 
-# Only Handfast has these; the control cannot show that the attacker is strong enough for them.
+# The reference does not have these; their control is naive.py.
 OURS = ("search_content", "append_file", "copy_file", "extract_archive", "delete_file")
 
 
@@ -144,14 +147,15 @@ def cell(command, row, pause, count):
 
 failed = []
 only = os.environ.get("ONLY", "")
-print(f"{'tool':28} {'pause':>8}  {'calls':>6} {'done':>7} {'escapes':>8}   control: calls, escapes (reference 2026.8.31)")
+print(f"{'tool':28} {'pause':>8}  {'calls':>6} {'done':>7} {'escapes':>8}   control: calls, escapes (reference 2026.8.31, or naive)")
 escaped = 0
+harmless = []
 for row in tools("/"):
     if only not in row[1]:
         continue
-    done = 0
+    done = naive = 0
     for pause in PAUSES:
-        ours = cell([handfast, "mcp", "--quiet", "--allow-delete"], row, pause, calls)
+        ours = cell([*launcher, handfast, "mcp", "--quiet", "--allow-delete"], row, pause, calls)
         escapes = ours["shown"] + ours["touched"]
         share = ours["done"] / calls
         line = f"{row[1]:28} {pause:>5} µs  {calls:>6} {share:>6.1%} {escapes:>8}"
@@ -161,17 +165,26 @@ for row in tools("/"):
         # A short run says little about one cell: there all three are judged together.
         if calls >= 500 and share < SHARE:
             failed.append(f"{row[1]}, {pause} µs: only {share:.1%} were done")
-        if control_calls and row[0] not in OURS:
-            theirs = cell(["node", reference], row, pause, control_calls)
+        if control_calls:
+            is_ours = row[0] in OURS
+            control = [sys.executable, os.path.join(here, "naive.py")] if is_ours else ["node", reference]
+            theirs = cell(control, row, pause, control_calls)
             count = theirs["shown"] + theirs["touched"]
-            escaped += count
-            line += f"   {control_calls:>6} {count:>6} ({count / control_calls:.1%})"
+            escaped += 0 if is_ours else count
+            naive += count if is_ours else 0
+            line += f"   {control_calls:>6} {count:>6} ({count / control_calls:.1%}){' naive' if is_ours else ''}"
         print(line, flush=True)
+    if control_calls and row[0] in OURS and not naive:
+        harmless.append(row[1])
     if done < SHARE * calls * len(PAUSES):
         failed.append(f"{row[1]}: only {done} of {calls * len(PAUSES)} were done")
-if control_calls and not escaped:
-    print("cannot tell: the control did not escape either")
-    sys.exit(3)
 for line in failed:
     print("FAILED:", line)
-sys.exit(1 if failed else 0)
+if failed:
+    sys.exit(1)
+asked_of_reference = any(only in row[1] and row[0] not in OURS for row in tools("/"))
+if control_calls and asked_of_reference and not escaped:
+    harmless.append("every tool of the reference")
+if harmless:
+    print("cannot tell: the control did not escape either in", ", ".join(harmless))
+    sys.exit(3)

@@ -5,6 +5,7 @@ use std::io::{Cursor, Read};
 
 use handfast::{Error, RelPath};
 
+use crate::events::Story;
 use crate::existing::Existing;
 use crate::input::{Input, beginning};
 use crate::judge::{Judge, Judged};
@@ -13,13 +14,12 @@ use crate::member::{Member, MemberKind};
 use crate::options::{OnRefusal, Options, Progress};
 use crate::reader::Reader;
 use crate::refusal::Rule;
-use crate::report::{Format, Outcome, Report, Verdict};
+use crate::report::{Format, MemberVerdict, Outcome, Report};
 use crate::source::Source;
 use crate::stage::Stage;
 use crate::stop::Stop;
 use crate::tar::Tar;
 use crate::target::Target;
-use crate::told::Story;
 use crate::unpack::{self, MAGIC, format_of};
 use crate::zip::{Spool, Zip};
 
@@ -30,7 +30,7 @@ const ROOM_FOR_HEADERS: u64 = 64 << 20;
 /// and leaves nothing.
 ///
 /// # Errors
-/// `Exists` if a new directory's name is taken; `Raced` if somebody changed what is merged into; `Io` if the archive cannot be read; what stops the target from
+/// `Exists` if a new directory's name is taken; `Raced` if another process changed the directory that is merged into; `Io` if the archive cannot be read; what stops the target from
 /// being written. Nothing is left then, unless the error's effect says otherwise.
 ///
 /// # Security
@@ -73,7 +73,7 @@ fn run(
         (Some(target), Some(telling)) if stage.is_some() => Some(Story::new(telling, target)?),
         _ => None,
     };
-    let mut run = Run {
+    let mut run = Extraction {
         meter: Meter::new(options.limits),
         judge: Judge::new(options.names, policy, top, existing),
         options,
@@ -99,18 +99,18 @@ fn run(
     Ok(run.report)
 }
 
-struct Run<'a, 'o> {
+struct Extraction<'a, 'o> {
     meter: Meter,
     judge: Judge<'a>,
     options: Options<'o>,
     /// Gone as soon as nothing will be extracted.
     stage: Option<Stage<'a>>,
-    /// Gone as soon as its end was told.
+    /// Taken as soon as its result was recorded.
     story: Option<Story<'a>>,
     report: Report,
 }
 
-impl Run<'_, '_> {
+impl Extraction<'_, '_> {
     fn read(&mut self, input: Input<'_>) -> Result<(), Stop> {
         let Input {
             mut stream,
@@ -120,7 +120,7 @@ impl Run<'_, '_> {
         let Some(format) = format_of(&start) else {
             return Err(Stop::refused(
                 Rule::Format,
-                "it begins like no archive that is known here",
+                "it is neither a zip nor a tar (plain, gzip, bzip2, xz or zstd)",
             ));
         };
         self.report.format = Some(format);
@@ -215,7 +215,7 @@ impl Run<'_, '_> {
     }
 
     fn told(&mut self, member: Member, judged: Judged) {
-        self.report.verdicts.push(Verdict {
+        self.report.verdicts.push(MemberVerdict {
             name: member.name,
             path: judged.path,
             kind: member.kind,

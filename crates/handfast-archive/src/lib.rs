@@ -4,13 +4,13 @@
 //!  bytes ──unpack──▶ grammar (tar, zip) ──▶ member ──judge──▶ verdict ──▶ staging tree ──publish──▶ target
 //! ```
 //!
-//! * [`extract`] writes an archive into a tree that nobody sees, judges it to its last byte, and then
+//! * [`extract`] writes an archive into a hidden tree, checks it to its last byte, and then
 //!   gives the tree its name with one rename, or merges it into a directory by a journal. [`list`] judges
 //!   and writes nothing.
 //! * [`recover`] finishes or undoes a merge whose process died.
 //! * One strict grammar for each format: where two readers could disagree about what an archive holds,
 //!   the archive is refused.
-//! * The answer is a [`Report`]: one [`Verdict`] for each member, as data. By default one refusal refuses
+//! * The answer is a [`Report`]: one [`MemberVerdict`] for each member, as data. By default one refusal refuses
 //!   the whole archive and leaves nothing.
 //! * [`create`] writes archives that are the same for the same tree.
 //!
@@ -23,6 +23,7 @@
 #![cfg(supported)]
 
 mod create;
+mod events;
 mod existing;
 mod extract;
 mod input;
@@ -40,12 +41,12 @@ mod stage;
 mod stop;
 mod tar;
 mod target;
-mod told;
 mod tree;
 mod unpack;
 mod zip;
 
 pub use create::{CreateOptions, Created, NewFormat, create};
+pub use events::Telling;
 pub use extract::{extract, list};
 pub use input::Input;
 pub use limits::Limits;
@@ -53,6 +54,5 @@ pub use member::MemberKind;
 pub use merge::recover;
 pub use options::{LinkPolicy, Modes, Names, OnRefusal, Options, Overwrite, Progress};
 pub use refusal::{Refusal, Rule};
-pub use report::{Format, Outcome, Report, Verdict};
+pub use report::{Format, MemberVerdict, Outcome, Report};
 pub use target::{PathJudge, Target};
-pub use told::Telling;

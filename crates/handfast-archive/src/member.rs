@@ -1,4 +1,4 @@
-//! One member of an archive, as its header tells it.
+//! One member of an archive, as its header describes it.
 
 /// What a member is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Hash)]

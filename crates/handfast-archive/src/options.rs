@@ -2,8 +2,8 @@
 
 use handfast::{Error, RelPath};
 
+use crate::events::Telling;
 use crate::limits::Limits;
-use crate::told::Telling;
 
 /// What happens with symbolic and hard links of the archive.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -54,8 +54,8 @@ pub enum Outcome {
 /// One member of an archive.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Verdict {
-    /// The name, as the archive tells it.
+pub struct MemberVerdict {
+    /// The name, as the archive stores it.
     pub name: Vec<u8>,
     /// Where it goes, below the target; `None` if it has no place.
     pub path: Option<RelPath>,
@@ -63,9 +63,9 @@ pub struct Verdict {
     pub kind: MemberKind,
     /// Bytes of content.
     pub size: u64,
-    /// The mode, as the archive tells it.
+    /// The mode, as the archive stores it.
     pub mode: Option<u32>,
-    /// Where a link leads, as the archive tells it; empty for what is no link.
+    /// The target of a link, as the archive stores it; empty for other kinds.
     pub target: Vec<u8>,
     /// What was decided.
     pub outcome: Outcome,
@@ -78,7 +78,7 @@ pub struct Report {
     /// The format; `None` if it is not known.
     pub format: Option<Format>,
     /// Every member that was reached.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<MemberVerdict>,
     /// Why the archive as a whole is refused. Members behind that place were not looked at.
     pub refusal: Option<Refusal>,
     /// Whether anything was extracted. Of [`list`](crate::list): whether it would be.
@@ -102,7 +102,7 @@ impl Report {
     }
 
     /// The members that are refused, each with its reason.
-    pub fn refused(&self) -> impl Iterator<Item = (&Verdict, &Refusal)> {
+    pub fn refused(&self) -> impl Iterator<Item = (&MemberVerdict, &Refusal)> {
         self.verdicts.iter().filter_map(|verdict| {
             let Outcome::Refused(refusal) = &verdict.outcome else {
                 return None;

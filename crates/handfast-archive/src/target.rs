@@ -11,7 +11,7 @@ pub type PathJudge<'a> = &'a dyn Fn(&RelPath, FileKind) -> Result<(), Error>;
 /// Where an archive goes: always below something that is held already.
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
-    pub(crate) place: Place<'a>,
+    pub(crate) place: TargetPlace<'a>,
     pub(crate) path: &'a RelPath,
     pub(crate) judge: Option<PathJudge<'a>>,
     /// Whether the directory is there, and the archive goes into it.
@@ -19,7 +19,7 @@ pub struct Target<'a> {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum Place<'a> {
+pub(crate) enum TargetPlace<'a> {
     Root(&'a Root),
     Files(&'a dyn Files),
 }
@@ -29,7 +29,7 @@ impl<'a> Target<'a> {
     #[must_use]
     pub fn new_dir(root: &'a Root, path: &'a RelPath) -> Self {
         Self {
-            place: Place::Root(root),
+            place: TargetPlace::Root(root),
             path,
             judge: None,
             merges: false,
@@ -41,7 +41,7 @@ impl<'a> Target<'a> {
     #[must_use]
     pub fn new_dir_in(files: &'a dyn Files, path: &'a RelPath) -> Self {
         Self {
-            place: Place::Files(files),
+            place: TargetPlace::Files(files),
             path,
             judge: None,
             merges: false,
@@ -66,8 +66,8 @@ impl<'a> Target<'a> {
 
     pub(crate) fn files(&self) -> &'a dyn Files {
         match self.place {
-            Place::Root(root) => root,
-            Place::Files(files) => files,
+            TargetPlace::Root(root) => root,
+            TargetPlace::Files(files) => files,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::refusal::{Refusal, Rule};
 /// What an accepted member is in the tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Planted {
-    /// A directory, told by a member or by a name below it.
+    /// A directory, given by a member or by a name below it.
     Dir,
     /// A file, under its first name or another.
     File,
@@ -29,13 +29,13 @@ impl Planted {
     }
 }
 
-struct Place {
+struct TreePlace {
     /// As it was spelled, where that is not the key.
     spelled: Option<Box<[u8]>>,
     planted: Planted,
 }
 
-impl Place {
+impl TreePlace {
     fn is_spelled(&self, key: &[u8], path: &[u8]) -> bool {
         self.spelled.as_deref().unwrap_or(key) == path
     }
@@ -44,17 +44,17 @@ impl Place {
 /// The planned tree, by keys under which colliding names are one.
 pub(crate) struct Tree {
     names: Names,
-    places: HashMap<Box<[u8]>, Place>,
+    places: HashMap<Box<[u8]>, TreePlace>,
     /// Bytes of all keys.
     key_bytes: u64,
 }
 
 /// How many links are followed before it counts as a loop; the kernel's own number.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// How many bytes of paths are looked up for all links together: links that lead through links could
 /// take hours otherwise.
-pub(crate) const MOST_WORK: usize = 256 << 20;
+pub(crate) const MAX_WORK: usize = 256 << 20;
 
 impl Tree {
     pub(crate) fn new(names: Names) -> Self {
@@ -124,7 +124,7 @@ impl Tree {
             return;
         }
         let spelled = (key != path).then(|| path.into());
-        let place = Place { spelled, planted };
+        let place = TreePlace { spelled, planted };
         self.key_bytes += key.len() as u64;
         self.places.insert(key.into_boxed_slice(), place);
     }
@@ -163,7 +163,7 @@ impl Tree {
             }
             let here = at.join(&b'/');
             *work += here.len();
-            if *work > MOST_WORK {
+            if *work > MAX_WORK {
                 return Err(Refusal::new(
                     Rule::LinkTarget,
                     "the links of the archive take too many steps to follow",
@@ -172,7 +172,7 @@ impl Tree {
             match self.at(&here) {
                 Some(Planted::Symlink(target)) => {
                     links += 1;
-                    if links > MOST_LINKS {
+                    if links > MAX_LINKS {
                         return Err(Refusal::new(
                             Rule::LinkTarget,
                             "the link leads to a row of links without an end",

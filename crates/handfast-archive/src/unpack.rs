@@ -72,7 +72,7 @@ impl<R: BufRead> Zstd<R> {
         }
     }
 
-    /// Damaged data and data that ends too early are told apart by whether anything is left.
+    /// Damaged data and data that ends too early are distinguished by whether any input is left.
     fn fault(&mut self, error: FrameDecoderError) -> io::Error {
         match self.input.fill_buf() {
             Ok([]) => io::ErrorKind::UnexpectedEof.into(),

@@ -140,13 +140,13 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
         let path = program.file(*file).path.clone();
         for result in results {
             match result {
-                Found::Report(report) => outcome.reports.push(*report),
-                Found::Missing(label) if *is_named => {
+                FoundInFile::Report(report) => outcome.reports.push(*report),
+                FoundInFile::Missing(label) if *is_named => {
                     let mut report = judge::insufficient(&path, label);
                     report.depth = options.depth;
                     outcome.reports.push(report);
                 }
-                Found::Missing(label) => outcome.insufficient.push(Insufficient {
+                FoundInFile::Missing(label) => outcome.insufficient.push(Insufficient {
                     target: path.clone(),
                     missing: label.to_owned(),
                 }),
@@ -164,10 +164,10 @@ pub fn audit(inputs: Vec<Input>, knowledge: &Knowledge, options: &Options) -> Ou
 }
 
 /// Path, text, whether it was named and whether it is only there to be looked things up in.
-type Text = (String, String, bool, bool);
+type SourceText = (String, String, bool, bool);
 
 /// The texts that can be read, in order and each once, and what is left out.
-fn readable_texts(inputs: Vec<Input>) -> (Vec<Text>, Vec<Skipped>) {
+fn readable_texts(inputs: Vec<Input>) -> (Vec<SourceText>, Vec<Skipped>) {
     let mut skipped = Vec::new();
     let mut texts = Vec::new();
     for input in inputs {
@@ -203,7 +203,7 @@ fn readable_texts(inputs: Vec<Input>) -> (Vec<Text>, Vec<Skipped>) {
 
 /// The modules of the texts, and how many of them were not worth parsing.
 fn lowered(
-    texts: &[Text],
+    texts: &[SourceText],
     knowledge: &Knowledge,
     threads: usize,
 ) -> (Vec<Option<(Lang, Module)>>, usize) {
@@ -228,7 +228,7 @@ fn lowered(
     (lowered, unparsed)
 }
 
-enum Found {
+enum FoundInFile {
     Report(Box<Report>),
     Missing(&'static str),
 }
@@ -278,7 +278,7 @@ fn answer(
     tests: &TestIndex,
     file: u32,
     mut traced: Traced,
-) -> Vec<Found> {
+) -> Vec<FoundInFile> {
     let source = program.file(file);
     let (archive, flows): (Vec<Flow>, Vec<Flow>) = std::mem::take(&mut traced.found.flows)
         .into_iter()
@@ -286,9 +286,9 @@ fn answer(
     let mut out = Vec::new();
     if flows.is_empty() && traced.found.hazards.is_empty() {
         if archive.is_empty() && !traced.found.rootless.is_empty() {
-            out.push(Found::Missing("trusted-root-undeclared"));
+            out.push(FoundInFile::Missing("trusted-root-undeclared"));
         } else if archive.is_empty() && !traced.found.undeclared.is_empty() {
-            out.push(Found::Missing("external-input-surface-undeclared"));
+            out.push(FoundInFile::Missing("external-input-surface-undeclared"));
         }
     }
     let mut accepted = Acceptances::read(source, &[], &options.today);
@@ -308,7 +308,7 @@ fn answer(
         if let Some(operation) = &options.operation {
             report.operation.clone_from(operation);
         }
-        out.push(Found::Report(Box::new(report)));
+        out.push(FoundInFile::Report(Box::new(report)));
     }
     out
 }

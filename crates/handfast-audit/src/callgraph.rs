@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::calls::{Called, calls_in_statement};
-use crate::ir::{Expr, ExprKind, Stmt, Sym};
+use crate::ir::{Expr, ExprKind, Stmt, StmtKind, Sym};
 use crate::kb::{Family, Knowledge};
 use crate::program::Program;
 use crate::quick::Quick;
@@ -93,6 +93,15 @@ impl CallGraph {
                     let top = (id.0, u32::try_from(top).unwrap_or(u32::MAX));
                     callers.exact.entry(top).or_default().push(id);
                 }
+                if family == "java" && is_functional(program, id.0, &call) {
+                    for (index, function) in program.file(id.0).module.functions.iter().enumerate()
+                    {
+                        if &*function.name == "<closure>" {
+                            let closure = (id.0, u32::try_from(index).unwrap_or(u32::MAX));
+                            callers.exact.entry(closure).or_default().push(id);
+                        }
+                    }
+                }
                 let written = call.callee.dotted();
                 if !seen.insert(written.unwrap_or_else(|| format!(".{}", call.last))) {
                     return;
@@ -122,6 +131,12 @@ impl CallGraph {
         let mut tables: Vec<&Expr> = Vec::new();
         let mut pending: Vec<&Stmt> = function.body.iter().collect();
         while let Some(statement) = pending.pop() {
+            // `run = remove;`: what the name is called for later.
+            if let StmtKind::Assign { value, .. } = &statement.kind
+                && is_plain_name(value)
+            {
+                held_function(program, id, value, callers);
+            }
             calls_in_statement(statement, &mut pending, &mut |_| {}, &mut |expr| {
                 if matches!(expr.kind, ExprKind::List(_) | ExprKind::Dict(_)) {
                     tables.push(expr);
@@ -219,8 +234,34 @@ fn held_function(program: &Program, id: FnId, value: &Expr, callers: &mut Caller
             let by_name = callers.by_name.entry(family).or_default();
             by_name.entry(name.clone()).or_default().push(id);
         }
-        ExprKind::Ref(inner) => held_function(program, id, inner, callers),
+        ExprKind::Ref(inner) | ExprKind::Cast(inner, _) => {
+            held_function(program, id, inner, callers);
+        }
         _ => {}
+    }
+}
+
+/// The one method of a function as an object: `command.run(x)`, `names.apply(x)`.
+fn is_functional(program: &Program, file: u32, call: &Called<'_>) -> bool {
+    const NAMES: [&str; 8] = [
+        "apply", "accept", "test", "run", "call", "handle", "get", "execute",
+    ];
+    matches!(call.callee.kind, ExprKind::Field(..))
+        && call.args <= 2
+        && (NAMES.contains(&&*call.last) && &*call.last != "get"
+            || program
+                .file(file)
+                .module
+                .functions
+                .iter()
+                .any(|function| function.name == call.last && function.body.is_empty()))
+}
+
+fn is_plain_name(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Name(_) => true,
+        ExprKind::Ref(inner) | ExprKind::Cast(inner, _) => is_plain_name(inner),
+        _ => false,
     }
 }
 

@@ -14,12 +14,12 @@ use crate::audit::Options;
 #[serde(deny_unknown_fields)]
 struct Audit {
     #[serde(default)]
-    root: Names,
+    root: NameList,
     #[serde(default)]
-    input: Names,
+    input: NameList,
     operation: Option<String>,
     #[serde(default)]
-    control: Vec<Control>,
+    control: Vec<OutsideControl>,
     /// A language's name → a file of rows.
     #[serde(default)]
     knowledge: BTreeMap<String, String>,
@@ -28,18 +28,18 @@ struct Audit {
 /// One name or several.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-enum Names {
+enum NameList {
     One(String),
     Several(Vec<String>),
 }
 
-impl Default for Names {
+impl Default for NameList {
     fn default() -> Self {
         Self::Several(Vec::new())
     }
 }
 
-impl Names {
+impl NameList {
     fn list(self) -> Vec<String> {
         match self {
             Self::One(name) => vec![name],
@@ -51,14 +51,14 @@ impl Names {
 /// A control outside the code that makes an item not applicable.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Control {
+struct OutsideControl {
     item: String,
     reason: String,
     owner: String,
 }
 
 #[derive(Debug, Deserialize)]
-struct File {
+struct ConfigFile {
     audit: Option<Audit>,
 }
 
@@ -83,7 +83,7 @@ impl std::error::Error for ConfigError {}
 /// If the text is no TOML, a key of `[audit]` is unknown, or a control is for an item that cannot
 /// have one or gives no reason.
 pub fn configure(options: &mut Options, text: &str) -> Result<(), ConfigError> {
-    let file: File = toml::from_str(text).map_err(|error| ConfigError {
+    let file: ConfigFile = toml::from_str(text).map_err(|error| ConfigError {
         detail: error.to_string(),
     })?;
     let Some(audit) = file.audit else {

@@ -2,7 +2,7 @@
 
 use crate::interp::{Interp, Leaf};
 use crate::ir::Span;
-use crate::term::{SourceKind, Term, Vid};
+use crate::term::{CollKind, PartKind, SourceKind, Term, Vid};
 
 impl Interp<'_> {
     /// Variables of the environment behind the root: the user who starts the program chooses them.
@@ -66,6 +66,72 @@ impl Interp<'_> {
             Term::Str(_) | Term::Num(_) => false,
             Term::Norm { of, .. } | Term::Global { of, .. } => self.ends_with_text(*of, depth + 1),
             _ => true,
+        }
+    }
+
+    /// How many segments of a text that was taken apart are joined one behind the other; two stand
+    /// for any number.
+    pub(crate) fn segments_in(&self, vid: Vid, depth: usize) -> usize {
+        let is_taken_apart = |vid: Vid| {
+            matches!(
+                self.terms.get(vid),
+                Term::Coll {
+                    kind: CollKind::Split | CollKind::Components,
+                    ..
+                }
+            )
+        };
+        if depth > 10 {
+            return 0;
+        }
+        match self.terms.get(vid) {
+            Term::Join { parts, .. } => {
+                let all = parts.iter().map(|part| self.segments_in(*part, depth + 1));
+                all.sum::<usize>().min(2)
+            }
+            Term::Phi(parts) => {
+                let all = parts.iter().map(|part| self.segments_in(*part, depth + 1));
+                all.max().unwrap_or(0)
+            }
+            Term::Norm { of, .. } | Term::Global { of, .. } | Term::Payload(of) => {
+                self.segments_in(*of, depth + 1)
+            }
+            Term::Part {
+                kind: PartKind::Text,
+                of,
+                ..
+            } => self.segments_in(*of, depth + 1),
+            Term::Elem(of) => usize::from(is_taken_apart(*of)),
+            // What a function makes of each may be anything.
+            Term::Mapped { element, coll } => {
+                2 * usize::from(is_taken_apart(*coll) && self.segments_in(*element, depth + 1) > 0)
+            }
+            Term::Coll { .. } => 2 * usize::from(is_taken_apart(vid)),
+            _ => 0,
+        }
+    }
+
+    /// `..` that the program itself puts behind segments of a text, turn by turn of a loop.
+    pub(crate) fn climbs(&self, vid: Vid, depth: usize) -> bool {
+        if depth > 10 {
+            return false;
+        }
+        match self.terms.get(vid) {
+            Term::Join { parts, .. } => {
+                let up = parts
+                    .iter()
+                    .position(|part| self.terms.string(*part) == Some(".."));
+                let carried = |part: &Vid| {
+                    matches!(self.terms.get(*part), Term::Phi(_)) && self.segments_in(*part, 0) > 0
+                };
+                up.is_some_and(|up| parts[..up].iter().any(carried))
+                    || parts.iter().any(|part| self.climbs(*part, depth + 1))
+            }
+            Term::Phi(parts) => parts.iter().any(|part| self.climbs(*part, depth + 1)),
+            Term::Norm { of, .. } | Term::Global { of, .. } | Term::Payload(of) => {
+                self.climbs(*of, depth + 1)
+            }
+            _ => false,
         }
     }
 

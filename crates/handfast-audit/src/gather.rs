@@ -74,7 +74,7 @@ impl Interp<'_> {
                 if sure || known && flow.root.is_some() {
                     found.spawns.push(flow);
                 }
-            } else if sure || known && flow.root.is_some() || self.is_read_in(&flow) {
+            } else if sure || known && flow.root.is_some() || flow.is_read {
                 found.flows.push(flow);
             } else if flow.root.is_none() {
                 found.rootless.push(flow);
@@ -131,15 +131,30 @@ impl Interp<'_> {
     }
 
     /// Text that was read from a stream or a socket is nobody's own choice of a file, even alone.
-    fn is_read_in(&self, flow: &Flow) -> bool {
-        flow.leaves.iter().any(|leaf| {
+    fn is_read_in(&self, leaves: &[Leaf], sink: &Sink) -> bool {
+        leaves.iter().any(|leaf| {
             let mut vid = leaf.vid;
-            while let Term::Field(of, _) = self.terms.get(vid) {
-                vid = *of;
+            for _ in 0..12 {
+                vid = match self.terms.get(vid) {
+                    Term::Field(of, _)
+                    | Term::Index(of, _)
+                    | Term::Elem(of)
+                    | Term::Coll { of, .. }
+                    | Term::Part { of, .. }
+                    | Term::Payload(of) => *of,
+                    Term::Call { args, .. } => {
+                        let mut given = args.iter().copied();
+                        match given.find(|arg| self.external_base(*arg, 0).is_some()) {
+                            Some(arg) => arg,
+                            None => break,
+                        }
+                    }
+                    _ => break,
+                };
             }
             leaf.kind == SourceKind::Process
-                && matches!(self.terms.get(vid), Term::Source { at, .. } if at.line > 0)
-        }) && self.program.file(flow.sink.function.0).lang.family() == "c"
+                && matches!(self.terms.get(vid), Term::Source { at, label, .. } if at.line > 0 && &**label != "argv")
+        }) && self.program.file(sink.function.0).lang.family() == "c"
     }
 
     fn flow(&mut self, sink: &Sink) -> Flow {
@@ -148,7 +163,10 @@ impl Interp<'_> {
         self.asking = Some(sink.function);
         let root = match (&sink.anchored, sink.dirfd) {
             (Some(_), _) | (None, Some(_)) => self.anchor_root(sink),
-            (None, None) => self.root_of(sink.path, 0),
+            (None, None) => {
+                let root = self.operator_root(sink.path, &state);
+                root.or_else(|| self.root_of(sink.path, 0))
+            }
         };
         // The root itself is no input.
         if let Some(root) = &root {
@@ -199,8 +217,12 @@ impl Interp<'_> {
         let ends_with_text = self.ends_with_text(sink.path, 0);
         let source_at = leaves.first().and_then(|leaf| self.met_at(leaf.vid));
         let function = self.function_name(sink.function);
+        let is_read = self.is_read_in(&leaves, sink);
         Flow {
             discards,
+            climbs: self.climbs(sink.path, 0),
+            is_repeated: self.segments_in(sink.path, 0) > 1,
+            is_read,
             ends_with_text,
             source_at,
             sink: sink.clone(),
@@ -214,6 +236,33 @@ impl Interp<'_> {
             has_clock,
             function,
         }
+    }
+
+    /// `out / name` where the command line says `out` and a document says `name`: the person who
+    /// started the program chose the root.
+    fn operator_root(&mut self, path: Vid, state: &State) -> Option<Root> {
+        let mut at = path;
+        let first = loop {
+            at = self.deref(at, state);
+            match self.terms.get(at) {
+                Term::Norm { of, .. } | Term::Part { of, .. } | Term::Global { of, .. } => at = *of,
+                Term::Join { parts, .. } | Term::Concat(parts) if parts.len() > 1 => {
+                    break *parts.first()?;
+                }
+                _ => return None,
+            }
+        };
+        let of_root = self.leaves(first, state);
+        let is_operators = |leaf: &Leaf| leaf.kind == SourceKind::Process;
+        if of_root.is_empty() || !of_root.iter().all(is_operators) {
+            return None;
+        }
+        let all = self.leaves(path, state);
+        all.iter().any(|leaf| leaf.kind.is_sure()).then(|| Root {
+            vid: first,
+            label: self.label(of_root[0].vid),
+            at: None,
+        })
     }
 
     fn anchor_root(&mut self, sink: &Sink) -> Option<Root> {

@@ -7,7 +7,7 @@ use crate::items::Gap;
 use crate::judge::{short_hash, suggestion};
 use crate::report::{Finding, Step};
 use crate::scope::{Flow, Scope};
-use crate::standing::{Standing, Worth};
+use crate::standing::{GuardState, Worth};
 use crate::tables::{Classification, Severity, item};
 use crate::term::SourceKind;
 
@@ -17,7 +17,7 @@ pub(crate) struct Group {
     pub(crate) gaps: Vec<Gap>,
     /// The flows it is about; empty for what concerns the file as a whole.
     pub(crate) flows: Vec<usize>,
-    pub(crate) standing: Standing,
+    pub(crate) standing: GuardState,
     pub(crate) cause: &'static str,
 }
 
@@ -35,30 +35,30 @@ impl Group {
         let external = flow.is_some_and(Flow::is_external);
         let certain = flow.is_some_and(Flow::is_certain) && !scope.is_damaged;
         let listed = self.items.iter().filter_map(|id| item(id));
-        let worst = |pick: fn(&crate::tables::Item) -> Severity| {
+        let worst = |pick: fn(&crate::tables::ChecklistItem) -> Severity| {
             listed.clone().map(pick).max().unwrap_or(Severity::High)
         };
         let mut severity = match self.standing {
-            Standing::Open if external => worst(|item| item.severity),
-            Standing::Open => worst(|item| item.otherwise),
-            Standing::Weak if external => worst(|item| item.severity).milder(),
+            GuardState::Open if external => worst(|item| item.severity),
+            GuardState::Open => worst(|item| item.otherwise),
+            GuardState::Weak if external => worst(|item| item.severity).milder(),
             // Containment is a control that can be checked: one level down.
-            Standing::Weak | Standing::Contained => worst(|item| item.otherwise).milder(),
+            GuardState::Weak | GuardState::Contained => worst(|item| item.otherwise).milder(),
         };
         // Only numbers come from outside: the one open question is which object has the name.
         let is_number = flow.is_some_and(|flow| flow.all(|facts| facts.has(bit::CHOSEN)));
-        if self.standing == Standing::Contained && !external && !is_number {
+        if self.standing == GuardState::Contained && !external && !is_number {
             severity = severity.milder();
         }
         // A look at the name before it is used loses a race, and finds what was left there earlier.
         let is_looked_at = flow.is_some_and(|flow| flow.any(bit::NOT_LINK));
-        if self.standing == Standing::Contained && is_looked_at {
+        if self.standing == GuardState::Contained && is_looked_at {
             severity = severity.milder();
         }
-        if self.gaps.iter().all(|gap| gap.milder) && self.standing != Standing::Contained {
+        if self.gaps.iter().all(|gap| gap.milder) && self.standing != GuardState::Contained {
             severity = severity.milder();
         }
-        let is_confirmed = certain && self.standing == Standing::Open && !self.flows.is_empty();
+        let is_confirmed = certain && self.standing == GuardState::Open && !self.flows.is_empty();
         let classification = if is_confirmed && severity >= Severity::High {
             Classification::Confirmed
         } else {
@@ -70,10 +70,10 @@ impl Group {
     /// What the finding is called, and where it stands.
     fn headline(&self, scope: &Scope<'_>) -> (String, Option<Span>) {
         let flow = self.flow(scope);
-        if let (Standing::Open, Some(flow)) = (self.standing, flow) {
+        if let (GuardState::Open, Some(flow)) = (self.standing, flow) {
             return (hole(flow), Some(flow.sink.at));
         }
-        if let (Standing::Weak, Some((at, words))) =
+        if let (GuardState::Weak, Some((at, words))) =
             (self.standing, flow.and_then(Flow::weak_guard))
         {
             return (words.to_owned(), Some(at));
@@ -110,7 +110,7 @@ impl Group {
         // A hole is told as one: what the text can do, not what hardening is missing.
         let leading = ["A4", "B3"]
             .iter()
-            .filter(|_| self.standing != Standing::Contained && flow.is_some())
+            .filter(|_| self.standing != GuardState::Contained && flow.is_some())
             .filter(|id| self.items.contains(*id))
             .find_map(|id| item(id));
         let worst = leading.unwrap_or(worst);
@@ -179,8 +179,8 @@ impl Group {
                 .unwrap_or_default(),
             acceptance: None,
             reachable: about.is_none_or(Flow::is_reachable),
-            compensated: self.standing == Standing::Contained && flow.is_some(),
-            is_weak: self.standing == Standing::Weak && flow.is_some(),
+            compensated: self.standing == GuardState::Contained && flow.is_some(),
+            is_weak: self.standing == GuardState::Weak && flow.is_some(),
             within: flow.map_or((0, 0), |flow| {
                 let span = scope.program.function(flow.sink.function).span;
                 (span.line, span.end_line)
@@ -192,7 +192,7 @@ impl Group {
     fn risk(&self, scope: &Scope<'_>, risk: &str) -> String {
         let control = self
             .flow(scope)
-            .filter(|_| self.standing == Standing::Contained)
+            .filter(|_| self.standing == GuardState::Contained)
             .and_then(|flow| {
                 let mut sound = flow.guards().into_iter();
                 sound.find(|(_, worth, _)| *worth == Worth::Sound)
@@ -209,7 +209,7 @@ impl Group {
     fn leading_cause(&self) -> &'static str {
         let has = |cause: &str| self.gaps.iter().any(|gap| gap.cause == cause);
         match self.standing {
-            Standing::Contained => self.gaps.first().map_or(self.cause, |gap| gap.cause),
+            GuardState::Contained => self.gaps.first().map_or(self.cause, |gap| gap.cause),
             _ if has("containment") => "containment",
             _ => self.gaps.first().map_or(self.cause, |gap| gap.cause),
         }
@@ -318,16 +318,19 @@ pub(crate) fn hazard(scope: &Scope<'_>, hazard: &Hazard) -> Finding {
     let function = scope.program.function(hazard.function);
     let (severity, classification) = match hazard.kind {
         HazardKind::TempName => (Severity::High, Classification::Confirmed),
+        // Another user has to be able to write there, or to win a race: likely, and no advice.
         HazardKind::FixedTemp
         | HazardKind::LateMode
-        | HazardKind::FixedDraft
         | HazardKind::ListedThenChanged
         | HazardKind::ForeignHome
         | HazardKind::LookedThenWritten
         | HazardKind::FollowedWalk
-        | HazardKind::BesideEntries => (Severity::Medium, Classification::Likely),
+        | HazardKind::BesideEntries
+        | HazardKind::CheckThenUse => (Severity::High, Classification::Likely),
+        HazardKind::FixedDraft | HazardKind::LateShare => {
+            (Severity::Medium, Classification::Likely)
+        }
         HazardKind::DrawnTemp => (Severity::Low, Classification::Likely),
-        HazardKind::CheckThenUse => (Severity::High, Classification::Likely),
     };
     let (file, line, end_line) = place(scope, Some(hazard.at));
     let snippet = snippet(scope, Some(hazard.at));

@@ -19,6 +19,8 @@ pub(crate) enum HazardKind {
     CheckThenUse,
     /// Created with the usual mode, and narrowed by name later.
     LateMode,
+    /// Created, and widened by name later.
+    LateShare,
     /// Written under a name that can be guessed, and renamed.
     FixedDraft,
     /// Found in a directory, and changed by name.
@@ -55,6 +57,9 @@ const LISTINGS: [&str; 6] = [
     "readdir",
 ];
 
+/// Directories that every user may write to.
+const SHARED: [&str; 5] = ["/tmp", "/var/tmp", "/dev/shm", "/run/lock", "/var/lock"];
+
 impl HazardKind {
     pub(crate) fn title(self) -> &'static str {
         match self {
@@ -64,7 +69,10 @@ impl HazardKind {
                 "a name with a number that can be guessed, in the shared directory for temporary files"
             }
             Self::CheckThenUse => "the name is looked at, and then used by name",
-            Self::LateMode => "the file is created first, and its mode is changed by name later",
+            Self::LateMode => {
+                "the file is created for everybody to read, and its mode is narrowed by name later"
+            }
+            Self::LateShare => "the file is created first, and its mode is changed by name later",
             Self::FixedDraft => "the temporary name can be guessed",
             Self::ListedThenChanged => {
                 "what a directory holds is changed by name: a link may stand there by then"
@@ -173,15 +181,7 @@ impl Interp<'_> {
 
     /// What a directory holds is changed by its name, through a link that may be there by then.
     fn listed_then_changed(&self, sink: &Sink) -> Option<Hazard> {
-        let last = sink.name.rsplit('.').next().unwrap_or(&sink.name);
-        let last = last.to_ascii_lowercase();
-        let follows = ["chown", "chmod", "owner", "permission"]
-            .iter()
-            .any(|word| last.contains(word))
-            && !last.starts_with('l')
-            && !sink.flags.no_follow;
-        let is_change = sink.kind == SinkKind::Mutate && follows && sink.dirfd.is_none();
-        (is_change && self.is_listed(sink.path, 0)).then(|| Hazard {
+        (self.follows_by_name(sink) && self.is_listed(sink.path, 0)).then(|| Hazard {
             kind: HazardKind::ListedThenChanged,
             at: sink.at,
             before: None,
@@ -189,6 +189,18 @@ impl Interp<'_> {
             sink: sink.name.to_string(),
             item: "D4",
         })
+    }
+
+    /// Changes the owner or the rights of what a name leads to.
+    pub(crate) fn follows_by_name(&self, sink: &Sink) -> bool {
+        let last = sink.name.rsplit('.').next().unwrap_or(&sink.name);
+        let last = last.to_ascii_lowercase();
+        let follows = ["chown", "chmod", "owner", "permission"]
+            .iter()
+            .any(|word| last.contains(word))
+            && !last.starts_with('l')
+            && !sink.flags.no_follow;
+        sink.kind == SinkKind::Mutate && follows && sink.dirfd.is_none()
     }
 
     /// Whether a call gives the names of a directory.
@@ -249,10 +261,8 @@ impl Interp<'_> {
         let is_fixed = |vid: &Vid| !self.is_unguessable(*vid, 0) && !self.holds_text(*vid, 0);
         match self.terms.get(vid) {
             Term::Str(text) => {
-                let name = text
-                    .strip_prefix("/tmp/")
-                    .or_else(|| text.strip_prefix("/var/tmp/"));
-                name.is_some_and(|name| !name.is_empty())
+                let mut names = SHARED.iter().filter_map(|dir| text.strip_prefix(dir));
+                names.any(|name| name.len() > 1 && name.starts_with('/'))
             }
             Term::Norm { of, .. } | Term::Global { of, .. } | Term::Part { of, .. } => {
                 self.is_fixed_temp(*of, depth + 1)
@@ -273,11 +283,10 @@ impl Interp<'_> {
     fn is_shared_dir(&self, vid: Vid, depth: usize) -> bool {
         match self.terms.get(vid) {
             Term::Config { label, .. } => is_shared_temp(label),
-            Term::Str(text) => {
-                text.starts_with("/tmp/")
-                    || text.starts_with("/var/tmp/")
-                    || matches!(&**text, "/tmp" | "/var/tmp")
-            }
+            Term::Str(text) => SHARED.iter().any(|dir| {
+                text.strip_prefix(dir)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }),
             Term::Part { of, .. } | Term::Norm { of, .. } | Term::Global { of, .. }
                 if depth < 6 =>
             {
@@ -375,7 +384,9 @@ impl Interp<'_> {
                 && !(other.flags.exclusive && is_move)
         })?;
         Some(Hazard {
-            kind: if is_mode {
+            kind: if is_mode && self.is_for_others(sink) {
+                HazardKind::LateShare
+            } else if is_mode {
                 HazardKind::LateMode
             } else {
                 HazardKind::FixedDraft
@@ -394,6 +405,19 @@ impl Interp<'_> {
             },
             item: if is_mode { "D4" } else { "D3" },
         })
+    }
+
+    /// The mode that is set gives rights to others than the owner.
+    fn is_for_others(&self, sink: &Sink) -> bool {
+        let text = self.program.file(sink.at.file).text.as_str();
+        let call = text
+            .get(sink.at.start as usize..sink.at.end as usize)
+            .unwrap_or_default();
+        let words = [
+            "GRP", "OTH", "IRWXG", "IRWXO", "group", "others", "_all", "GROUP",
+        ];
+        words.iter().any(|word| call.contains(word))
+            || octal_modes(call).any(|mode| mode & 0o077 != 0)
     }
 
     /// C and C++: `access` and its kin about a path that is then opened, changed or deleted by name.
@@ -450,6 +474,15 @@ impl Interp<'_> {
         (0..self.terms.len())
             .any(|vid| matches!(self.terms.get(vid), Term::Stat { of, .. } if *of == fd))
     }
+}
+
+/// Modes that are written as octal numbers: `0600`, `0o600`.
+fn octal_modes(text: &str) -> impl Iterator<Item = u32> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    words.filter_map(|word| {
+        let digits = word.strip_prefix("0o").or_else(|| word.strip_prefix('0'))?;
+        (digits.len() >= 3).then(|| u32::from_str_radix(digits, 8).ok())?
+    })
 }
 
 fn is_shared_temp(label: &str) -> bool {

@@ -36,6 +36,8 @@ pub(crate) struct Module {
     pub(crate) default: Option<usize>,
     /// Module-level names that are declared without a value.
     pub(crate) declared: Vec<Sym>,
+    /// Other names of types: `type Slug string`.
+    pub(crate) named: Vec<Sym>,
 }
 
 impl Module {
@@ -59,6 +61,7 @@ impl Module {
             is_async: false,
             parent: None,
             damaged: false,
+            is_macro: false,
         };
         Self {
             functions: vec![top],
@@ -98,6 +101,8 @@ pub(crate) struct Function {
     pub(crate) parent: Option<usize>,
     /// A syntax error lies inside.
     pub(crate) damaged: bool,
+    /// Text that is put in where it is named.
+    pub(crate) is_macro: bool,
 }
 
 /// A parameter.
@@ -205,7 +210,7 @@ pub(crate) enum ExprKind {
         args: Vec<Arg>,
         is_new: bool,
     },
-    Binary(Op, Box<Expr>, Box<Expr>),
+    Binary(Operation, Box<Expr>, Box<Expr>),
     Not(Box<Expr>),
     Cond(Box<Expr>, Box<Expr>, Box<Expr>),
     List(Vec<Expr>),
@@ -240,7 +245,7 @@ pub(crate) struct Arg {
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub(crate) enum Op {
+pub(crate) enum Operation {
     Add,
     Sub,
     Mul,

@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 use crate::accept::Acceptances;
 use crate::grade::{self, Group};
 use crate::interp::SinkKind;
-use crate::items::{ALL, Answer};
+use crate::items::{ALL, ItemAnswer};
 use crate::report::{Coverage, Depth, Evidence, Finding, Report};
 use crate::scope::{Flow, Scope};
-use crate::standing::Standing;
+use crate::standing::GuardState;
 use crate::tables::{Classification, Severity, Weighed, verdict};
 use crate::term::SourceKind;
 
@@ -62,20 +62,20 @@ pub(crate) fn judge(
     depth: Depth,
     accepted: &mut Acceptances,
 ) -> Report {
-    let answers: Vec<(&'static str, Answer)> = ALL
+    let answers: Vec<(&'static str, ItemAnswer)> = ALL
         .iter()
         .map(|(id, evaluate)| (*id, evaluate(scope)))
         .collect();
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
-    let standings: Vec<Standing> = scope.flows.iter().map(Flow::standing).collect();
-    let worst = standings.iter().copied().max().unwrap_or(Standing::Open);
+    let standings: Vec<GuardState> = scope.flows.iter().map(Flow::standing).collect();
+    let worst = standings.iter().copied().max().unwrap_or(GuardState::Open);
     let mut evidence = Vec::new();
     let mut counts: BTreeMap<char, (usize, usize)> = BTreeMap::new();
     for (id, answer) in &answers {
         let area = id.chars().next().unwrap_or('A');
         let count = counts.entry(area).or_default();
         match answer {
-            Answer::Yes(at) => {
+            ItemAnswer::Yes(at) => {
                 count.0 += 1;
                 count.1 += 1;
                 // What has no place of its own is shown where the operation is.
@@ -91,14 +91,14 @@ pub(crate) fn judge(
                     hash: short_hash(scope.program.file(at.file).line(at.line).trim()),
                 });
             }
-            Answer::NotApplicable(reason) => evidence.push(Evidence {
+            ItemAnswer::NotApplicable(reason) => evidence.push(Evidence {
                 item: (*id).to_owned(),
                 is_yes: false,
                 anchor: String::new(),
                 reason: reason.clone(),
                 hash: String::new(),
             }),
-            Answer::Missing(gaps) => {
+            ItemAnswer::Missing(gaps) => {
                 count.1 += 1;
                 for gap in gaps {
                     let standing = gap.flow.map_or(worst, |index| standings[index]);
@@ -182,7 +182,7 @@ pub(crate) fn weigh(findings: &[Finding]) -> crate::tables::Verdict {
 }
 
 /// Operations of one function that the same text reaches in the same standing are one flow.
-fn flow_key(flow: &Flow, standing: Standing) -> String {
+fn flow_key(flow: &Flow, standing: GuardState) -> String {
     format!(
         "{:?} {} {:?} {}",
         std::cmp::Reverse(standing as u8),

@@ -117,7 +117,7 @@ pub(crate) enum Role {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct KnowledgeFile {
     #[serde(default)]
     row: Vec<Row>,
 }
@@ -180,16 +180,33 @@ impl Family {
         self.fields.get(name).copied()
     }
 
-    /// The words by which a text with a path operation can be told.
-    pub(crate) fn operation_words(&self) -> impl Iterator<Item = String> {
-        // `Command::new`: the type says more than the word.
-        let word = |name: &str| match name.rsplit_once('.') {
-            Some((of, "new")) => of.rsplit('.').next().unwrap_or(of).to_owned(),
-            Some((_, last)) => last.to_owned(),
-            None => name.to_owned(),
-        };
-        let all: BTreeSet<String> = self.sinks.iter().map(|name| word(name)).collect();
+    /// The words by which a text with a path operation can be told, each with the words of which one has
+    /// to stand in the same text: modules and types. With none of them the word alone is enough.
+    pub(crate) fn operation_words(&self) -> BTreeMap<String, Vec<String>> {
+        let mut all: BTreeMap<String, Option<BTreeSet<String>>> = BTreeMap::new();
+        let sinks: BTreeSet<&String> = self.sinks.iter().collect();
+        for name in sinks {
+            // `Command::new`: the type says more than the word.
+            let (of, last) = match name.rsplit_once('.') {
+                Some((of, "new")) => of.rsplit_once('.').unwrap_or(("", of)),
+                Some((of, last)) => (of, last),
+                None => ("", name.as_str()),
+            };
+            let entry = all.entry(last.to_owned()).or_insert(Some(BTreeSet::new()));
+            let known = of
+                .split('.')
+                .filter(|part| !part.is_empty() && *part != "java");
+            let near: Vec<&str> = known.collect();
+            if near.is_empty() || near.contains(&"*") {
+                *entry = None;
+            } else if let Some(needs) = entry {
+                needs.extend([near[0], near[near.len() - 1]].map(str::to_owned));
+            }
+        }
+        let plain = |needs: Option<BTreeSet<String>>| needs.into_iter().flatten().collect();
         all.into_iter()
+            .map(|(word, needs)| (word, plain(needs)))
+            .collect()
     }
 
     /// Whether this is the last part of the name of a path operation.
@@ -304,7 +321,7 @@ fn parse(name: &str, text: &str) -> Result<Vec<Row>, KnowledgeError> {
         name: name.to_owned(),
         detail,
     };
-    let file: File = toml::from_str(text).map_err(|error| fail(error.to_string()))?;
+    let file: KnowledgeFile = toml::from_str(text).map_err(|error| fail(error.to_string()))?;
     for row in &file.row {
         if row.call.is_empty() && row.field.is_empty() {
             return Err(fail("a row names neither a call nor a field".to_owned()));

@@ -30,7 +30,7 @@ impl Base {
 
 /// Facts of values.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownValues {
     base: Arc<Base>,
     /// New or changed; `None` for what is gone.
     top: BTreeMap<Vid, Option<Arc<Facts>>>,
@@ -42,7 +42,7 @@ fn bits_of(facts: &Facts) -> u64 {
     places.fold(facts.bits, |all, key| all | key)
 }
 
-impl Known {
+impl KnownValues {
     pub(crate) fn get(&self, vid: Vid) -> Option<&Arc<Facts>> {
         match self.top.get(&vid) {
             Some(facts) => facts.as_ref(),
@@ -180,8 +180,8 @@ impl Known {
 }
 
 /// Values that keep what only their own way knows of them, when another way has another value.
-pub(crate) struct Kept<'f> {
-    pub(crate) facts: [&'f Known; 2],
+pub(crate) struct KeptValues<'f> {
+    pub(crate) facts: [&'f KnownValues; 2],
     pub(crate) made: Vec<(Vid, Arc<Facts>)>,
 }
 
@@ -197,7 +197,7 @@ const GUARDED: u64 = {
         | bit::WEAK_MIXED
 };
 
-impl Kept<'_> {
+impl KeptValues<'_> {
     /// The value of one way: itself, or itself with what this way knows.
     pub(crate) fn value(&mut self, vid: Vid, way: usize, terms: &mut Terms) -> Vid {
         use crate::term::{PartKind, Term};
@@ -232,13 +232,13 @@ mod tests {
     use crate::facts::bit;
     use crate::ir::Span;
 
-    fn with(known: &mut Known, vid: Vid, bits: u64) {
+    fn with(known: &mut KnownValues, vid: Vid, bits: u64) {
         known.edit(vid).add(bits, Span::default());
     }
 
     #[test]
     fn two_states_meet_as_if_they_had_one_layer() {
-        let mut before = Known::default();
+        let mut before = KnownValues::default();
         for vid in 0..100 {
             with(&mut before, vid, bit::TYPED | bit::NFC);
         }
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(bits(200), None, "known on one way only");
         assert_eq!(bits(300), Some(bit::CHOSEN), "younger than the branch");
         // The same with lower layers of their own.
-        let mut apart = Known::default();
+        let mut apart = KnownValues::default();
         for (vid, facts) in one.iter() {
             apart.insert(vid, Arc::clone(facts));
         }
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn what_is_forgotten_is_gone_from_both_layers() {
-        let mut known = Known::default();
+        let mut known = KnownValues::default();
         for vid in 0..100 {
             with(&mut known, vid, bit::FRESH_LSTAT | bit::TYPED);
         }

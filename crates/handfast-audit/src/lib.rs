@@ -53,4 +53,4 @@ pub use lang::Lang;
 pub use report::{
     Coverage, Covered, Depth, Evidence, Finding, Insufficient, Outcome, Report, Skipped, Step,
 };
-pub use tables::{Classification, Item, Severity, Verdict, item, items};
+pub use tables::{ChecklistItem, Classification, Severity, Verdict, item, items};

@@ -50,8 +50,29 @@ impl Interp<'_> {
         };
         let is_fixed =
             !rest.is_empty() && rest.iter().all(|part| self.terms.string(*part).is_some());
-        (is_fixed && self.is_home_of_user(*first))
+        (is_fixed && self.is_home_of_user(*first) || self.is_below_homes(*first, rest))
             .then(|| self.link(sink, HazardKind::ForeignHome, None))
+    }
+
+    /// The directory of all homes, a user, and a fixed name below that.
+    fn is_below_homes(&self, first: Vid, rest: &[Vid]) -> bool {
+        let is_homes = match self.terms.get(first) {
+            Term::Str(text) => matches!(text.trim_end_matches('/'), "/home" | "/Users"),
+            Term::Param { name, .. } => name.eq_ignore_ascii_case("homes"),
+            Term::Join { parts, .. } | Term::Concat(parts) => match parts.split_first() {
+                // Joined step by step.
+                Some((first, user)) => {
+                    return self.is_below_homes(*first, &[user, rest].concat());
+                }
+                None => false,
+            },
+            _ => false,
+        };
+        let is_name = |vid: &Vid| self.terms.string(*vid).is_some();
+        is_homes
+            && rest.len() >= 2
+            && rest.first().is_some_and(|user| !is_name(user))
+            && rest.last().is_some_and(is_name)
     }
 
     /// A field with the directory of a user that was looked up or is one of several; the directory
@@ -94,8 +115,20 @@ impl Interp<'_> {
                 && other.at != sink.at
                 && matches!(other.kind, SinkKind::Create)
                 && self.is_archive_below(other.path, dir)
-        })?;
-        Some(self.link(sink, HazardKind::BesideEntries, Some(unpacked.at)))
+        });
+        let is_dir = |vid: Vid| match self.terms.get(vid) {
+            Term::Join { parts, .. } => parts == dir,
+            _ => dir == [vid],
+        };
+        // Also where the names were checked: a plain name is a good one.
+        let by_library = || {
+            self.events.iter().find_map(|event| match event {
+                Event::Unpacked { at, dir } if is_dir(*dir) => Some(*at),
+                _ => None,
+            })
+        };
+        let at = unpacked.map(|unpacked| unpacked.at).or_else(by_library)?;
+        Some(self.link(sink, HazardKind::BesideEntries, Some(at)))
     }
 
     fn is_archive_below(&self, vid: Vid, dir: &[Vid]) -> bool {
@@ -120,6 +153,7 @@ impl Interp<'_> {
         let creates = match sink.kind {
             SinkKind::Create => !sink.recursive,
             SinkKind::Open => sink.flags.truncate || sink.flags.create,
+            SinkKind::Mutate => self.follows_by_name(sink),
             _ => false,
         };
         if !creates || sink.flags.exclusive || sink.flags.no_follow || sink.dirfd.is_some() {
@@ -140,8 +174,10 @@ impl Interp<'_> {
         })?;
         let counts_links = (0..self.terms.len()).any(|vid| match self.terms.get(vid) {
             Term::StatField(stat, name) if name.contains("nlink") => {
-                matches!(self.terms.get(*stat), Term::Stat { of, .. } if is_path(*of))
+                !matches!(self.terms.get(*stat), Term::Stat { of, .. } if !is_path(*of))
             }
+            // What a failed look is replaced by hides what it was a look at.
+            Term::Field(_, name) => name.contains("nlink"),
             _ => false,
         });
         (!counts_links).then(|| self.link(sink, HazardKind::LookedThenWritten, Some(asked)))

@@ -102,6 +102,12 @@ impl Finding {
             Classification::Confirmed | Classification::Likely
         ) && (self.compensated || self.severity < Severity::High && !self.is_weak)
     }
+
+    /// Whether this finding alone makes the verdict BLOCK, which fails the gate for a named file.
+    #[must_use]
+    pub fn blocks(&self) -> bool {
+        crate::judge::weigh(std::slice::from_ref(self)) == Verdict::Block
+    }
 }
 
 /// An item that is no finding.

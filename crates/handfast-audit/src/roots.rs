@@ -3,7 +3,8 @@
 use crate::interp::Interp;
 use crate::interp::{Event, RootCheck};
 use crate::ir::Span;
-use crate::scope::{Flow, RootFacts};
+use crate::scope::{Flow, Root, RootFacts, is_handle_type};
+use crate::state::State;
 use crate::term::{Term, Vid};
 
 impl Interp<'_> {
@@ -175,6 +176,103 @@ impl Interp<'_> {
             },
             Term::Join { parts, .. } if parts.len() == 1 => self.bare(parts[0]),
             _ => vid,
+        }
+    }
+
+    /// A root that has a name, or is written down.
+    pub(crate) fn named_root(&mut self, vid: Vid, term: Term, depth: usize) -> Option<Root> {
+        match term {
+            Term::Str(text) => {
+                let text = text.trim_end_matches(['/', '\\']);
+                let plain = text.trim_start_matches("./");
+                if text.is_empty() || plain.is_empty() && text != "." {
+                    return None;
+                }
+                Some(Root {
+                    vid,
+                    label: text.to_owned(),
+                    at: None,
+                })
+            }
+            Term::Config { label, .. } => {
+                let last = label.rsplit('.').next().unwrap_or(&label);
+                if matches!(last, "sep" | "Separator" | "separator" | "separatorChar") {
+                    return None;
+                }
+                Some(Root {
+                    vid,
+                    label: label.to_string(),
+                    at: None,
+                })
+            }
+            Term::Global { name, of, at } => {
+                match self.terms.get(of).clone() {
+                    Term::Undefined(_) | Term::Source { .. } => return None,
+                    // A path that is put together at module level has the root of its first part.
+                    Term::Join { .. } | Term::Concat(_)
+                        if !self.leaves(of, &State::default()).is_empty() =>
+                    {
+                        return self.root_of(of, depth + 1);
+                    }
+                    _ => {}
+                }
+                Some(Root {
+                    vid,
+                    label: name.to_string(),
+                    at: Some(at),
+                })
+            }
+            Term::Param {
+                name, is_ctor, of, ..
+            } => {
+                let declared = self.is_declared_root(&name);
+                let handle = self.terms.ty(vid).is_some_and(is_handle_type);
+                if is_ctor || declared || handle || self.is_captured(of) {
+                    let at = self.program.function(of).span;
+                    return Some(Root {
+                        vid,
+                        label: name.to_string(),
+                        at: Some(at),
+                    });
+                }
+                None
+            }
+            Term::Undefined(name) => self.is_declared_root(&name).then(|| Root {
+                vid,
+                label: name.to_string(),
+                at: None,
+            }),
+            Term::Field(base, name) => {
+                let declared = self.is_declared_root(&name);
+                let of_object = matches!(
+                    self.terms.get(base),
+                    Term::Object { .. } | Term::Config { .. }
+                );
+                let of_config = self.external_base(base, 0).is_none()
+                    && [
+                        "root", "base", "dir", "path", "folder", "storage", "upload", "home",
+                        "prefix", "work",
+                    ]
+                    .iter()
+                    .any(|word| name.to_ascii_lowercase().contains(word));
+                (declared || of_object || of_config).then(|| Root {
+                    vid,
+                    label: self.label(vid),
+                    at: None,
+                })
+            }
+            Term::Index(base, key) => match self.terms.get(base).clone() {
+                Term::Config { label, .. } => {
+                    let key = self.terms.string(key).unwrap_or("").to_owned();
+                    Some(Root {
+                        vid,
+                        label: format!("{label}.{key}"),
+                        at: None,
+                    })
+                }
+                _ => None,
+            },
+            _ => None,
         }
     }
 }

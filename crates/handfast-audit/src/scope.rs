@@ -39,6 +39,12 @@ pub(crate) struct Flow {
     pub(crate) has_clock: bool,
     /// An absolute value in the place of a relative one replaces the root.
     pub(crate) discards: bool,
+    /// Several segments of one text stand one behind the other, so that none of them is the last.
+    pub(crate) is_repeated: bool,
+    /// The program itself puts `..` behind segments of the text.
+    pub(crate) climbs: bool,
+    /// The text was read from a stream or a socket.
+    pub(crate) is_read: bool,
     /// External text is the end of the path.
     pub(crate) ends_with_text: bool,
     /// Where the external text was met first.
@@ -148,10 +154,16 @@ impl Flow {
                 .all(|leaf| leaf.kind == SourceKind::Archive)
     }
 
+    /// Somebody outside can get there. What the user who starts the program names is their own
+    /// business, unless the program puts it below a directory of its own choice; what it reads is
+    /// not theirs.
     pub(crate) fn is_reachable(&self) -> bool {
-        self.leaves
-            .iter()
-            .any(|leaf| leaf.kind != SourceKind::Process)
+        self.root.is_some()
+            || self.is_read
+            || self
+                .leaves
+                .iter()
+                .any(|leaf| leaf.kind != SourceKind::Process)
     }
 
     /// Whether every step from source to sink is known.
@@ -288,96 +300,13 @@ impl Interp<'_> {
             } => self.root_of(of, depth + 1),
             Term::Part { .. } => None,
             Term::Phi(parts) => parts.iter().find_map(|part| self.root_of(*part, depth + 1)),
-            Term::Str(text) => {
-                let text = text.trim_end_matches(['/', '\\']);
-                let plain = text.trim_start_matches("./");
-                if text.is_empty() || plain.is_empty() && text != "." {
-                    return None;
-                }
-                Some(Root {
-                    vid,
-                    label: text.to_owned(),
-                    at: None,
-                })
-            }
-            Term::Config { label, .. } => {
-                let last = label.rsplit('.').next().unwrap_or(&label);
-                if matches!(last, "sep" | "Separator" | "separator" | "separatorChar") {
-                    return None;
-                }
-                Some(Root {
-                    vid,
-                    label: label.to_string(),
-                    at: None,
-                })
-            }
-            Term::Global { name, of, at } => {
-                match self.terms.get(of).clone() {
-                    Term::Undefined(_) | Term::Source { .. } => return None,
-                    // A path that is put together at module level has the root of its first part.
-                    Term::Join { .. } | Term::Concat(_)
-                        if !self.leaves(of, &State::default()).is_empty() =>
-                    {
-                        return self.root_of(of, depth + 1);
-                    }
-                    _ => {}
-                }
-                Some(Root {
-                    vid,
-                    label: name.to_string(),
-                    at: Some(at),
-                })
-            }
-            Term::Param {
-                name, is_ctor, of, ..
-            } => {
-                let declared = self.is_declared_root(&name);
-                let handle = self.terms.ty(vid).is_some_and(is_handle_type);
-                if is_ctor || declared || handle || self.is_captured(of) {
-                    let at = self.program.function(of).span;
-                    return Some(Root {
-                        vid,
-                        label: name.to_string(),
-                        at: Some(at),
-                    });
-                }
-                None
-            }
-            Term::Undefined(name) => self.is_declared_root(&name).then(|| Root {
-                vid,
-                label: name.to_string(),
-                at: None,
-            }),
-            Term::Field(base, name) => {
-                let declared = self.is_declared_root(&name);
-                let of_object = matches!(
-                    self.terms.get(base),
-                    Term::Object { .. } | Term::Config { .. }
-                );
-                let of_config = self.external_base(base, 0).is_none()
-                    && [
-                        "root", "base", "dir", "path", "folder", "storage", "upload", "home",
-                        "prefix", "work",
-                    ]
-                    .iter()
-                    .any(|word| name.to_ascii_lowercase().contains(word));
-                (declared || of_object || of_config).then(|| Root {
-                    vid,
-                    label: self.label(vid),
-                    at: None,
-                })
-            }
-            Term::Index(base, key) => match self.terms.get(base).clone() {
-                Term::Config { label, .. } => {
-                    let key = self.terms.string(key).unwrap_or("").to_owned();
-                    Some(Root {
-                        vid,
-                        label: format!("{label}.{key}"),
-                        at: None,
-                    })
-                }
-                _ => None,
-            },
+            named @ (Term::Str(_)
+            | Term::Config { .. }
+            | Term::Global { .. }
+            | Term::Param { .. }
+            | Term::Undefined(_)
+            | Term::Field(..)
+            | Term::Index(..)) => self.named_root(vid, named, depth),
             Term::Temp { dir: None, at } => Some(Root {
                 vid,
                 label: "temporary directory".to_owned(),
@@ -477,7 +406,7 @@ impl Interp<'_> {
     }
 }
 
-fn is_handle_type(ty: &str) -> bool {
+pub(crate) fn is_handle_type(ty: &str) -> bool {
     let last = ty.rsplit('.').next().unwrap_or(ty);
     matches!(last, "Root" | "Dir" | "RootDir" | "OwnedFd" | "BorrowedFd")
 }

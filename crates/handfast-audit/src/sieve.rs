@@ -1,8 +1,8 @@
 //! Which files of a directory are worth parsing: those with the name of a path operation in their
-//! bytes, and those that such a file names or that name such a file.
+//! bytes, those that name such a file, and what all of these name.
 //!
-//! Nothing is parsed for this. A file is taken for another one's neighbour if one has the name of
-//! the other as a word, so more files are kept than are connected.
+//! Nothing is parsed for this. A file names another one if it has the other's name as a word, so
+//! more files are kept than are connected.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,6 +23,38 @@ const COMMON: [&str; 31] = [
     "require", "resolve", "run", "save", "send", "spawn", "stat", "truncate", "walk", "write",
 ];
 
+/// Names of operations that are words of any program as well, and are one only beside the module or the
+/// type that has it.
+const LOOSE: [&str; 27] = [
+    "File",
+    "Dir",
+    "Link",
+    "Remove",
+    "Open",
+    "Create",
+    "Stat",
+    "Walk",
+    "Mount",
+    "Attachment",
+    "Command",
+    "append",
+    "cp",
+    "del",
+    "delete",
+    "download",
+    "find",
+    "fork",
+    "getline",
+    "input",
+    "lines",
+    "metadata",
+    "mv",
+    "parse",
+    "sync",
+    "touch",
+    "watch",
+];
+
 /// Words after which other files are named.
 const IMPORTS: [&str; 8] = [
     "import", "from", "require", "use", "mod", "include", "export", "crate",
@@ -33,6 +65,10 @@ const IMPORTS: [&str; 8] = [
 struct Meaning {
     families: Vec<&'static str>,
     is_common: bool,
+    /// Words of which one has to stand in the same text; none for an operation by itself.
+    needs: Vec<usize>,
+    /// The number by which others need this word.
+    needed: Option<usize>,
     files: Vec<usize>,
 }
 
@@ -51,18 +87,32 @@ pub(crate) fn kept(
         .collect();
     let mut words: HashMap<String, Meaning, Quick> = HashMap::default();
     let mut seen: HashSet<&'static str, Quick> = HashSet::default();
+    let mut needed = 0;
     for lang in langs
         .iter()
         .flatten()
         .filter(|lang| seen.insert(lang.family()))
     {
-        for word in knowledge.family(*lang).operation_words() {
+        for (word, beside) in knowledge.family(*lang).operation_words() {
+            let is_loose = COMMON.contains(&word.as_str()) || LOOSE.contains(&word.as_str());
+            let mut needs = Vec::new();
+            for near in beside.iter().filter(|_| is_loose) {
+                let meaning = words.entry(near.clone()).or_default();
+                needs.push(*meaning.needed.get_or_insert(needed));
+                needed = needed.max(needs[needs.len() - 1] + 1);
+            }
             let both = [word.clone(), format!("{word}Sync")];
             let many = if lang.family() == "javascript" { 2 } else { 1 };
             for name in &both[..many] {
                 let meaning = words.entry(name.clone()).or_default();
+                let is_alone = meaning.needs.is_empty() && !meaning.families.is_empty();
                 meaning.families.push(lang.family());
                 meaning.is_common = COMMON.contains(&name.as_str());
+                if is_alone || needs.is_empty() {
+                    meaning.needs.clear();
+                } else {
+                    meaning.needs.extend(&needs);
+                }
             }
         }
     }
@@ -86,15 +136,21 @@ pub(crate) fn kept(
             let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
             let first = *packages.entry(dir).or_insert(index);
             names[index].push(first);
+            names[first].push(index);
+        }
+    }
+    // First those that name a file with an operation: text comes in there. Then what those name:
+    // helpers and constants. What merely names the same helper has nothing to do with it.
+    for _ in 0..MAX_STEPS {
+        let before = near.clone();
+        for (index, others) in names.iter().enumerate() {
+            near[index] |= others.iter().any(|other| before[*other]);
         }
     }
     for _ in 0..MAX_STEPS {
         let before = near.clone();
-        for (index, others) in names.iter().enumerate() {
-            for other in others {
-                near[*other] |= before[index];
-                near[index] |= before[*other];
-            }
+        for (_, others) in names.iter().enumerate().filter(|(index, _)| before[*index]) {
+            others.iter().for_each(|other| near[*other] = true);
         }
     }
     near
@@ -119,6 +175,8 @@ fn read(text: &str, family: &str, words: &HashMap<String, Meaning, Quick>) -> (b
     let bytes = text.as_bytes();
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     let mut has_operation = false;
+    let mut wanted: Vec<usize> = Vec::new();
+    let mut there: HashSet<usize, Quick> = HashSet::default();
     let mut others = Vec::new();
     let mut asked: HashSet<&str, Quick> = HashSet::default();
     // Java needs no import for its own package.
@@ -144,13 +202,19 @@ fn read(text: &str, family: &str, words: &HashMap<String, Meaning, Quick>) -> (b
         let Some(meaning) = words.get(word) else {
             continue;
         };
-        if !has_operation && meaning.families.contains(&family) {
-            has_operation = !meaning.is_common || is_called(word, &bytes[at..]);
+        there.extend(meaning.needed);
+        if !has_operation
+            && meaning.families.contains(&family)
+            && (!meaning.is_common || is_called(word, &bytes[at..]))
+        {
+            has_operation = meaning.needs.is_empty();
+            wanted.extend(&meaning.needs);
         }
         if imports && !meaning.files.is_empty() && asked.insert(word) {
             others.extend(meaning.files.iter().copied());
         }
     }
+    has_operation |= wanted.iter().any(|need| there.contains(need));
     (has_operation, others)
 }
 

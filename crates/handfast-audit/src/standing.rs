@@ -12,7 +12,7 @@ use crate::scope::Flow;
 
 /// How far external text is held back on its way to an operation.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) enum Standing {
+pub(crate) enum GuardState {
     /// It cannot leave the root, at least not by its text.
     Contained,
     /// Something looks at it, and lets too much through.
@@ -134,27 +134,24 @@ const PARTIAL: u64 = bit::NO_DOTDOT | bit::SEGS_CLEAN | bit::NO_UP;
 
 impl Flow {
     /// How the flow stands as a whole: as its worst text does.
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> GuardState {
         let anchored = self
             .anchor
             .as_deref()
             .is_some_and(|anchor| settles(anchor, "B3"));
-        if !anchored
-            && self.any(bit::RESOLVED_NAME)
-            && self.is_mutation()
-            && self.sink.dirfd.is_none()
-        {
-            return Standing::Weak;
-        }
         if anchored || self.leaves.iter().all(|leaf| self.holds(&leaf.facts)) {
-            return Standing::Contained;
+            return GuardState::Contained;
         }
         let open = self
             .leaves
             .iter()
             .filter(|leaf| !self.holds(&leaf.facts))
             .any(|leaf| !leaf.facts.any(WEAK | PARTIAL));
-        if open { Standing::Open } else { Standing::Weak }
+        if open || self.climbs {
+            GuardState::Open
+        } else {
+            GuardState::Weak
+        }
     }
 
     /// Text with these facts stays below the root.
@@ -162,12 +159,15 @@ impl Flow {
         if facts.any(bit::CONTAINMENT | bit::CHOSEN) {
             return true;
         }
+        if self.climbs {
+            return false;
+        }
         if facts.has_no_dots() {
             return facts.is_one_segment() || self.keeps_root(facts);
         }
         // What is left over is a directory: no file of another place can be named by it.
         let final_only = facts.has(bit::NO_UP) && self.keeps_root(facts)
-            || facts.is_one_segment() && self.ends_with_text;
+            || facts.is_one_segment() && self.ends_with_text && !self.is_repeated;
         final_only && !self.takes_directories()
     }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use crate::facts::{Facts, bit};
 use crate::ir::{Span, Sym};
-use crate::known::{Kept, Known};
+use crate::known::{KeptValues, KnownValues};
 use crate::term::{Terms, Vid};
 
 /// A lock or another shared resource that is held.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Held {
+pub(crate) struct HeldLock {
     pub(crate) at: Span,
     /// The value by which it is released.
     pub(crate) value: Vid,
@@ -55,10 +55,10 @@ pub(crate) struct State {
     pub(crate) env: Env,
     pub(crate) heap: Heap,
     /// Shared with the states this one came from, map and facts alike, until one is changed.
-    pub(crate) facts: Arc<Known>,
+    pub(crate) facts: Arc<KnownValues>,
     /// Which ways out of a known call are still possible.
     pub(crate) ways: Arc<Ways>,
-    pub(crate) held: Vec<Held>,
+    pub(crate) held: Vec<HeldLock>,
     /// Counts what ends the life of perishable facts.
     pub(crate) epoch: u32,
     /// The filesystem question that just failed on this way.
@@ -116,7 +116,7 @@ impl State {
             *self = other;
             return;
         }
-        let mut kept = Kept {
+        let mut kept = KeptValues {
             facts: [&self.facts, &other.facts],
             made: Vec::new(),
         };
@@ -169,7 +169,7 @@ fn join_names(
     ours: &mut Arc<BTreeMap<Sym, Vid>>,
     theirs: &Arc<BTreeMap<Sym, Vid>>,
     terms: &mut Terms,
-    kept: &mut Kept<'_>,
+    kept: &mut KeptValues<'_>,
 ) {
     if Arc::ptr_eq(ours, theirs) {
         return;

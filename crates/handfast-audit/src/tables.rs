@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// One item of the checklist.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Item {
+pub struct ChecklistItem {
     /// `A1` to `F3`.
     pub id: String,
     /// What its absence is called.
@@ -122,16 +122,16 @@ impl Verdict {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    item: Vec<Item>,
+struct TablesFile {
+    item: Vec<ChecklistItem>,
 }
 
 /// All items in order.
 #[must_use]
-pub fn items() -> &'static [Item] {
-    static ITEMS: OnceLock<Vec<Item>> = OnceLock::new();
+pub fn items() -> &'static [ChecklistItem] {
+    static ITEMS: OnceLock<Vec<ChecklistItem>> = OnceLock::new();
     ITEMS.get_or_init(|| {
-        let file: File =
+        let file: TablesFile =
             toml::from_str(include_str!("checklist.toml")).expect("the built-in checklist parses");
         file.item
     })
@@ -139,7 +139,7 @@ pub fn items() -> &'static [Item] {
 
 /// One item by its id.
 #[must_use]
-pub fn item(id: &str) -> Option<&'static Item> {
+pub fn item(id: &str) -> Option<&'static ChecklistItem> {
     items().iter().find(|item| item.id.eq_ignore_ascii_case(id))
 }
 

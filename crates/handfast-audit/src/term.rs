@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Op, Span, Sym};
+use crate::ir::{Operation, Span, Sym};
 use crate::quick::Quick;
 
 /// A value of one analysis.
@@ -97,7 +97,7 @@ pub(crate) enum Pred {
     Prefix(Vid, Vid),
     Suffix(Vid, Vid),
     Contains(Vid, Vid),
-    Compare(Op, Vid, Vid),
+    Compare(Operation, Vid, Vid),
     Member(Vid, Vid),
     IsString(Vid),
     IsAbsolute(Vid),

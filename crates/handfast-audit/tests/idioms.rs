@@ -112,6 +112,10 @@ macro_rules! sheets {
                 text: include_str!(concat!("idioms/", $kind, ".c.txt")),
             },
             Sheet {
+                extension: "java",
+                text: include_str!(concat!("idioms/", $kind, ".java.txt")),
+            },
+            Sheet {
                 extension: "cpp",
                 text: include_str!(concat!("idioms/", $kind, ".cpp.txt")),
             },

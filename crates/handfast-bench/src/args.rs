@@ -73,6 +73,11 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["columns", "rounds", "svg", "list"])]
     pub ledger: bool,
 
+    /// Measures a broker with 200 clients instead, beside a bare server that passes descriptors, in
+    /// --dir or the directory for temporary files
+    #[arg(long, conflicts_with_all = ["columns", "rounds", "svg", "list"])]
+    pub broker: bool,
+
     /// Prints the names of the rows and measures nothing
     #[arg(long)]
     pub list: bool,

@@ -5,16 +5,16 @@ use std::ops::{Deref, DerefMut};
 use crate::rows::SMALL;
 
 #[repr(align(4096))]
-struct Page([u8; SMALL]);
+struct AlignedPage([u8; SMALL]);
 
 /// A page of its own for each column: what a copy costs depends on where it goes, and no column
 /// shall be lucky.
-pub(crate) struct Buffer(Box<Page>);
+pub(crate) struct Buffer(Box<AlignedPage>);
 
 impl Buffer {
     /// Nothing but zeros, to read into.
     pub(crate) fn new() -> Self {
-        Self(Box::new(Page([0; SMALL])))
+        Self(Box::new(AlignedPage([0; SMALL])))
     }
 
     /// What is in a small file: no byte is zero.

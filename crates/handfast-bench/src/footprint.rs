@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::Failure;
 use crate::column::Column;
 use crate::contender::MAKERS;
-use crate::row::{Case, Row, Stage};
+use crate::row::{BatchSetup, Case, Row};
 use crate::run::Effort;
 use crate::site::Site;
 use crate::sys::{Heap, succeeds};
@@ -80,7 +80,7 @@ pub fn weigh(row: &Row, site: &Site, effort: Effort<'_>) -> Result<Footprint, Fa
     })
 }
 
-fn weigh_case(stage: &dyn Stage, case: &mut Case) -> Result<Needs, Failure> {
+fn weigh_case(stage: &dyn BatchSetup, case: &mut Case) -> Result<Needs, Failure> {
     // Whatever is made once and kept is made here.
     stage.prepare(1)?;
     case.run(1)?;
@@ -98,7 +98,7 @@ fn weigh_case(stage: &dyn Stage, case: &mut Case) -> Result<Needs, Failure> {
 
 /// The fewest free descriptors with which the work is done. Each try is a process of its own, since
 /// not everybody survives that there are none left.
-fn descriptors(stage: &dyn Stage, case: &mut Case) -> Result<usize, Failure> {
+fn descriptors(stage: &dyn BatchSetup, case: &mut Case) -> Result<usize, Failure> {
     for free in 0..=MANY {
         stage.prepare(1)?;
         let done = succeeds(|| {

@@ -11,7 +11,7 @@ use handfast_bench::budgets::Outcome;
 use handfast_bench::clock::Clock;
 use handfast_bench::machine::Machine;
 use handfast_bench::progress::Progress;
-use handfast_bench::report::{self, Place, Report};
+use handfast_bench::report::{self, MeasuredAt, Report};
 use handfast_bench::row::Row;
 use handfast_bench::run::{self, Effort};
 use handfast_bench::site::{self, Site};
@@ -24,7 +24,7 @@ const NO_CHARTS: &str = "charts are not in this build; it needs the feature plot
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    if args.sessions || args.ledger {
+    if args.sessions || args.ledger || args.broker {
         return match measure_layers(&args) {
             Ok(code) => code,
             Err(failure) => {
@@ -54,12 +54,12 @@ fn main() -> ExitCode {
 /// The layers above the library: on a disk, since that is what they wait for.
 fn measure_layers(args: &Args) -> Result<ExitCode, Failure> {
     let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
-    let figures = layers::measure(
-        &dir,
-        args.amount(),
-        args.sessions,
-        args.ledger.then_some(args.rows.as_deref()),
-    )?;
+    let wanted = layers::Wanted {
+        sessions: args.sessions,
+        log: args.ledger.then_some(args.rows.as_deref()),
+        broker: args.broker,
+    };
+    let figures = layers::measure(&dir, args.amount(), wanted)?;
     let text = match args.json {
         true => format!("{:#}\n", layers::json(&figures)),
         false => layers::table(&figures),
@@ -144,7 +144,7 @@ fn measure_on(
     rows: &[Row],
     effort: Effort<'_>,
     progress: &mut Progress,
-) -> Result<Place, Failure> {
+) -> Result<MeasuredAt, Failure> {
     let name = site.filesystem().name();
     let mut measured = Vec::with_capacity(rows.len());
     for (index, row) in rows.iter().enumerate() {
@@ -156,7 +156,7 @@ fn measure_on(
         .iter()
         .filter(|row| footprint::ROWS.contains(&row.id.as_str()));
     let footprints = weighed.map(|row| footprint::weigh(row, site, effort));
-    Ok(Place {
+    Ok(MeasuredAt {
         name: name.to_owned(),
         rows: measured,
         footprints: footprints.collect::<Result<_, _>>()?,

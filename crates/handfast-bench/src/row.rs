@@ -5,12 +5,12 @@ use std::hint::black_box;
 
 use crate::Failure;
 use crate::column::Column;
-use crate::contender::{Answer, Contender, Offer};
+use crate::contender::{Contender, Offer, Offered};
 use crate::site::Site;
 use crate::workers::Workers;
 
 /// What is done around a batch, outside of the timing, whatever the column.
-pub trait Stage {
+pub trait BatchSetup {
     /// Makes what a batch of `count` operations needs.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ pub trait Stage {
 #[derive(Debug)]
 pub struct Nothing;
 
-impl Stage for Nothing {}
+impl BatchSetup for Nothing {}
 
 type Batch = Box<dyn FnMut(usize) -> Result<u64, Failure> + Send>;
 
@@ -111,7 +111,7 @@ pub struct Work {
     pub(crate) lacks: Vec<(Column, &'static str)>,
     /// As many operations as one batch may have.
     pub(crate) max_batch: usize,
-    pub(crate) stage: Box<dyn Stage>,
+    pub(crate) stage: Box<dyn BatchSetup>,
 }
 
 impl Work {
@@ -122,7 +122,7 @@ impl Work {
     pub(crate) fn new(
         site: &Site,
         floor: Vec<Case>,
-        ask: impl Fn(&dyn Contender) -> Answer,
+        ask: impl Fn(&dyn Contender) -> Offered,
     ) -> Result<Self, Failure> {
         let mut work = Self::of(floor);
         for contender in site.contenders()? {
@@ -154,7 +154,7 @@ impl Work {
 
     /// Sets what is done around a batch, and how long one may be.
     #[must_use]
-    pub fn staged(mut self, max_batch: usize, stage: impl Stage + 'static) -> Self {
+    pub fn staged(mut self, max_batch: usize, stage: impl BatchSetup + 'static) -> Self {
         self.max_batch = max_batch;
         self.stage = Box::new(stage);
         self

@@ -6,7 +6,7 @@ use crate::Failure;
 use crate::clock::{Clock, Sample, Stopwatch};
 use crate::column::Column;
 use crate::progress::Progress;
-use crate::row::{Case, Group, Row, Stage, Work};
+use crate::row::{BatchSetup, Case, Group, Row, Work};
 use crate::site::Site;
 use crate::stats::Summary;
 
@@ -248,7 +248,7 @@ fn calibrate(work: &mut Work, effort: Effort<'_>) -> Result<usize, Failure> {
     Ok(count)
 }
 
-fn time(stage: &dyn Stage, case: &mut Case, count: usize) -> Result<Sample, Failure> {
+fn time(stage: &dyn BatchSetup, case: &mut Case, count: usize) -> Result<Sample, Failure> {
     stage.prepare(count)?;
     let watch = Stopwatch::start();
     let result = case.run(count);

@@ -2,7 +2,7 @@
 
 use handfast_bench::column::Column;
 use handfast_bench::progress::Progress;
-use handfast_bench::report::{self, Place, Report};
+use handfast_bench::report::{self, MeasuredAt, Report};
 use handfast_bench::row::Group;
 use handfast_bench::run::{self, Effort};
 use handfast_bench::scale::Scale;
@@ -58,7 +58,7 @@ fn every_row_does_the_same_work_in_every_column() {
     let above = std::env::temp_dir();
     let site = Site::new(&above, Scale::SMALL).unwrap();
     let scratch = site.path("");
-    let mut place = Place {
+    let mut place = MeasuredAt {
         name: "test".to_owned(),
         rows: Vec::new(),
         footprints: Vec::new(),

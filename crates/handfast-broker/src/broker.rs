@@ -20,7 +20,7 @@ use crate::pace::Pace;
 use crate::reaper::Reaper;
 use crate::refusals::Refusals;
 use crate::rulebook::Rulebook;
-use crate::spiffe::TrustBundle;
+use crate::spiffe::{BundleReader, TrustBundle};
 use crate::store::LeaseStore;
 use crate::token::TokenKey;
 
@@ -55,6 +55,7 @@ pub(crate) struct Broker {
     pub(crate) tokens: TokenKey,
     /// What SPIFFE ids are checked with.
     pub(crate) bundle: Option<TrustBundle>,
+    pub(crate) bundle_reader: Option<BundleReader>,
     pub(crate) refusals: Refusals,
     pub(crate) boundary: crate::boundary::Boundary,
     /// The directories above each root, by identity: what may not be granted to who is confined.

@@ -9,10 +9,11 @@ use handfast_session::VirtualPath;
 use crate::broker::Broker;
 use crate::clock;
 use crate::fault::Fault;
-use crate::identity::Peer;
+use crate::identity::{Peer, Proved};
 use crate::journal::PeerRecorder;
 use crate::lease::{Lease, LeaseHandle, LeaseId};
 use crate::log::Named;
+use crate::spiffe::Nonce;
 use crate::token::Token;
 
 /// A connection's identity.
@@ -32,6 +33,8 @@ pub(crate) struct Caller {
     plain: Option<Arc<PeerRecorder>>,
     /// The change of the policy that the recorders above name.
     policy: u64,
+    /// What an X.509-SVID must be proved over, once.
+    challenge: Option<Nonce>,
 }
 
 /// A lease that the caller may use, and where its events go.
@@ -55,6 +58,7 @@ impl Caller {
             shown: None,
             plain: None,
             policy: 0,
+            challenge: None,
         }
     }
 
@@ -69,11 +73,21 @@ impl Caller {
 
     /// Takes note of who somebody has proved to be. What was kept for who it was before is gone:
     /// the log shall name both.
-    pub(crate) fn identify(&mut self, id: String, until_ns: u64) {
+    pub(crate) fn identify(&mut self, proved: Proved) {
         let mut peer = Peer::clone(&self.peer);
-        peer.spiffe = Some((id, until_ns));
+        peer.spiffe = Some(proved);
         self.peer = Arc::new(peer);
         (self.last, self.shown, self.plain) = (None, None, None);
+    }
+
+    /// Keeps what the next X.509-SVID on this connection must be proved over.
+    pub(crate) fn challenge(&mut self, nonce: Nonce) {
+        self.challenge = Some(nonce);
+    }
+
+    /// What was kept: it is good for one try.
+    pub(crate) fn take_challenge(&mut self) -> Option<Nonce> {
+        self.challenge.take()
     }
 
     /// The lease behind an id, if the caller is whom it was given to.
@@ -111,6 +125,10 @@ impl Caller {
         // A process that has a token may use it, as far as its caveats and the policy go.
         if token.is_none() && !lease.admits(&self.peer) {
             return Err(Broker::no_such_lease());
+        }
+        // It ends a moment before the table forgets it.
+        if let Some(how) = lease.ended() {
+            return Err(crate::lease::over(how));
         }
         let recorder = match (&self.last, &token) {
             (_, Some(token)) => {
@@ -238,6 +256,12 @@ impl Caller {
 }
 
 impl Claim {
+    /// Whether it may come to an end that is not the lease's: a caveat of the token, or the proof of an
+    /// id. What was judged once must then be judged at every use.
+    pub(crate) fn may_lapse(&self) -> bool {
+        self.token.is_some() || self.peer.spiffe.is_some()
+    }
+
     /// Whether the caveats hold of the token that the lease was presented with, if it was.
     pub(crate) fn token_allows(&self, verb: Verb, path: &VirtualPath) -> Result<(), Fault> {
         match &self.token {

@@ -13,8 +13,9 @@ use std::time::Duration;
 use handfast::{Decision, Event, Phase, RecordError, Recorder};
 use handfast_ledger::event::{DecisionField, EventKind, Fold, Record, U64, Workload, rfc3339};
 use handfast_ledger::{
-    Context, Error, ErrorKind, Ledger, LedgerRecorder, OpenOptions as LogOptions,
+    Context, Error, ErrorKind, Keep, Ledger, LedgerRecorder, Level, OpenOptions as LogOptions,
 };
+use handfast_session::policy::LogRules;
 
 use crate::budget::{Counted, RefusalBudget};
 use crate::clock;
@@ -24,7 +25,7 @@ use crate::fault::{Code, Fault};
 const RETRY_NS: u64 = 500_000_000;
 
 /// The log that is open, if one is.
-struct Opened {
+struct OpenLog {
     ledger: Option<Arc<Ledger>>,
     generation: u64,
     tried_ns: u64,
@@ -33,9 +34,12 @@ struct Opened {
 /// The broker's log.
 pub(crate) struct Journal {
     dir: PathBuf,
-    opened: RwLock<Opened>,
+    opened: RwLock<OpenLog>,
     recorders: Mutex<Vec<Weak<PeerRecorder>>>,
     failures: AtomicU64,
+    /// Events that were answered and that no log has, and no log says so yet.
+    lost: AtomicU64,
+    rules: LogRules,
     pub(crate) budget: RefusalBudget,
 }
 
@@ -48,17 +52,19 @@ pub(crate) struct PeerRecorder {
 }
 
 impl Journal {
-    pub(crate) fn open(dir: &Path, budget: RefusalBudget) -> Result<Self, Error> {
-        let ledger = Ledger::open(dir, LogOptions::new())?;
+    pub(crate) fn open(dir: &Path, budget: RefusalBudget, rules: LogRules) -> Result<Self, Error> {
+        let ledger = Ledger::open(dir, options_of(rules))?;
         Ok(Self {
             dir: dir.to_owned(),
-            opened: RwLock::new(Opened {
+            opened: RwLock::new(OpenLog {
                 ledger: Some(Arc::new(ledger)),
                 generation: 0,
                 tried_ns: 0,
             }),
             recorders: Mutex::default(),
             failures: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            rules,
             budget,
         })
     }
@@ -102,13 +108,34 @@ impl Journal {
                 *recorder.hold() = None;
             }
         }
-        opened.ledger = None;
-        let ledger = Ledger::open(&self.dir, LogOptions::new().patience(Duration::ZERO))
+        if let Some(failed) = opened.ledger.take() {
+            self.lost.fetch_add(failed.lost(), Ordering::Relaxed);
+        }
+        let options = options_of(self.rules).patience(Duration::ZERO);
+        let ledger = Ledger::open(&self.dir, options).map_err(|error| unavailable(&error))?;
+        self.tell_lost(&ledger)
             .map_err(|error| unavailable(&error))?;
         opened.ledger = Some(Arc::new(ledger));
         opened.generation += 1;
         crate::complain("the log failed, and is taken up again");
         Ok(())
+    }
+
+    /// Says in the log how many events are missing before this.
+    fn tell_lost(&self, ledger: &Ledger) -> Result<(), Error> {
+        let lost = self.lost.load(Ordering::Relaxed);
+        if lost > 0 {
+            let why = "the log failed before these reads were written; they were answered";
+            let _receipt = ledger.gap(Some(lost), why)?;
+            self.lost.fetch_sub(lost, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// What an answered event has survived; nothing while no log is open.
+    pub(crate) fn level(&self) -> Option<Level> {
+        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+        opened.ledger.as_ref().map(|ledger| ledger.level())
     }
 
     fn recorders(&self) -> MutexGuard<'_, Vec<Weak<PeerRecorder>>> {
@@ -163,6 +190,26 @@ impl Journal {
 
     pub(crate) fn policy_loaded(&self, before: Option<&str>, sha256: &str) -> Result<(), Fault> {
         self.with(|ledger, _| ledger.policy_loaded(before, sha256).map(drop))
+    }
+}
+
+/// What a policy says of the log.
+fn options_of(rules: LogRules) -> LogOptions {
+    let mut options = LogOptions::new();
+    if let Some(level) = crate::site::level_of(rules) {
+        options = options.level(level);
+    }
+    let mut keep = Keep::new();
+    if let Some(bytes) = rules.keep_bytes {
+        keep = keep.bytes(bytes);
+    }
+    if let Some(time) = rules.keep_for {
+        keep = keep.time(time);
+    }
+    match keep == Keep::new() {
+        // As the log was made.
+        true => options,
+        false => options.keep(keep),
     }
 }
 
@@ -242,9 +289,9 @@ impl PeerRecorder {
 }
 
 /// A recorder as the session takes it.
-pub(crate) struct Told(pub(crate) Arc<PeerRecorder>);
+pub(crate) struct RecorderAdapter(pub(crate) Arc<PeerRecorder>);
 
-impl Recorder for Told {
+impl Recorder for RecorderAdapter {
     fn record(&self, event: &Event<'_>) -> Result<(), RecordError> {
         self.0.tell(event)
     }

@@ -35,6 +35,7 @@ mod clock;
 mod differs;
 mod drafts;
 mod ending;
+mod example;
 mod fault;
 mod identity;
 mod in_force;
@@ -49,6 +50,7 @@ mod narrowing;
 mod ops;
 mod pace;
 mod path;
+mod policy_lines;
 mod reaper;
 mod refusals;
 mod reload;
@@ -57,12 +59,10 @@ mod rulebook;
 mod scope;
 mod server;
 mod site;
-#[cfg_attr(not(feature = "spiffe"), path = "spiffe_off.rs")]
 mod spiffe;
 mod start;
 mod store;
 mod sys;
-#[cfg_attr(not(feature = "biscuit"), path = "token_off.rs")]
 mod token;
 mod wire;
 
@@ -70,6 +70,7 @@ pub use client::{
     Acquire, Acquired, Client, ClientError, Denial, Draft, Entry, Exported, LeaseFiles, LeaseInfo,
     Opened, Outstanding, Revoked, Stat,
 };
+pub use example::ExampleLease;
 pub use fault::{Code, Fault};
 pub use identity::{ExeReader, ProcessRef, serve_witness, witness_socket_from_stdin};
 pub use lease::{Bound, Ended, LeaseHandle, LeaseId, LeaseRecord, VerbSet};
@@ -80,7 +81,7 @@ pub use server::{
     INTERFACE, MetricsListener, Running, Signalled, Signals, bind_socket, default_socket,
     listener_from_environment, notify_alive, notify_ready, watchdog_interval,
 };
-pub use spiffe::TrustBundle;
+pub use spiffe::{BundleReader, BundleSource, TrustBundle, X509Svid, serve_bundle};
 pub use start::{Fence, ServeOptions, StartError};
 pub use store::{LeaseStore, MemoryStore, Revision, SqliteStore, StoreError};
 pub use token::narrow_token;

@@ -92,6 +92,7 @@ mod tests {
             groups: Vec::new(),
             pid: 7,
             process: None,
+            pidfd: None,
             cgroup: None,
             exe: None,
             spiffe: None,

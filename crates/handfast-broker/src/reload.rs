@@ -19,9 +19,33 @@ impl Rulebook {
         self.check_spiffe(bundle)?;
         if self.terms.on_revoke == OnRevoke::Kill && self.serves_others() && !may_kill() {
             let why = "[lease] `on_revoke = \"kill\"`: processes of other users can be ended only with the right to kill them (root, or CAP_KILL); say \"deny\", or start the broker with it";
-            return Err(StartError::Config(why.to_owned()));
+            return Err(self.lines.locate("[lease]", 0, why));
         }
         Ok(())
+    }
+
+    /// What a start would refuse, without one: a rule that this process cannot keep, a directory that
+    /// cannot be opened.
+    ///
+    /// # Errors
+    /// In words, with the line of the policy, for the first of them.
+    pub fn check_start(&self, bundle: Option<&TrustBundle>) -> Result<(), StartError> {
+        self.check(bundle)?;
+        (0..self.roots.len()).try_for_each(|number| self.open_root(number).map(drop))
+    }
+
+    /// Opens one of the directories that are served.
+    ///
+    /// # Errors
+    /// In words, with the line of the policy.
+    pub(crate) fn open_root(&self, number: usize) -> Result<handfast::Root, StartError> {
+        let root = &self.roots[number];
+        handfast::Root::open_ambient(root.spec.host_dir()).map_err(|error| {
+            let shown = handfast::escape(root.spec.host_dir().as_os_str().as_encoded_bytes());
+            let (name, why) = (&root.name, error.detail());
+            let why = format!("the directory `{shown}` of the root `{name}`: {why}");
+            self.lines.locate("[[root]]", number, &why)
+        })
     }
 
     /// Whether it can take the place of another while the broker runs.
@@ -30,9 +54,9 @@ impl Rulebook {
     /// For what is fixed at the start: which directories are served where, which the wall was built
     /// around; limits; the log.
     fn check_follows(&self, before: &Self) -> Result<(), StartError> {
-        let fixed = |what: &str| {
+        let fixed = |header: &str, number: usize, what: &str| {
             let why = format!("{what} cannot change while the broker runs; start it again");
-            Err(StartError::Config(why))
+            Err(self.lines.locate(header, number, &why))
         };
         let places = |rulebook: &Self| -> Vec<_> {
             let roots = rulebook.roots.iter();
@@ -43,17 +67,20 @@ impl Rulebook {
                 })
                 .collect()
         };
-        if places(self) != places(before) {
-            return fixed("the name, path or mount of a [[root]]");
+        let (now, then) = (places(self), places(before));
+        if now != then {
+            let same = now.iter().zip(&then).take_while(|(a, b)| a == b).count();
+            return fixed("[[root]]", same, "the name, path or mount of a [[root]]");
         }
         if self.limits != before.limits {
-            return fixed("[limits]");
+            return fixed("[limits]", 0, "[limits]");
         }
-        if self.log_level != before.log_level {
-            return fixed("[log]");
+        if self.log != before.log {
+            return fixed("[log]", 0, "[log]");
         }
         if self.is_for_others() && !before.is_for_others() {
-            return fixed("that other users are served, for whom the socket was not opened,");
+            let what = "that other users are served, for whom the socket was not opened,";
+            return fixed("[[allow]]", 0, what);
         }
         Ok(())
     }

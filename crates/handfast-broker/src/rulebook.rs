@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use handfast::{RelPathRef, Verb};
-use handfast_session::policy::{Allow, Lease as LeaseTerms, Limits as PolicyLimits, LogLevel, Who};
+use handfast_session::policy::{
+    Allow, LeaseRules as LeaseTerms, Limits as PolicyLimits, LogRules, Who,
+};
 use handfast_session::{
     Mode, MountSpec, Patterns, Policy, Protect, Quota, SessionSpec, VirtualPath,
 };
@@ -11,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::identity::{Names, Peer, overflow_uid};
 use crate::lease::{Lease, VerbSet, hex};
+use crate::policy_lines::{self, PolicyLines};
 use crate::spiffe::TrustBundle;
 use crate::start::StartError;
 
@@ -27,11 +30,13 @@ pub struct Rulebook {
     /// The number of all users who have none here, where there are such: no rule is about them.
     overflow_uid: Option<u32>,
     pub(crate) terms: LeaseTerms,
-    pub(crate) log_level: LogLevel,
+    pub(crate) log: LogRules,
     pub(crate) quota: Quota,
     pub(crate) limits: PolicyLimits,
     /// Of the policy's text.
     pub(crate) sha256: String,
+    /// Where its tables are in that text.
+    pub(crate) lines: PolicyLines,
 }
 
 /// One directory that is served.
@@ -96,12 +101,13 @@ impl Rulebook {
             allow: Vec::new(),
             own_uid,
             terms: LeaseTerms::default(),
-            log_level: LogLevel::default(),
+            log: LogRules::default(),
             quota: Quota::new(),
             limits: PolicyLimits::default(),
             sha256: hex(&Sha256::digest(
                 b"one directory, same user, preset workspace",
             )),
+            lines: PolicyLines::default(),
         })
     }
 
@@ -123,9 +129,12 @@ impl Rulebook {
     ) -> Result<Self, StartError> {
         let utf8 = str::from_utf8(text)
             .map_err(|_| StartError::Config("the policy is not UTF-8".to_owned()))?;
-        let policy =
-            Policy::parse(utf8, dir).map_err(|error| StartError::Config(error.detail()))?;
-        Self::with_names(&policy, text, knows_exe, names)
+        let read = |text: &str| {
+            let policy =
+                Policy::parse(text, dir).map_err(|error| StartError::Config(error.detail()))?;
+            Self::with_names(&policy, text.as_bytes(), knows_exe, names)
+        };
+        read(utf8).map_err(|error| policy_lines::with_line(utf8, error, read))
     }
 
     /// A policy file's.
@@ -151,10 +160,20 @@ impl Rulebook {
                     root.name
                 )));
             }
+            if !root.mount.protection().ask.is_empty() {
+                return Err(StartError::Config(format!(
+                    "[[root]] `{}`: `ask` is for sessions, where a person can be asked; the broker asks nobody: write `deny` or `read_only`, or leave it out",
+                    root.name
+                )));
+            }
             roots.push(RootRule {
                 name: root.name.clone(),
                 spec: root.mount.clone(),
             });
+        }
+        if policy.ask_timeout.is_some() {
+            let why = "[ask]: `timeout` is for sessions, where a person can be asked; the broker asks nobody: leave it out";
+            return Err(StartError::Config(why.to_owned()));
         }
         let (own_uid, overflow_uid) = known_user()?;
         let mut allow = Vec::new();
@@ -167,10 +186,11 @@ impl Rulebook {
             own_uid,
             overflow_uid,
             terms: policy.lease,
-            log_level: policy.log,
+            log: policy.log,
             quota: policy.quota,
             limits: policy.limits,
             sha256: hex(&Sha256::digest(text)),
+            lines: PolicyLines::of(&String::from_utf8_lossy(text)),
         })
     }
 
@@ -179,8 +199,9 @@ impl Rulebook {
     /// # Errors
     /// In words, for one that cannot: a rule that cannot be checked is refused.
     pub(crate) fn check_spiffe(&self, bundle: Option<&TrustBundle>) -> Result<(), StartError> {
-        let ids = self.allow.iter().flat_map(|rule| &rule.who);
-        for is in ids {
+        let rules = self.allow.iter().enumerate();
+        let ids = rules.flat_map(|(number, rule)| rule.who.iter().map(move |is| (number, is)));
+        for (number, is) in ids {
             let Is::Spiffe(id) = is else { continue };
             let shown = handfast::escape(id.as_bytes());
             let vouched = match bundle {
@@ -188,9 +209,10 @@ impl Rulebook {
                 None => Err("there is no trust bundle to check it with".to_owned()),
             };
             vouched.map_err(|why| {
-                StartError::Config(format!(
+                let why = format!(
                     "[[allow]] `spiffe_id` {shown}: {why}; a rule that cannot be checked is refused"
-                ))
+                );
+                self.lines.locate("[[allow]]", number, &why)
             })?;
         }
         Ok(())
@@ -240,14 +262,31 @@ impl Rulebook {
                 }
             });
             let places: Vec<String> = places.collect();
+            let line = self.lines.of_header("[[allow]]", number);
             lines.push(format!(
-                "rule {}: {} may {verbs} {}",
+                "rule {}{}: {} may {verbs} {}",
                 number + 1,
+                line.map_or_else(String::new, |line| format!(" (line {line})")),
                 handfast::escape(who.join(" and ").as_bytes()),
                 handfast::escape(places.join("; ").as_bytes())
             ));
         }
         lines
+    }
+
+    /// Whom a rule names, and its verbs: of the rule for the broker's own user and nothing else, or of
+    /// the first.
+    pub(crate) fn first_rule(&self) -> (Option<String>, &[String]) {
+        let is_own = |is: &Is| matches!(is, Is::Uid(uid) if *uid == self.own_uid);
+        let own = self.allow.iter().find(|rule| rule.who.iter().all(is_own));
+        match (own, self.allow.first()) {
+            (Some(rule), _) => (None, &rule.text.verbs),
+            (None, Some(rule)) => {
+                let who: Vec<String> = rule.text.who.iter().map(shown).collect();
+                (Some(who.join(" and ")), &rule.text.verbs)
+            }
+            (None, None) => (None, &[]),
+        }
     }
 
     /// Whether it serves its roots by the same rules as another.

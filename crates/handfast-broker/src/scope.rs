@@ -11,7 +11,7 @@ use crate::broker::Broker;
 use crate::caller::Claim;
 use crate::fault::{Code, Fault};
 use crate::in_force::InForce;
-use crate::journal::Told;
+use crate::journal::RecorderAdapter;
 
 /// What one call may reach: one verb, under one lease, as the policy is at each look.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl Broker {
     /// The broker's session on behalf of a lease: it judges by the lease, and what is done with it
     /// goes to the log with the lease's name.
     pub(crate) fn caller_for(&self, claim: &Claim, verb: Verb) -> SessionCaller {
-        let recorder = Told(Arc::clone(&claim.recorder));
+        let recorder = RecorderAdapter(Arc::clone(&claim.recorder));
         SessionCaller::new("")
             .recorder(Arc::new(recorder))
             .scope(Arc::new(self.scope(claim, verb)))

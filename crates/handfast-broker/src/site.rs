@@ -8,7 +8,7 @@ use handfast::harden::Hardening;
 use handfast::{Backend, Identity, RelPath, Root};
 use handfast_ledger::{CreateOptions, Level};
 use handfast_session::Mode;
-use handfast_session::policy::LogLevel;
+use handfast_session::policy::{LogLevel, LogRules};
 
 use crate::boundary::RootDoor;
 use crate::rulebook::Rulebook;
@@ -47,14 +47,8 @@ impl Site {
         let mut above = Vec::new();
         let mut first = None;
         let mut writable = Vec::new();
-        for root in &rulebook.roots {
-            let opened = Root::open_ambient(root.spec.host_dir()).map_err(|error| {
-                let shown = handfast::escape(root.spec.host_dir().as_os_str().as_encoded_bytes());
-                let (name, why) = (&root.name, error.detail());
-                StartError::Config(format!(
-                    "the directory `{shown}` of the root `{name}`: {why}"
-                ))
-            })?;
+        for (number, root) in rulebook.roots.iter().enumerate() {
+            let opened = rulebook.open_root(number)?;
             let status = opened
                 .metadata(&RelPath::root())
                 .map_err(StartError::config)?;
@@ -68,7 +62,7 @@ impl Site {
             }
         }
         let first = first.ok_or_else(|| StartError::Config("nothing is served".to_owned()))?;
-        make_log(log, rulebook.log_level)?;
+        make_log(log, rulebook.log)?;
         let mut private = vec![state.clone()];
         for dir in [log, &keys_of(log)] {
             let dir = Root::open_ambient(dir).map_err(StartError::config)?;
@@ -131,11 +125,17 @@ fn mount_device() -> Option<OwnedFd> {
     rustix::fs::open("/dev/fuse", flags, rustix::fs::Mode::empty()).ok()
 }
 
-fn make_log(dir: &Path, level: LogLevel) -> Result<(), StartError> {
-    let level = match level {
+/// The level that a policy asks for, if it does.
+pub(crate) fn level_of(rules: LogRules) -> Option<Level> {
+    rules.level.map(|level| match level {
         LogLevel::Ordered => Level::Ordered,
         LogLevel::Strict => Level::Strict,
-    };
+        LogLevel::Buffered => Level::Buffered,
+    })
+}
+
+fn make_log(dir: &Path, rules: LogRules) -> Result<(), StartError> {
+    let level = level_of(rules).unwrap_or_default();
     match CreateOptions::new()
         .name("handfast")
         .level(level)

@@ -30,7 +30,7 @@ use crate::reaper::Reaper;
 use crate::rulebook::Rulebook;
 use crate::server::{MetricsListener, Probe, Running};
 use crate::site::Site;
-use crate::spiffe::TrustBundle;
+use crate::spiffe::{BundleReader, TrustBundle};
 use crate::store::{LeaseStore, SqliteStore};
 
 /// How far the wall reaches.
@@ -57,6 +57,7 @@ pub struct ServeOptions {
     pub(crate) probe: Option<Probe>,
     pub(crate) metrics: Option<MetricsListener>,
     pub(crate) bundle: Option<TrustBundle>,
+    pub(crate) bundle_reader: Option<BundleReader>,
 }
 
 impl ServeOptions {
@@ -75,6 +76,7 @@ impl ServeOptions {
             probe: None,
             metrics: None,
             bundle: None,
+            bundle_reader: None,
         }
     }
 
@@ -122,10 +124,17 @@ impl ServeOptions {
         self
     }
 
-    /// Takes JWT-SVIDs that this bundle vouches for as proof of a SPIFFE id.
+    /// Takes SVIDs that this bundle vouches for as proof of a SPIFFE id.
     #[must_use]
     pub fn trust_bundle(mut self, bundle: TrustBundle) -> Self {
         self.bundle = Some(bundle);
+        self
+    }
+
+    /// Reads the bundle again with this, every few seconds.
+    #[must_use]
+    pub fn bundle_reader(mut self, reader: BundleReader) -> Self {
+        self.bundle_reader = Some(reader);
         self
     }
 
@@ -179,6 +188,7 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     site.keep_socket_private(&listener);
     if options.fence == Fence::Process {
         raise_descriptor_limit();
+        crate::sys::give_large_buffers_back();
     }
     let wall = match options.fence {
         Fence::Process => site.hardening.harden_process(),
@@ -192,8 +202,8 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     };
     let limits = options.limits.with_policy(&rulebook.limits);
     let budget = RefusalBudget::new(limits.refusal_bytes, limits.refusal_bytes_per_second);
-    let journal =
-        Journal::open(&log_dir, budget).map_err(|error| StartError::Log(error.to_string()))?;
+    let journal = Journal::open(&log_dir, budget, rulebook.log)
+        .map_err(|error| StartError::Log(error.to_string()))?;
     let journal = Arc::new(journal);
     journal
         .policy_loaded(None, &rulebook.sha256)
@@ -211,7 +221,7 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     };
     let check_sender = options
         .check_sender
-        .unwrap_or_else(|| crate::sys::pass_sender(listener.as_fd()).is_ok());
+        .unwrap_or_else(|| crate::sys::pass_sender(listener.as_fd(), true).is_ok());
     let reaper = Reaper::new().map_err(|error| StartError::failed("epoll", error))?;
     let (root_identity, backend) = site.first;
     let broker = Arc::new_cyclic(|this| Broker {
@@ -237,6 +247,7 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
         heartbeat_ns: crate::clock::now_ns().into(),
         tokens,
         bundle: options.bundle,
+        bundle_reader: options.bundle_reader,
         refusals: crate::refusals::Refusals::default(),
         boundary,
         above: site.above,
@@ -244,6 +255,9 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     });
     broker.restore()?;
     crate::cleanup::start(site.writable);
+    broker
+        .keep_bundle_fresh()
+        .map_err(|error| StartError::failed("the thread that reads the trust bundle", error))?;
     Running::new(broker, listener, log_dir, options.probe, options.metrics)
         .map_err(|error| StartError::failed("the first threads", error))
 }

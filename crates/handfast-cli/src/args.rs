@@ -16,6 +16,7 @@ use crate::absent::TourArgs;
 use crate::absent::{LeaseArgs, ServeArgs, TopArgs};
 #[cfg(not(feature = "run"))]
 use crate::absent::{MountArgs, RunArgs};
+use crate::approve::ApproveArgs;
 #[cfg(feature = "audit")]
 use crate::audit::AuditArgs;
 use crate::completions::CompletionsArgs;
@@ -82,6 +83,7 @@ enum Command {
     Run(RunArgs),
     Session(SessionArgs),
     Review(ReviewArgs),
+    Approve(ApproveArgs),
     Mount(MountArgs),
     Mcp(McpArgs),
     Serve(ServeArgs),
@@ -115,6 +117,7 @@ pub(crate) fn run() -> Exit {
         Command::Run(args) => args.run(&mut out),
         Command::Session(args) => args.run(&mut out),
         Command::Review(args) => args.run(&mut out),
+        Command::Approve(args) => args.run(&mut out),
         Command::Siege(args) => args.run(&mut out),
         Command::Log(args) => args.run(&mut out),
         Command::Top(args) => args.run(&mut out),

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// What the process tells its caller.
+/// The exit code of the process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[cfg_attr(
     not(unix),
@@ -64,7 +64,7 @@ macro_rules! help {
 #[cfg(supported)]
 pub(crate) use help;
 
-/// The end of `--help` of a command below another, which tells the codes.
+/// The end of `--help` of a command below another, which lists the exit codes.
 #[cfg(supported)]
 macro_rules! examples {
     ($example:literal) => {

@@ -1,4 +1,4 @@
-//! A refusal or a failure, as the command tells it.
+//! A refusal or a failure, as the command prints it.
 //!
 //! It names the verb as it was typed and the path as it was given, escaped. It never holds a host
 //! path or a link's target: the library's errors do not, and nothing is added here.
@@ -6,7 +6,7 @@
 use handfast::{Effect, ErrorKind};
 
 use crate::exit::Exit;
-use crate::json::Object;
+use crate::json::JsonObject;
 
 /// What went wrong, for programs and for people.
 #[derive(Clone, Debug)]
@@ -36,8 +36,8 @@ impl Failure {
     }
 
     /// The `error` of the object that is printed for programs.
-    pub(crate) fn to_json(&self) -> Object {
-        let mut error = Object::new()
+    pub(crate) fn to_json(&self) -> JsonObject {
+        let mut error = JsonObject::new()
             .with("kind", self.kind.name())
             .with("verb", self.verb)
             .with("path", self.path.as_str());

@@ -1,6 +1,7 @@
 //! Ctrl-C in a command that works in a temporary directory: the directory goes, then the process.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use handfast_broker::Signals;
@@ -10,6 +11,20 @@ const INTERRUPTED: i32 = 130;
 /// Threads and processes of the command may still be at work in the directory.
 const MAX_REMOVALS: usize = 50;
 const SIGNAL_TIMEOUT: Duration = Duration::from_secs(3600);
+/// What is typed reaches this process and its children at once: one of them may end first.
+const GRACE: Duration = Duration::from_millis(250);
+
+/// Whether a signal has come, and the directory is being removed.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+
+/// To be called before something that went wrong is reported: if a signal came, that is why, and this
+/// waits for the end of the process.
+pub(crate) fn give_way() {
+    std::thread::sleep(GRACE);
+    while IS_ENDING.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
+}
 
 /// Waits for SIGINT, SIGTERM or SIGHUP from now on. Then removes what `leftovers` names, and ends
 /// the process. To be called before the first thread is started: only later threads are kept from
@@ -21,6 +36,7 @@ pub(crate) fn clean_up_on_signals(leftovers: impl Fn() -> Vec<PathBuf> + Send + 
     };
     std::thread::spawn(move || {
         while signals.wait(SIGNAL_TIMEOUT).is_none() {}
+        IS_ENDING.store(true, Ordering::SeqCst);
         let is_clean = (0..MAX_REMOVALS).any(|_| remove(&leftovers()));
         if !is_clean {
             let line = "note: interrupted; a temporary directory could not be removed\n";

@@ -19,14 +19,14 @@ pub(crate) enum Json {
     Integer(u64),
     Text(String),
     List(Vec<Json>),
-    Object(Object),
+    Object(JsonObject),
 }
 
 /// A JSON object whose keys keep their order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Object(Vec<(Cow<'static, str>, Json)>);
+pub(crate) struct JsonObject(Vec<(Cow<'static, str>, Json)>);
 
-impl Object {
+impl JsonObject {
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -90,8 +90,8 @@ impl From<String> for Json {
     }
 }
 
-impl From<Object> for Json {
-    fn from(value: Object) -> Self {
+impl From<JsonObject> for Json {
+    fn from(value: JsonObject) -> Self {
         Self::Object(value)
     }
 }
@@ -114,13 +114,13 @@ impl fmt::Display for Json {
     }
 }
 
-impl fmt::Display for Object {
+impl fmt::Display for JsonObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_json(self, f)
     }
 }
 
-impl Serialize for Object {
+impl Serialize for JsonObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }
@@ -132,16 +132,16 @@ fn write_json(value: &impl Serialize, f: &mut fmt::Formatter<'_>) -> fmt::Result
 
 #[cfg(test)]
 mod tests {
-    use super::{Json, Object};
+    use super::{Json, JsonObject};
 
     #[test]
     fn keys_keep_their_order_and_strings_are_escaped() {
-        let object = Object::new()
+        let object = JsonObject::new()
             .with("z", true)
             .with("a", Json::from_iter([1_u64, 2]))
             .with("n", None::<u64>)
             .with("s", "a\"\n\u{1b}")
-            .with("o", Object::new().with("k", 0_u32));
+            .with("o", JsonObject::new().with("k", 0_u32));
         assert_eq!(
             object.to_string(),
             r#"{"z":true,"a":[1,2],"n":null,"s":"a\"\n\u001b","o":{"k":0}}"#
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_is_not_utf8_has_one_form() {
-        let object = Object::new()
+        let object = JsonObject::new()
             .with_bytes("name", "é".as_bytes())
             .with_bytes("path", b"a\xff");
         assert_eq!(object.to_string(), r#"{"name":"é","path_b64":"Yf8="}"#);

@@ -19,6 +19,8 @@
 ))]
 mod absent;
 #[cfg(supported)]
+mod approve;
+#[cfg(supported)]
 mod args;
 #[cfg(all(supported, feature = "audit"))]
 mod audit;

@@ -1,13 +1,13 @@
 //! The one printer: data on standard output, words on standard error.
 //!
 //! Printing never fails as far as a command can see. A closed pipe silences what follows; any
-//! other trouble with standard output is told at the end, since data may be missing then.
+//! other trouble with standard output is reported at the end, since data may be missing then.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::json::{Json, Object};
+use crate::json::{Json, JsonObject};
 use crate::width;
 
 /// For whom is printed.
@@ -22,7 +22,7 @@ pub(crate) enum Form {
 /// What became of standard output.
 enum Sink {
     Open(BufWriter<Stdout>),
-    /// Nobody listens any more.
+    /// The reader has closed the pipe.
     Closed,
     Broken(io::Error),
 }
@@ -84,14 +84,14 @@ impl Output {
         }
     }
 
-    /// Sends what was printed so far, for somebody who waits for it.
+    /// Flushes the output so far, for a reader that waits for it.
     pub(crate) fn flush(&mut self) {
         self.send(Write::flush);
     }
 
     /// Prints the answer for programs: `ok` and `version` first.
-    pub(crate) fn object(&mut self, ok: bool, fields: Object) {
-        let object = Object::new()
+    pub(crate) fn object(&mut self, ok: bool, fields: JsonObject) {
+        let object = JsonObject::new()
             .with("ok", ok)
             .with("version", 1_u32)
             .and(fields);
@@ -105,7 +105,7 @@ impl Output {
         }
     }
 
-    /// Says something on standard error that nobody may miss, whatever form was asked for.
+    /// Prints a line on standard error that must be seen, in every output form.
     pub(crate) fn alarm(&mut self, text: &str) {
         self.words(text);
     }
@@ -114,7 +114,7 @@ impl Output {
     pub(crate) fn failure(&mut self, failure: &Failure) {
         match self.form {
             Form::Json => {
-                let fields = Object::new().with("error", failure.to_json());
+                let fields = JsonObject::new().with("error", failure.to_json());
                 self.object(false, fields);
             }
             Form::Words => self.words(&failure.to_words(self.quiet)),
@@ -162,6 +162,6 @@ impl Output {
 }
 
 /// A list of objects.
-pub(crate) fn list(objects: impl IntoIterator<Item = Object>) -> Json {
+pub(crate) fn list(objects: impl IntoIterator<Item = JsonObject>) -> Json {
     objects.into_iter().collect()
 }

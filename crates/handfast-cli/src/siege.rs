@@ -16,8 +16,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Nobody needs to be told about anything shorter.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// A part of the siege that takes less than this prints no progress.
+const PROGRESS_DELAY: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(100);
 
 const HELP: &str = "\
@@ -31,20 +31,20 @@ Exit codes:
   0  yes: nothing got out, and every naive control was beaten
   1  no: something got out, failed without reason, or too much was refused
   2  wrong usage, or a directory in which nothing can be tried
-  3  cannot tell: an attack could not beat its naive control, because it is too weak here or because
-     others had the processors (starved)";
+  3  cannot tell: an attack could not beat its naive control, because it is too
+     weak here, or because other programs had the processors (starved)";
 
 /// Attack every layer on this machine with races, and report what got out
 ///
-/// Attackers change a tree, as threads, as processes and from inside the same session or lease, while
-/// every verb works in it. After every call the outside and what is protected are checked. Each
-/// attack also meets naive code, which must come to harm, or the attack shows nothing. Everything
-/// happens in a private directory that is removed at the end. The default takes some minutes on two
-/// cores, `--rounds 200` about one.
+/// Attackers change a tree, as threads, as processes and from inside the same session or lease,
+/// while every verb works in it. After every call, the siege checks that nothing outside and
+/// nothing protected has changed or leaked. Each attack also runs against naive code: if that is
+/// not harmed, the attack proves nothing. Everything happens in a private directory that is removed
+/// at the end. The default takes some minutes on two cores, `--rounds 200` about one.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct SiegeArgs {
-    /// Make this many attempts a cell
+    /// Make this many attempts for every cell: one verb under one attack on one layer
     #[arg(long, value_name = "N", default_value_t = 2000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     rounds: u64,
@@ -66,7 +66,7 @@ pub(crate) struct SiegeArgs {
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
 
-    /// Break the machine instead: errors, kills, full disks, power loss at every step of a few
+    /// Inject faults instead: errors, kills, full disks and power loss at every step of a few
     /// operations
     #[arg(long, conflicts_with_all = ["rounds", "backend"])]
     faults: bool,
@@ -245,7 +245,8 @@ fn failure(error: &SiegeError) -> Failure {
         SiegeError::NothingMatches => (
             ErrorKind::Invalid,
             Exit::Usage,
-            "`handfast siege --rounds 1 --markdown` shows all names",
+            "a name is like `leaf-swap`, `leaf-swap/read` or `@broker`; with `--faults`, like \
+             `power-loss/write`; `handfast siege --rounds 1 --markdown` lists the attacks",
         ),
         SiegeError::NoBackend(_) => (
             ErrorKind::Unsupported,
@@ -289,7 +290,7 @@ impl Teller {
     fn tell(&mut self, what: &str) {
         let Some(begun) = self.begun else { return };
         let now = Instant::now();
-        if now - begun < PATIENCE || self.told.is_some_and(|told| now - told < PAUSE) {
+        if now - begun < PROGRESS_DELAY || self.told.is_some_and(|told| now - told < PAUSE) {
             return;
         }
         self.told = Some(now);

@@ -133,6 +133,12 @@ pub const CASES: &[Case] = &[
         Ok(String::new())
     }),
     changes("append", |f, p| done(f.append(p, b"more", fast()))),
+    changes("append mode", |f, p| {
+        done(f.append(p, b"more", fast().mode(0o622)))
+    }),
+    changes("append created mode", |f, p| {
+        done(f.append(p, b"more", fast().created_mode(0o777)))
+    }),
     changes("create_dir", |f, p| unit(f.create_dir(p, 0o751))),
     changes("create_dir_all", |f, p| unit(f.create_dir_all(p, 0o751))),
     changes("symlink", |f, p| unit(f.symlink(b"file", p))),
@@ -256,7 +262,7 @@ fn unit(done: Result<(), Error>) -> Result<String, Error> {
     done.map(|()| String::new())
 }
 
-/// What was written can be told.
+/// The version of a written file can be read.
 fn done(written: Result<handfast::Written, Error>) -> Result<String, Error> {
     Ok(written?.version()?.len().to_string())
 }

@@ -66,7 +66,7 @@ impl Refusal {
 
 /// What was answered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Answered {
+pub enum LayerAnswer {
     /// It was done.
     Done,
     /// It was refused, with this kind.
@@ -75,7 +75,7 @@ pub enum Answered {
     Anything,
 }
 
-impl Answered {
+impl LayerAnswer {
     fn fits(self, kind: Option<ErrorKind>) -> bool {
         match self {
             Self::Done => kind.is_none(),
@@ -93,9 +93,9 @@ pub struct Difference {
     /// The path, if it is about that one only; or how it begins, with `*` behind it.
     pub path: Option<&'static str>,
     /// What a root answers.
-    pub root: Answered,
+    pub root: LayerAnswer,
     /// What the layer answers.
-    pub layer: Answered,
+    pub layer: LayerAnswer,
     /// Why.
     pub why: &'static str,
 }

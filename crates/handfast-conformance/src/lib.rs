@@ -30,7 +30,7 @@ mod scene;
 mod tree;
 
 pub use cases::{CASES, Case};
-pub use layer::{Answered, Difference, Layer, Refusal};
+pub use layer::{Difference, Layer, LayerAnswer, Refusal};
 pub use run::{Report, compare, compare_both};
 pub use scene::{Scene, paths};
 pub use tree::{tree_by_handles, tree_on_disk};

@@ -9,9 +9,9 @@ use crate::layer::{Layer, Refusal};
 use crate::scene::{Scene, paths};
 use crate::tree::{tree_by_handles, tree_on_disk};
 
-/// How often a case is asked again that says that somebody else changed the tree: on some kernels
-/// any rename on the machine makes a lookup say so.
-const TRIES: u32 = 64;
+/// How often a case is repeated if the answer is that another process changed the tree: on some
+/// kernels any rename on the machine causes this answer.
+const MAX_TRIES: u32 = 64;
 
 /// What a comparison found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -107,10 +107,10 @@ impl Used {
 }
 
 /// An answer, in a form that can be compared.
-type Answer = Result<String, Told>;
+type CaseResult = Result<String, CaseError>;
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-struct Told {
+struct CaseError {
     kind: ErrorKind,
     effect: handfast::Effect,
     verb: handfast::Verb,
@@ -137,12 +137,12 @@ impl<'a> Side<'a> {
         }
     }
 
-    fn ask(&self, case: &Case, path: &RelPath) -> Answer {
-        for _ in 0..TRIES {
+    fn ask(&self, case: &Case, path: &RelPath) -> CaseResult {
+        for _ in 0..MAX_TRIES {
             match (case.act)(&*self.files, path) {
                 Err(error) if error.kind() == ErrorKind::Raced => {}
                 answer => {
-                    return answer.map_err(|error| Told {
+                    return answer.map_err(|error| CaseError {
                         kind: error.kind(),
                         effect: error.effect(),
                         verb: error.verb(),
@@ -183,7 +183,7 @@ impl<'a> Sides<'a> {
         used: &mut Used,
     ) -> Result<(), String> {
         let what = format!("{} {path} {:?}", case.name, self.links);
-        let expected = self.model.ask(case, path).map_err(|told| Told {
+        let expected = self.model.ask(case, path).map_err(|told| CaseError {
             path: self.layer.layer.shown(&told.path),
             destination: told.destination.map(|path| self.layer.layer.shown(&path)),
             ..told
@@ -249,11 +249,11 @@ impl<'a> Sides<'a> {
         &self,
         case: &Case,
         path: &RelPath,
-        expected: &Answer,
-        answer: &Answer,
+        expected: &CaseResult,
+        answer: &CaseResult,
     ) -> Option<usize> {
         let shown = path.to_string();
-        let kind = |answer: &Answer| answer.as_ref().err().map(|told| told.kind);
+        let kind = |answer: &CaseResult| answer.as_ref().err().map(|told| told.kind);
         let (root, layer) = (kind(expected), kind(answer));
         self.layer
             .layer

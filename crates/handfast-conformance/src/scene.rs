@@ -28,7 +28,7 @@ impl Scene {
         let scene = Self {
             top: base.join(name),
         };
-        // create_dir fails if somebody was there before us.
+        // create_dir fails if the name exists already.
         std::fs::create_dir(&scene.top).expect("a private directory can be made");
         scene.furnish();
         scene

@@ -46,14 +46,17 @@ fn verdict<'a>(
 /// Whether other mounts are noticed.
 pub(crate) fn mounts(enforcement: &Enforcement) -> Check {
     let (state, detail) = match (enforcement.mount_identity, enforcement.backend) {
-        (MountIdentity::MountId, _) => (State::Yes, "told apart by mount id, bind mounts included"),
+        (MountIdentity::MountId, _) => (
+            State::Yes,
+            "distinguished by mount id, bind mounts included",
+        ),
         (MountIdentity::Device, Backend::Kernel) => (
             State::Yes,
             "the kernel does not cross them, bind mounts included",
         ),
         (MountIdentity::Device, Backend::Walk) => (
             State::Weaker,
-            "told apart by device only; a bind mount may go unnoticed",
+            "distinguished by device only; a bind mount may go unnoticed",
         ),
     };
     Check::new("mounts", "other mounts are not entered", state, detail)
@@ -115,7 +118,7 @@ pub(crate) fn openat2(enforcement: &Enforcement) -> Check {
 pub(crate) fn mount_ids(enforcement: &Enforcement) -> Check {
     let (state, detail) = match enforcement.mount_identity {
         MountIdentity::MountId => (State::Yes, "the kernel tells which mount an object is on"),
-        MountIdentity::Device => (State::No, "mounts are told apart by device number"),
+        MountIdentity::Device => (State::No, "mounts are distinguished by device number"),
     };
     Check::new("mount-ids", "mount ids", state, detail)
 }

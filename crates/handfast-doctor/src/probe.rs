@@ -14,7 +14,7 @@ use rustix::fs::Mode;
 use crate::scratch::Scratch;
 
 /// A call that takes longer than this hangs.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// One way out.
 struct Way {
@@ -249,13 +249,13 @@ fn attempt(way: &Way, root: Root) -> AttemptResult {
     let attempt = way.attempt;
     let (sender, receiver) = mpsc::channel();
     let started = std::thread::Builder::new().spawn(move || {
-        // Nobody listens once patience is spent.
+        // The receiver is gone after the timeout.
         drop(sender.send(attempt(&root, &path)));
     });
     if started.is_err() {
         return AttemptResult::Skipped("no thread could be started");
     }
-    match receiver.recv_timeout(PATIENCE) {
+    match receiver.recv_timeout(CALL_TIMEOUT) {
         Ok(Ok(())) => AttemptResult::Passed,
         Ok(Err(error)) => AttemptResult::Refused(error.kind()),
         Err(_) => AttemptResult::Hung,

@@ -10,15 +10,15 @@ use crate::check::{Check, State};
 use crate::scratch::{Scratch, TrialPlace};
 
 /// What a trial says: how far, and why.
-type Outcome = (State, String);
+type TrialResult = (State, String);
 
-/// What is promised whatever the system: each must be a yes.
+/// The promises that hold on every system: each must be a yes.
 pub(crate) fn guarantees(scratch: Option<&Scratch>) -> Vec<Check> {
     [
         (
             "hard-links",
             "other names are not written to",
-            hard_links as fn(&Root) -> Result<Outcome, handfast::Error>,
+            hard_links as fn(&Root) -> Result<TrialResult, handfast::Error>,
         ),
         (
             "atomic-write",
@@ -54,7 +54,7 @@ fn run(
     scratch: Option<&Scratch>,
     id: &'static str,
     title: &'static str,
-    trial: fn(&Root) -> Result<Outcome, handfast::Error>,
+    trial: fn(&Root) -> Result<TrialResult, handfast::Error>,
 ) -> Check {
     let root = scratch.and_then(|scratch| scratch.sub_root(id, RootOptions::new()));
     let Some(root) = root else {
@@ -78,7 +78,7 @@ fn run(
     }
 }
 
-fn yes(detail: &str) -> Result<Outcome, handfast::Error> {
+fn yes(detail: &str) -> Result<TrialResult, handfast::Error> {
     Ok((State::Yes, detail.to_owned()))
 }
 
@@ -86,7 +86,7 @@ fn name(text: &str) -> RelPath {
     RelPath::root().join(handfast::NameRef::parse(text.as_bytes()).expect("a plain name"))
 }
 
-fn hard_links(root: &Root) -> Result<Outcome, handfast::Error> {
+fn hard_links(root: &Root) -> Result<TrialResult, handfast::Error> {
     root.write(&name("one"), b"content")?;
     match root.hard_link(&name("one"), &name("two")) {
         Ok(()) => {}
@@ -104,7 +104,7 @@ fn hard_links(root: &Root) -> Result<Outcome, handfast::Error> {
     }
 }
 
-fn atomic_write(root: &Root) -> Result<Outcome, handfast::Error> {
+fn atomic_write(root: &Root) -> Result<TrialResult, handfast::Error> {
     let options = WriteOptions::new().durability(Durability::Full);
     for content in ["old", "new"] {
         root.write_with(&name("file"), content, options)?;
@@ -116,7 +116,7 @@ fn atomic_write(root: &Root) -> Result<Outcome, handfast::Error> {
     }
 }
 
-fn if_version(root: &Root) -> Result<Outcome, handfast::Error> {
+fn if_version(root: &Root) -> Result<TrialResult, handfast::Error> {
     root.write(&name("one"), b"1")?;
     root.write(&name("two"), b"2")?;
     root.rename(&name("one"), &name("two"), RenameMode::Exchange)?;
@@ -131,7 +131,7 @@ fn if_version(root: &Root) -> Result<Outcome, handfast::Error> {
     }
 }
 
-fn locks(root: &Root) -> Result<Outcome, handfast::Error> {
+fn locks(root: &Root) -> Result<TrialResult, handfast::Error> {
     let lock = || root.lock(&name("lock"), LockKind::Exclusive, Duration::ZERO);
     let _held = lock()?;
     match lock() {
@@ -141,7 +141,7 @@ fn locks(root: &Root) -> Result<Outcome, handfast::Error> {
     }
 }
 
-fn unnamed_files(root: &Root) -> Result<Outcome, handfast::Error> {
+fn unnamed_files(root: &Root) -> Result<TrialResult, handfast::Error> {
     let _file = root.temp_file(&RelPath::root())?;
     match root.read_dir(&RelPath::root())?.next_entry()? {
         None => yes("a writer that is killed leaves nothing behind"),
@@ -153,7 +153,7 @@ fn unnamed_files(root: &Root) -> Result<Outcome, handfast::Error> {
 }
 
 /// A file that its owner may neither read nor write can only be reached without opening it.
-fn chmod_unopenable(root: &Root) -> Result<Outcome, handfast::Error> {
+fn chmod_unopenable(root: &Root) -> Result<TrialResult, handfast::Error> {
     let file = name("file");
     root.write(&file, b"")?;
     root.chmod(&file, 0)?;

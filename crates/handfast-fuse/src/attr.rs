@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
-use fuser::{FileAttr, FileType, INodeNo};
-use handfast::{FileKind, Metadata};
+use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
+use handfast::{FileKind, Metadata, Timestamp};
 
 /// The kind, as the kernel wants it. An unknown kind is reported as a file.
 pub(crate) fn kind(kind: FileKind) -> FileType {
@@ -36,6 +36,23 @@ pub(crate) fn attr(number: u64, of: &Metadata) -> FileAttr {
         rdev: 0,
         blksize: 4096,
         flags: 0,
+    }
+}
+
+/// The time that a program wants. `fuser` 0.18 counts the nanoseconds of a time before 1970 backwards:
+/// it subtracts the kernel's seconds and nanoseconds both. Here both are put together as the kernel
+/// sent them.
+pub(crate) fn wanted_time(time: TimeOrNow) -> Timestamp {
+    let time = match time {
+        TimeOrNow::SpecificTime(time) => time,
+        TimeOrNow::Now => SystemTime::now(),
+    };
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(_) => Timestamp::from(time),
+        Err(before) => Timestamp {
+            seconds: 0_i64.saturating_sub_unsigned(before.duration().as_secs()),
+            nanoseconds: before.duration().subsec_nanos(),
+        },
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use fuser::{Errno, FileAttr, TimeOrNow};
-use handfast::files::Attributes;
-use handfast::{Metadata, OpenOptions, Timestamp};
+use handfast::files::{Attributes, FileHandle};
+use handfast::{FileKind, Metadata, OpenOptions};
 
+use crate::attr::wanted_time;
 use crate::errno::{errno, errno_of_feature};
-use crate::face::Face;
+use crate::face::{Asked, Face};
+use crate::fill::Caching;
 use crate::open_files::OpenFile;
 
 /// So many zeros are written at a time.
@@ -41,29 +42,6 @@ pub(crate) fn options(flags: i32) -> OpenOptions {
 }
 
 impl Face {
-    /// Opens a file. The second answer says whether what the kernel has cached of it still holds.
-    pub(crate) fn open_file(&self, number: u64, flags: i32) -> Result<(u64, bool), Errno> {
-        let how = options(flags);
-        // Before a look at what has the name now takes its place in the table.
-        let told = self.seen(number)?.node;
-        let file = self.on_node(number, |node| self.files.open_node(node, how))?;
-        let opened = file.opened_metadata();
-        if !how.changes() && !told.metadata().identity.same_object(&opened.identity) {
-            // A person has replaced the file: the kernel would cut the new content to the length of the
-            // old one. This makes it look the name up again, and ask once more.
-            return Err(Errno::ESTALE);
-        }
-        if flags & libc::O_TRUNC != 0 && how.appends() {
-            file.set_len(0).map_err(|error| errno(&error))?;
-        }
-        self.table().opened(number);
-        let (id, is_same) = self.open.add(OpenFile::new(number, how.changes(), file));
-        if how.changes() {
-            self.follow_copy(number);
-        }
-        Ok((id, is_same && !how.changes()))
-    }
-
     pub(crate) fn close_file(&self, id: u64) {
         if let Some(file) = self.open.close(id) {
             self.table().closed(file.number);
@@ -77,17 +55,9 @@ impl Face {
     pub(crate) fn read(&self, id: u64, offset: u64, size: u32) -> Result<Vec<u8>, Errno> {
         let handle = self.file(id)?.handle();
         let mut buffer = vec![0; size as usize];
-        let mut filled = 0;
-        while filled < buffer.len() {
-            let got = handle
-                .read_at(&mut buffer[filled..], offset + filled as u64)
-                .map_err(|error| errno(&error))?;
-            if got == 0 {
-                break;
-            }
-            filled += got;
-        }
-        buffer.truncate(filled);
+        // A file is read short only at its end. What the answer lacks, the kernel takes for missing too.
+        let read = handle.read_at(&mut buffer, offset);
+        buffer.truncate(read.map_err(|error| errno(&error))?);
         Ok(buffer)
     }
 
@@ -136,6 +106,98 @@ impl Face {
         let handle = self.file(id)?.handle();
         handle.sync().map_err(|error| errno(&error))
     }
+}
+
+impl Asked<'_> {
+    /// Opens a file. The second answer says how the kernel uses its cache.
+    pub(crate) fn open_file(&self, number: u64, flags: i32) -> Result<(u64, Caching), Errno> {
+        let how = options(flags);
+        let file = match self.on_node(number, |node| self.files.open_node(node, how)) {
+            Err(Errno::ESTALE | Errno::ENOENT) if self.seen(number)?.place.is_none() => {
+                return self.open_nameless(number, flags);
+            }
+            file => file?,
+        };
+        if how.changes() {
+            return self.opened_to_change(number, flags, file);
+        }
+        let file = OpenFile::new(number, false, file);
+        let handle = file.handle();
+        let opened = handle.opened_metadata();
+        let is_believed = self.refresh_facts(number, opened);
+        let seen = self.seen(number)?;
+        let mut is_mixed = false;
+        if !seen.node.metadata().identity.same_object(&opened.identity) {
+            match self.look_again(number, seen) {
+                Err(Errno::ESTALE) if self.reads_past_the_cache(number) => is_mixed = true,
+                looked => drop(looked?),
+            }
+        }
+        let (id, cached) = match self.open.add_reader(file) {
+            Ok(added) => added,
+            Err(file) if is_mixed || !self.is_replaced(number)? => self.open.add(file),
+            Err(file) if self.reads_past_the_cache(number) => {
+                is_mixed = true;
+                self.open.add(file)
+            }
+            Err(_) => return Err(Errno::ESTALE),
+        };
+        self.table().opened(number);
+        if is_mixed || self.is_unsettled(number, opened, is_believed) {
+            return Ok((id, Caching::None));
+        }
+        if is_believed {
+            self.fill(number, cached, &*handle);
+        }
+        Ok((id, cached.into()))
+    }
+
+    fn opened_to_change(
+        &self,
+        number: u64,
+        flags: i32,
+        file: Box<dyn FileHandle>,
+    ) -> Result<(u64, Caching), Errno> {
+        if flags & libc::O_TRUNC != 0 {
+            self.set_ids.drop_from(&*file);
+            if options(flags).appends() {
+                file.set_len(0).map_err(|error| errno(&error))?;
+            }
+        }
+        self.table().opened(number);
+        let (id, _) = self.open.add(OpenFile::new(number, true, file));
+        self.follow_copy(number);
+        Ok((id, Caching::Dropped))
+    }
+
+    /// Whether a person has put another file under the name of one that somebody opens in the same
+    /// moment. The kernel must not take both for one: it looks the name up again then, and asks once
+    /// more. A copy that is written to is still the same file.
+    fn is_replaced(&self, number: u64) -> Result<bool, Errno> {
+        let Some((dir, name)) = self.seen(number)?.place else {
+            return Ok(false);
+        };
+        let dir = self.node(dir)?;
+        let now = self.files.lookup(&dir, name.as_ref());
+        Ok(now.map_or(true, |now| now.is_watched_with_its_directory()))
+    }
+
+    /// Opens a file without a name once more, as `/proc/self/fd` allows it: the new handle is one that is
+    /// open already.
+    fn open_nameless(&self, number: u64, flags: i32) -> Result<(u64, Caching), Errno> {
+        let how = options(flags);
+        let open = self.open.files_of(number);
+        let mut fitting = open.iter().filter(|file| file.changes || !how.changes());
+        let file = fitting.next().filter(|_| !how.appends());
+        let file = file.ok_or(Errno::ESTALE)?;
+        if flags & libc::O_TRUNC != 0 {
+            let cut = file.handle().set_len(0);
+            cut.map_err(|error| errno(&error))?;
+        }
+        self.table().opened(number);
+        let (id, _) = self.open.add(OpenFile::again(file));
+        Ok((id, Caching::Dropped))
+    }
 
     pub(crate) fn set_attributes(
         &self,
@@ -143,6 +205,10 @@ impl Face {
         id: Option<u64>,
         wanted: &Wanted,
     ) -> Result<FileAttr, Errno> {
+        if let Some((specials, _)) = self.special(number) {
+            return specials.set(number, wanted);
+        }
+        self.set_ids.sets(wanted.mode);
         if let Some(len) = wanted.len {
             self.set_len(number, id, len)?;
         }
@@ -150,11 +216,55 @@ impl Face {
         let attributes = changes(wanted, &now);
         if attributes != Attributes::new() {
             let set = |node: &_| self.files.set_attributes_of(node, &attributes);
-            self.on_node_with(number, set, errno_of_feature)?;
-            self.follow_copy(number);
+            match self.on_node_with(number, set, errno_of_feature) {
+                // It has no name any more.
+                Err(Errno::ESTALE | Errno::ENOENT) => self.set_open(number, &attributes)?,
+                done => {
+                    done?;
+                    self.follow_copy(number);
+                }
+            }
             return self.attr(number);
         }
         Ok(self.attr_of(number, &now))
+    }
+
+    /// An extended attribute. Links have none.
+    pub(crate) fn xattr(&self, number: u64, name: &str) -> Result<Option<Vec<u8>>, Errno> {
+        self.on_node(number, |node| match node.kind() {
+            FileKind::Symlink => Ok(None),
+            _ => self.files.xattr_of(node, name),
+        })
+    }
+
+    /// Sets an extended attribute; the flags say whether it must be new, or must be there.
+    pub(crate) fn set_xattr(
+        &self,
+        number: u64,
+        name: &str,
+        value: &[u8],
+        flags: i32,
+    ) -> Result<(), Errno> {
+        if flags != 0 {
+            let old = self.xattr(number, name)?;
+            match (flags, old) {
+                (libc::XATTR_CREATE, Some(_)) => return Err(Errno::EEXIST),
+                (libc::XATTR_REPLACE, None) => return Err(Errno::ENODATA),
+                (libc::XATTR_CREATE | libc::XATTR_REPLACE, _) => {}
+                _ => return Err(Errno::EINVAL),
+            }
+        }
+        self.on_node(number, |node| {
+            self.files.set_xattr_of(node, name, Some(value))
+        })
+    }
+
+    /// Changes attributes of a file through a handle that is open for writing.
+    fn set_open(&self, number: u64, attributes: &Attributes) -> Result<(), Errno> {
+        let open = self.open.files_of(number);
+        let file = open.iter().find(|file| file.changes).ok_or(Errno::ESTALE)?;
+        let set = file.handle().set_attributes(attributes);
+        set.map_err(|error| errno_of_feature(&error))
     }
 
     fn set_len(&self, number: u64, id: Option<u64>, len: u64) -> Result<(), Errno> {
@@ -167,10 +277,13 @@ impl Face {
             files.into_iter().find(|file| file.changes)
         });
         if let Some(file) = open {
-            return file.handle().set_len(len).map_err(|error| errno(&error));
+            let handle = file.handle();
+            self.set_ids.drop_from(&*handle);
+            return handle.set_len(len).map_err(|error| errno(&error));
         }
         let how = OpenOptions::new().read(false).write(true);
         let file = self.on_node(number, |node| self.files.open_node(node, how))?;
+        self.set_ids.drop_from(&*file);
         file.set_len(len).map_err(|error| errno(&error))?;
         self.follow_copy(number);
         Ok(())
@@ -207,17 +320,12 @@ impl Face {
 
 /// What differs from what is. An owner that is there already is not changed.
 fn changes(wanted: &Wanted, now: &Metadata) -> Attributes {
-    let time = |time: TimeOrNow| {
-        Timestamp::from(match time {
-            TimeOrNow::SpecificTime(time) => time,
-            TimeOrNow::Now => SystemTime::now(),
-        })
-    };
     let uid = wanted.uid.filter(|uid| *uid != now.uid);
     let gid = wanted.gid.filter(|gid| *gid != now.gid);
-    let mut attributes = Attributes::new()
-        .owner(uid, gid)
-        .times(wanted.accessed.map(time), wanted.modified.map(time));
+    let mut attributes = Attributes::new().owner(uid, gid).times(
+        wanted.accessed.map(wanted_time),
+        wanted.modified.map(wanted_time),
+    );
     attributes.mode = wanted
         .mode
         .map(|mode| mode & 0o7777)

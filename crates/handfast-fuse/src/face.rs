@@ -2,17 +2,23 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use fuser::{Errno, FileAttr};
+use fuser::{Errno, FileAttr, Notifier};
 use handfast::files::{At, Files, Node};
 use handfast::{Error, ErrorKind, FileKind, Metadata, NameRef};
 
+use crate::askers::Askers;
 use crate::attr::attr;
 use crate::errno::errno;
 use crate::open_files::OpenFiles;
-use crate::table::{Seen, TOP, Table};
+use crate::set_ids::SetIds;
+use crate::specials::Specials;
+use crate::table::{ContentFacts, KnownNumber, TOP, Table, is_replaced};
+use crate::threads::{BusyThread, ServerThreads};
+use crate::waiting::{self, Names};
 use crate::watch::Watch;
 
 /// How long a change waits for somebody who commits.
@@ -48,10 +54,21 @@ pub struct Face {
     pub(crate) open: OpenFiles,
     pub(crate) watch: Option<Arc<Watch>>,
     pub(crate) table: Arc<Mutex<Table>>,
-    /// Held for writing while a name is taken away or moved: between the look at a name and the
-    /// note of what it led to, no rename may happen. The kernel asks about names that it has cached
-    /// without its own lock.
-    pub(crate) moving: RwLock<()>,
+    pub(crate) names: Arc<Names>,
+    /// Tells the kernel what it does not ask for. Nothing until the mount is served.
+    pub(crate) notifier: Arc<OnceLock<Notifier>>,
+    /// Whether a file that the kernel does not cache can be mapped all the same (Linux 6.6).
+    pub(crate) can_read_past_the_cache: bool,
+    /// One request at a time gives content to the kernel, see [`crate::fill`].
+    pub(crate) filling: Mutex<()>,
+    /// Which threads wait for requests.
+    pub(crate) turns: Arc<ServerThreads>,
+    pub(crate) set_ids: SetIds,
+    /// So many requests may wait for a person.
+    pub(crate) waiting: usize,
+    askers: Askers,
+    /// FIFOs and sockets, if the mount keeps any.
+    pub(crate) specials: Option<Specials>,
 }
 
 impl Face {
@@ -69,7 +86,15 @@ impl Face {
             open: OpenFiles::default(),
             watch: None,
             table: Arc::new(Mutex::new(Table::new(top))),
-            moving: RwLock::new(()),
+            names: Arc::default(),
+            notifier: Arc::default(),
+            can_read_past_the_cache: false,
+            filling: Mutex::default(),
+            turns: ServerThreads::new(0),
+            set_ids: SetIds::default(),
+            waiting: 0,
+            askers: Askers::default(),
+            specials: None,
         })
     }
 
@@ -90,11 +115,116 @@ impl Face {
         self
     }
 
+    /// Lets programs make FIFOs and sockets. They are kept for as long as the mount lasts; the files
+    /// hear nothing of them.
+    #[must_use]
+    pub fn with_fifos_and_sockets(mut self) -> Self {
+        self.specials = Some(Specials::default());
+        self
+    }
+
+    /// Goes on with other requests while so many wait for a person. The files have to call
+    /// [`request_waits`](crate::request_waits) and [`request_goes_on`](crate::request_goes_on) around
+    /// each wait.
+    #[must_use]
+    pub fn with_room_for_waiting(mut self, requests: usize) -> Self {
+        self.waiting = requests;
+        self
+    }
+
     pub(crate) fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn seen(&self, number: u64) -> Result<Seen, Errno> {
+    /// The kernel has heard facts of an object: to be called after the answer.
+    pub(crate) fn heard(&self, attr: &FileAttr, number: u64) {
+        self.table().heard(number, ContentFacts::from(attr));
+    }
+
+    /// As [`Face::heard`], of many objects.
+    pub(crate) fn all_heard(&self, attrs: &[FileAttr]) {
+        let mut table = self.table();
+        for attr in attrs {
+            table.heard(attr.ino.0, ContentFacts::from(attr));
+        }
+    }
+
+    /// Whether changes of a directory are told.
+    pub(crate) fn is_watched(&self, dir: u64) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.has(dir))
+    }
+
+    /// How long the kernel believes that a name of a directory leads to nothing.
+    pub(crate) fn absent_time(&self, dir: u64, name: &OsStr) -> Duration {
+        let name = name.as_encoded_bytes();
+        let watch = self.watch.as_ref();
+        match watch.is_some_and(|watch| watch.keep_absent(dir, name)) {
+            true => self.times.watched,
+            false => self.times.names,
+        }
+    }
+
+    /// Facts with the number that programs see: the kernel's own number of the top means nothing to
+    /// them, so they see the base's.
+    pub(crate) fn attr_of(&self, number: u64, metadata: &Metadata) -> FileAttr {
+        let shown = match (number, metadata.identity.inode) {
+            (TOP, own) if own != 0 => own,
+            (number, _) => number,
+        };
+        attr(shown, metadata)
+    }
+
+    /// The FIFO or socket that has a number.
+    pub(crate) fn special(&self, number: u64) -> Option<(&Specials, FileAttr)> {
+        let specials = self.specials.as_ref()?;
+        Some((specials, specials.attr(number)?))
+    }
+
+    /// Forgets what the kernel forgot.
+    pub(crate) fn forget(&self, number: u64, times: u64) {
+        if let Some((specials, _)) = self.special(number) {
+            return specials.forget(number, times);
+        }
+        let mut table = self.table();
+        table.forget(number, times);
+        let gone = table.take_gone();
+        drop(table);
+        for number in gone {
+            self.open.forget(number);
+            if let Some(watch) = &self.watch {
+                watch.drop_dir(number);
+            }
+        }
+    }
+
+    /// The face for a process that asks.
+    pub(crate) fn asked_by(&self, pid: u32) -> Asked<'_> {
+        waiting::set_asking_process(pid);
+        Asked {
+            face: self,
+            files: self.askers.files(&self.files, pid),
+            _turn: self.turns.begin(),
+        }
+    }
+}
+
+/// A face, and the files as they are for the process that asks.
+pub(crate) struct Asked<'a> {
+    face: &'a Face,
+    pub(crate) files: Arc<dyn Files>,
+    _turn: BusyThread<'a>,
+}
+
+impl Deref for Asked<'_> {
+    type Target = Face;
+
+    fn deref(&self) -> &Face {
+        self.face
+    }
+}
+
+impl Asked<'_> {
+    pub(crate) fn seen(&self, number: u64) -> Result<KnownNumber, Errno> {
         self.table().get(number).ok_or(Errno::ESTALE)
     }
 
@@ -108,9 +238,13 @@ impl Face {
     }
 
     /// Looks a known name up again: a directory above was renamed, or the object was committed.
-    fn look_again(&self, number: u64, seen: Seen) -> Result<Node, Errno> {
+    pub(crate) fn look_again(&self, number: u64, seen: KnownNumber) -> Result<Node, Errno> {
         let Some((dir, name)) = seen.place else {
-            return Err(Errno::ESTALE);
+            // A directory that was removed has no names. The kernel looks nothing up again.
+            return Err(match seen.node.kind() {
+                FileKind::Dir => Errno::ENOENT,
+                _ => Errno::ESTALE,
+            });
         };
         let dir = self.node(dir)?;
         let name = name.as_ref();
@@ -125,7 +259,12 @@ impl Face {
         if !both_dirs && !node.is_same(&seen.node) {
             return Err(Errno::ESTALE);
         }
-        self.table().renew(number, node.clone());
+        let mut table = self.table();
+        if is_replaced(&seen.node, &node) && table.is_open(number) {
+            return Err(Errno::ESTALE);
+        }
+        table.renew(number, node.clone());
+        drop(table);
         Ok(node)
     }
 
@@ -161,13 +300,37 @@ impl Face {
     pub(crate) fn metadata(&self, number: u64) -> Result<Metadata, Errno> {
         let seen = self.seen(number)?;
         if number != TOP && seen.place.is_none() {
-            return self.metadata_of_open(number);
+            return match seen.node.kind() {
+                // A program may still have it as its working directory.
+                FileKind::Dir => {
+                    let mut metadata = *seen.node.metadata();
+                    metadata.nlink = 0;
+                    Ok(metadata)
+                }
+                _ => self.metadata_of_open(number),
+            };
         }
         match self.on_node(number, |node| self.files.metadata_of(node)) {
             // Another process of the session may have removed the name.
             Err(Errno::ESTALE | Errno::ENOENT) => self.metadata_of_open(number),
+            // A person may have put another file under the name. Who has the old one open asks about
+            // that; the kernel hears from the watch that the name leads elsewhere.
+            Ok(now) if self.is_left(&seen.node, number, &now) => self.metadata_of_open(number),
             done => done,
         }
+    }
+
+    /// Whether a name of the base leads to another file by now than the one that is open under a
+    /// number.
+    fn is_left(&self, node: &Node, number: u64, now: &Metadata) -> bool {
+        let old = node.metadata().identity;
+        node.is_watched_with_its_directory()
+            && !now.is_dir()
+            && !now.identity.same_object(&old)
+            && self.open.files_of(number).iter().any(|file| {
+                let held = file.handle();
+                held.opened_metadata().identity.same_object(&old)
+            })
     }
 
     fn metadata_of_open(&self, number: u64) -> Result<Metadata, Errno> {
@@ -186,6 +349,9 @@ impl Face {
 
     /// As [`Face::attr`], and how long it is believed.
     pub(crate) fn attr_for(&self, number: u64) -> Result<(FileAttr, Duration), Errno> {
+        if let Some((_, attr)) = self.special(number) {
+            return Ok((attr, self.times.facts));
+        }
         // What is watched after the look may have changed before.
         let (parent, was_watched) = (self.table().parent(number), self.is_watched(number));
         let in_watched = parent.is_some_and(|dir| self.is_watched(dir));
@@ -204,11 +370,6 @@ impl Face {
         Ok((self.attr_of(number, &metadata), time))
     }
 
-    /// Whether changes of a directory are told.
-    pub(crate) fn is_watched(&self, dir: u64) -> bool {
-        self.watch.as_ref().is_some_and(|watch| watch.has(dir))
-    }
-
     /// Watches a directory before something in it is looked up. Whether its changes are told.
     pub(crate) fn watch_dir(&self, number: u64) -> bool {
         let Some(watch) = &self.watch else {
@@ -219,40 +380,6 @@ impl Face {
         }
         let found = self.on_node(number, |dir| self.files.watchable(dir));
         found.is_ok_and(|found| watch.add(number, &found))
-    }
-
-    /// How long the kernel believes that a name of a directory leads to nothing.
-    pub(crate) fn absent_time(&self, dir: u64, name: &OsStr) -> Duration {
-        let name = name.as_encoded_bytes();
-        let watch = self.watch.as_ref();
-        match watch.is_some_and(|watch| watch.keep_absent(dir, name)) {
-            true => self.times.watched,
-            false => self.times.names,
-        }
-    }
-
-    /// Facts with the number that programs see: the kernel's own number of the top means nothing to
-    /// them, so they see the base's.
-    pub(crate) fn attr_of(&self, number: u64, metadata: &Metadata) -> FileAttr {
-        let shown = match (number, metadata.identity.inode) {
-            (TOP, own) if own != 0 => own,
-            (number, _) => number,
-        };
-        attr(shown, metadata)
-    }
-
-    /// Forgets what the kernel forgot.
-    pub(crate) fn forget(&self, number: u64, times: u64) {
-        let mut table = self.table();
-        table.forget(number, times);
-        let gone = table.take_gone();
-        drop(table);
-        for number in gone {
-            self.open.forget(number);
-            if let Some(watch) = &self.watch {
-                watch.drop_dir(number);
-            }
-        }
     }
 }
 
@@ -266,7 +393,9 @@ pub(crate) fn patiently<T>(act: impl Fn() -> Result<T, Error>) -> Result<T, Erro
                     && error.effect() == handfast::Effect::None
                     && begun.elapsed() < BUSY_TIMEOUT =>
             {
+                waiting::request_waits();
                 std::thread::sleep(Duration::from_millis(20));
+                waiting::request_goes_on();
             }
             done => return done,
         }

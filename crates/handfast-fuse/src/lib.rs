@@ -17,20 +17,28 @@
 #![deny(unsafe_code)]
 #![cfg(supported)]
 
+mod askers;
 mod attr;
 mod content;
 mod device;
 mod errno;
 mod face;
+mod fill;
 mod follow;
 mod kernel;
 mod listing;
 mod names;
 mod open_files;
+mod reply;
 mod serve;
+mod set_ids;
+mod specials;
 mod table;
+mod threads;
+mod waiting;
 mod watch;
 
 pub use device::{MountSettings, mount_at, mount_over, open_device};
 pub use face::{CacheTimes, Face};
 pub use serve::{Served, serve};
+pub use waiting::{asking_process, request_goes_on, request_waits};

@@ -8,8 +8,8 @@ use fuser::{Errno, FileType};
 use handfast::files::Entry;
 
 use crate::attr::kind;
-use crate::face::Face;
-use crate::names::Found;
+use crate::face::Asked;
+use crate::names::LookedUp;
 
 /// What directories tell as the number of an entry that nobody asked for.
 const UNKNOWN_NUMBER: u64 = 0xffff_ffff;
@@ -41,7 +41,7 @@ impl Listing {
     }
 }
 
-impl Face {
+impl Asked<'_> {
     /// Tells the entries of an open directory from an offset on, until the answer is full.
     pub(crate) fn each_entry(
         &self,
@@ -76,7 +76,7 @@ impl Face {
         number: u64,
         id: u64,
         offset: u64,
-        mut tell: impl FnMut(u64, &OsStr, FileType, u64, Option<&Found>) -> bool,
+        mut tell: impl FnMut(u64, &OsStr, FileType, u64, Option<&LookedUp>) -> bool,
     ) -> Result<(), Errno> {
         for (at, dots) in [(0, "."), (1, "..")] {
             let (next, name) = (at + 1, OsStr::new(dots));

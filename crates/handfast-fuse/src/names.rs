@@ -1,6 +1,5 @@
 //! Requests about names: looked up, made, moved and removed.
 
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use fuser::{Errno, FileAttr};
@@ -8,17 +7,17 @@ use handfast::files::{At, Entry, Node, WhatToRemove};
 use handfast::{Error, ErrorKind, FileKind, Name, NameRef, OpenOptions, RenameMode};
 
 use crate::errno::{errno, errno_of_feature};
-use crate::face::{Face, is_told_by_name, patiently};
+use crate::face::{Asked, is_told_by_name, patiently};
 use crate::open_files::OpenFile;
 
 /// A name in a directory that the kernel knows.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct NamePlace<'a> {
     pub(crate) dir: u64,
     pub(crate) name: NameRef<'a>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> NamePlace<'a> {
     fn new(dir: u64, name: &'a Name) -> Self {
         let name = name.as_ref();
         Self { dir, name }
@@ -27,17 +26,20 @@ impl<'a> Place<'a> {
 
 /// What a name leads to, and how long the kernel believes that.
 #[derive(Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct LookedUp {
     pub(crate) attr: FileAttr,
     pub(crate) name_time: Duration,
     pub(crate) facts_time: Duration,
 }
 
-impl Face {
+impl Asked<'_> {
     /// Looks a name up and counts the kernel's new reference to it. How long that is believed comes
     /// with it.
-    pub(crate) fn lookup(&self, place: Place<'_>) -> Result<Found, Errno> {
-        let _still = self.moving.read().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn lookup(&self, place: NamePlace<'_>) -> Result<LookedUp, Errno> {
+        let _still = self.names.still();
+        if let Some(found) = self.special_at(place) {
+            return Ok(found);
+        }
         let in_watched = self.watch_dir(place.dir);
         let was_watched = self.watched_child(place);
         let look = |at: At<'_>| self.files.lookup(at.dir, at.name);
@@ -56,12 +58,12 @@ impl Face {
     }
 
     /// Looks several names of a directory up, each as [`Face::lookup`].
-    pub(crate) fn lookup_all(&self, dir: u64, names: &[&Name]) -> Vec<Option<Found>> {
-        let _still = self.moving.read().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn lookup_all(&self, dir: u64, names: &[&Name]) -> Vec<Option<LookedUp>> {
+        let _still = self.names.still();
         let in_watched = self.watch_dir(dir);
         let each = names.iter();
         let were_watched: Vec<_> = each
-            .map(|name| self.watched_child(Place::new(dir, name)))
+            .map(|name| self.watched_child(NamePlace::new(dir, name)))
             .collect();
         let Ok(node) = self.node(dir) else {
             return names.iter().map(|_| None).collect();
@@ -69,14 +71,14 @@ impl Face {
         let found = self.files.lookup_all(&node, names);
         let each = names.iter().zip(found).zip(were_watched);
         each.map(|((name, found), was_watched)| {
-            let place = Place::new(dir, name);
+            let place = NamePlace::new(dir, name);
             Some(self.found(place, found.ok()?, in_watched, was_watched))
         })
         .collect()
     }
 
     /// The number of a directory that has the name, if it is watched already.
-    fn watched_child(&self, place: Place<'_>) -> Option<u64> {
+    fn watched_child(&self, place: NamePlace<'_>) -> Option<u64> {
         self.watch.as_ref()?;
         let number = self.table().child(place.dir, place.name)?;
         self.is_watched(number).then_some(number)
@@ -84,11 +86,11 @@ impl Face {
 
     fn found(
         &self,
-        place: Place<'_>,
+        place: NamePlace<'_>,
         node: Node,
         in_watched: bool,
         was_watched: Option<u64>,
-    ) -> Found {
+    ) -> LookedUp {
         let is_dir = node.kind() == FileKind::Dir;
         let is_told = is_told_by_name(&node, node.metadata());
         let mut attr = self.told(place, node);
@@ -100,7 +102,7 @@ impl Face {
             true => self.times.watched,
             false => otherwise,
         };
-        Found {
+        LookedUp {
             attr,
             name_time: time(in_watched, self.times.names),
             facts_time: time(is_told, self.times.facts),
@@ -109,7 +111,7 @@ impl Face {
 
     /// Watches a directory that was just looked up, and looks at it again: it may have changed before
     /// it was watched.
-    fn watch_new(&self, place: Place<'_>, attr: &mut FileAttr) -> bool {
+    fn watch_new(&self, place: NamePlace<'_>, attr: &mut FileAttr) -> bool {
         let number = attr.ino.0;
         if !self.watch_dir(number) {
             return false;
@@ -123,7 +125,7 @@ impl Face {
     }
 
     /// Takes in a node under its name.
-    pub(crate) fn told(&self, place: Place<'_>, node: Node) -> FileAttr {
+    pub(crate) fn told(&self, place: NamePlace<'_>, node: Node) -> FileAttr {
         let metadata = *node.metadata();
         let number = self.table().told(place.dir, place.name, node);
         self.attr_of(number, &metadata)
@@ -132,7 +134,7 @@ impl Face {
     /// Does something with a name in a directory.
     fn in_dir<T>(
         &self,
-        place: Place<'_>,
+        place: NamePlace<'_>,
         act: impl Fn(At<'_>) -> Result<T, Error>,
         told: impl Fn(&Error) -> Errno,
     ) -> Result<T, Errno> {
@@ -157,10 +159,10 @@ impl Face {
     /// Creates a file, or opens the one that is there.
     pub(crate) fn create(
         &self,
-        place: Place<'_>,
+        place: NamePlace<'_>,
         how: OpenOptions,
     ) -> Result<(FileAttr, u64), Errno> {
-        let _still = self.moving.read().unwrap_or_else(PoisonError::into_inner);
+        let _still = self.names.still();
         let (node, file) = self.in_dir(place, |at| self.files.create_node_at(at, how), errno)?;
         let attr = self.told(place, node);
         self.table().opened(attr.ino.0);
@@ -168,14 +170,14 @@ impl Face {
         Ok((attr, id))
     }
 
-    pub(crate) fn create_dir(&self, place: Place<'_>, mode: u32) -> Result<FileAttr, Errno> {
-        let _still = self.moving.read().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn create_dir(&self, place: NamePlace<'_>, mode: u32) -> Result<FileAttr, Errno> {
+        let _still = self.names.still();
         let node = self.in_dir(place, |at| self.files.create_dir_at(at, mode), errno)?;
         Ok(self.told(place, node))
     }
 
-    pub(crate) fn symlink(&self, target: &[u8], place: Place<'_>) -> Result<FileAttr, Errno> {
-        let _still = self.moving.read().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn symlink(&self, target: &[u8], place: NamePlace<'_>) -> Result<FileAttr, Errno> {
+        let _still = self.names.still();
         let make = |at: At<'_>| {
             self.files.symlink_at(target, at)?;
             self.files.lookup(at.dir, at.name)
@@ -184,8 +186,11 @@ impl Face {
         Ok(self.told(place, node))
     }
 
-    pub(crate) fn link(&self, number: u64, place: Place<'_>) -> Result<FileAttr, Errno> {
-        let _still = self.moving.read().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn link(&self, number: u64, place: NamePlace<'_>) -> Result<FileAttr, Errno> {
+        let _still = self.names.still();
+        if self.special(number).is_some() {
+            return Err(Errno::EPERM);
+        }
         let file = self.node(number)?;
         let make = |at: At<'_>| {
             self.files.hard_link_at(&file, at)?;
@@ -197,8 +202,14 @@ impl Face {
         Ok(self.attr_of(number, &metadata))
     }
 
-    pub(crate) fn remove(&self, place: Place<'_>, what: WhatToRemove<'_>) -> Result<(), Errno> {
-        let _alone = self.moving.write().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn remove(&self, place: NamePlace<'_>, what: WhatToRemove<'_>) -> Result<(), Errno> {
+        let _alone = self.names.alone();
+        if self.holds_specials(place) {
+            return Err(Errno::ENOTEMPTY);
+        }
+        if self.remove_special(place) {
+            return Ok(());
+        }
         self.in_dir(place, |at| self.files.remove_at(at, what), errno)?;
         self.table().removed(place.dir, place.name);
         Ok(())
@@ -206,11 +217,14 @@ impl Face {
 
     pub(crate) fn rename(
         &self,
-        from: Place<'_>,
-        to: Place<'_>,
+        from: NamePlace<'_>,
+        to: NamePlace<'_>,
         mode: RenameMode,
     ) -> Result<(), Errno> {
-        let _alone = self.moving.write().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.names.alone();
+        if let Some(done) = self.rename_special(from, to, mode) {
+            return done;
+        }
         let target = self.node(to.dir)?;
         let rename = |at: At<'_>| {
             let to = At {
@@ -232,7 +246,7 @@ impl Face {
         Ok(())
     }
 
-    fn renew(&self, place: Place<'_>) {
+    fn renew(&self, place: NamePlace<'_>) {
         let number = self.table().child(place.dir, place.name);
         let found = self
             .node(place.dir)
@@ -246,6 +260,10 @@ impl Face {
 
     /// Everything in a directory.
     pub(crate) fn list(&self, number: u64) -> Result<Vec<Entry>, Errno> {
-        self.on_node(number, |dir| self.files.entries_of(dir)?.collect())
+        let listed: Result<Vec<_>, _> =
+            self.on_node(number, |dir| self.files.entries_of(dir)?.collect());
+        let mut entries = listed?;
+        self.add_specials(number, &mut entries);
+        Ok(entries)
     }
 }

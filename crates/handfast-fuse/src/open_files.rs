@@ -25,6 +25,15 @@ impl OpenFile {
         }
     }
 
+    /// The same open file under another number.
+    pub(crate) fn again(other: &Self) -> Self {
+        Self {
+            number: other.number,
+            changes: other.changes,
+            handle: RwLock::new(other.handle()),
+        }
+    }
+
     pub(crate) fn handle(&self) -> Arc<dyn FileHandle> {
         Arc::clone(&self.handle.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -32,6 +41,17 @@ impl OpenFile {
     pub(crate) fn replace(&self, handle: Box<dyn FileHandle>) {
         *self.handle.write().unwrap_or_else(PoisonError::into_inner) = Arc::from(handle);
     }
+}
+
+/// What the kernel may have cached of a file that is opened.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Cached {
+    /// Nothing: it was never opened.
+    Nothing,
+    /// What it holds now.
+    Same,
+    /// What it held before.
+    Other,
 }
 
 /// Everything that is open, by the number that the kernel uses for it.
@@ -44,9 +64,29 @@ pub(crate) struct OpenFiles {
 struct Inner {
     next: u64,
     files: HashMap<u64, Arc<OpenFile>>,
+    /// The open files of each object.
+    by_object: HashMap<u64, Vec<u64>>,
     dirs: HashMap<u64, Arc<Mutex<Listing>>>,
     /// What a file was when it was opened last, so that the kernel keeps what it has cached.
     seen: HashMap<u64, Metadata>,
+}
+
+impl Inner {
+    fn add(&mut self, file: OpenFile) -> (u64, Cached) {
+        let now = *file.handle().opened_metadata();
+        self.next += 1;
+        let id = self.next;
+        let before = self.seen.insert(file.number, now);
+        let facts = |of: &Metadata| (of.identity, of.len, of.modified, of.changed);
+        let cached = match before {
+            None => Cached::Nothing,
+            Some(before) if facts(&before) == facts(&now) => Cached::Same,
+            Some(_) => Cached::Other,
+        };
+        self.by_object.entry(file.number).or_default().push(id);
+        self.files.insert(id, Arc::new(file));
+        (id, cached)
+    }
 }
 
 impl OpenFiles {
@@ -54,19 +94,27 @@ impl OpenFiles {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in an open file. Whether its content is what it was when it was opened last.
-    pub(crate) fn add(&self, file: OpenFile) -> (u64, bool) {
-        let now = *file.handle().opened_metadata();
+    /// Takes in an open file. What the kernel may have cached of it.
+    pub(crate) fn add(&self, file: OpenFile) -> (u64, Cached) {
+        self.inner().add(file)
+    }
+
+    /// The same for a file that is only read, unless another file is open under its number: the kernel
+    /// has one cache for both. Then it comes back.
+    pub(crate) fn add_reader(&self, file: OpenFile) -> Result<(u64, Cached), OpenFile> {
+        let now = file.handle().opened_metadata().identity;
         let mut inner = self.inner();
-        inner.next += 1;
-        let id = inner.next;
-        let before = inner.seen.insert(file.number, now);
-        let is_same = before.is_some_and(|before| {
-            (before.identity, before.len, before.modified, before.changed)
-                == (now.identity, now.len, now.modified, now.changed)
-        });
-        inner.files.insert(id, Arc::new(file));
-        (id, is_same)
+        let is_it = |id: &u64| {
+            inner.files.get(id).is_none_or(|other| {
+                let held = other.handle();
+                held.opened_metadata().identity.same_object(&now)
+            })
+        };
+        let mut others = inner.by_object.get(&file.number).into_iter().flatten();
+        match others.all(is_it) {
+            true => Ok(inner.add(file)),
+            false => Err(file),
+        }
     }
 
     pub(crate) fn file(&self, id: u64) -> Option<Arc<OpenFile>> {
@@ -76,12 +124,21 @@ impl OpenFiles {
     /// Every open file of an object.
     pub(crate) fn files_of(&self, number: u64) -> Vec<Arc<OpenFile>> {
         let inner = self.inner();
-        let found = inner.files.values().filter(|file| file.number == number);
+        let ids = inner.by_object.get(&number).map_or(&[][..], Vec::as_slice);
+        let found = ids.iter().filter_map(|id| inner.files.get(id));
         found.cloned().collect()
     }
 
     pub(crate) fn close(&self, id: u64) -> Option<Arc<OpenFile>> {
-        self.inner().files.remove(&id)
+        let mut inner = self.inner();
+        let file = inner.files.remove(&id)?;
+        if let Some(ids) = inner.by_object.get_mut(&file.number) {
+            ids.retain(|other| *other != id);
+            if ids.is_empty() {
+                inner.by_object.remove(&file.number);
+            }
+        }
+        Some(file)
     }
 
     /// The kernel has forgotten an object.

@@ -8,9 +8,10 @@ use fuser::{BackgroundSession, Config, SessionACL};
 
 use crate::face::Face;
 use crate::follow::Follower;
+use crate::threads::ServerThreads;
 use crate::watch::Watch;
 
-/// Requests that are worked on at a time.
+/// Requests that are worked on at a time, besides those that wait for a person.
 const THREADS: usize = 8;
 
 /// A mount that is being served, until it is dropped or unmounted.
@@ -20,6 +21,7 @@ pub struct Served {
     /// Tells the kernel of changes that are made past the mount.
     follower: Option<Follower>,
     watch: Option<Arc<Watch>>,
+    turns: Arc<ServerThreads>,
 }
 
 impl Served {
@@ -35,6 +37,7 @@ impl Served {
     /// # Errors
     /// What the device said at the end.
     pub fn join(self) -> io::Result<()> {
+        self.turns.end();
         let ended = self.session.join();
         drop(self.follower);
         ended
@@ -45,14 +48,19 @@ impl Served {
 ///
 /// # Errors
 /// What the device says.
-pub fn serve(face: Face, device: OwnedFd) -> io::Result<Served> {
+pub fn serve(mut face: Face, device: OwnedFd) -> io::Result<Served> {
     let mut config = Config::default();
-    config.n_threads = Some(THREADS);
+    let threads = THREADS + face.waiting;
+    let turns = ServerThreads::new(threads);
+    face.turns = Arc::clone(&turns);
+    config.n_threads = Some(threads);
     config.clone_fd = true;
     // Who may use the mount is the kernel's to decide, by the options of the mount.
     let watch = face.watch.clone();
     let (table, files) = (Arc::clone(&face.table), Arc::clone(&face.files));
+    let notifier = Arc::clone(&face.notifier);
     let session = fuser::Session::from_fd(face, device, SessionACL::All, config)?;
+    drop(notifier.set(session.notifier()));
     let follower = match &watch {
         Some(watch) => Some(Follower::start(
             Arc::clone(watch),
@@ -67,5 +75,6 @@ pub fn serve(face: Face, device: OwnedFd) -> io::Result<Served> {
         session,
         follower,
         watch,
+        turns,
     })
 }

@@ -4,9 +4,13 @@
 //! moves one node. A file that was removed while it is open has no name and keeps its number.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant, SystemTime};
 
+use fuser::FileAttr;
 use handfast::files::Node;
 use handfast::{FileKind, Name, NameRef};
+
+use crate::attr::attr;
 
 /// The number of the top in the kernel's protocol.
 pub(crate) const TOP: u64 = 1;
@@ -14,9 +18,32 @@ pub(crate) const TOP: u64 = 1;
 /// Numbers that are ours begin here: beyond what filesystems use for their own objects.
 const OWN: u64 = 1 << 48;
 
+/// Facts of a file that change with its content.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct ContentFacts {
+    len: u64,
+    modified: SystemTime,
+    changed: SystemTime,
+}
+
+impl From<&FileAttr> for ContentFacts {
+    fn from(attr: &FileAttr) -> Self {
+        Self {
+            len: attr.size,
+            modified: attr.mtime,
+            changed: attr.ctime,
+        }
+    }
+}
+
 /// One object.
-struct Known {
+struct KnownObject {
     node: Node,
+    /// The kernel believes this of its content, or something newer. Nothing if it knows that it has to
+    /// ask.
+    believed: Option<ContentFacts>,
+    /// When the kernel was last told which object the name leads to.
+    looked_up: Instant,
     /// The directory above and the name in it; nothing for the top, and for what was removed.
     place: Option<(u64, Name)>,
     /// More names of a file.
@@ -31,10 +58,12 @@ struct Known {
     epoch: u64,
 }
 
-impl Known {
+impl KnownObject {
     fn new(node: Node, epoch: u64) -> Self {
         Self {
             node,
+            believed: None,
+            looked_up: Instant::now(),
             place: None,
             others: Vec::new(),
             children: BTreeMap::new(),
@@ -72,14 +101,14 @@ impl Known {
 }
 
 /// What is known of one number.
-pub(crate) struct Seen {
+pub(crate) struct KnownNumber {
     pub(crate) node: Node,
     pub(crate) place: Option<(u64, Name)>,
 }
 
 /// The tree.
 pub(crate) struct Table {
-    known: HashMap<u64, Known>,
+    known: HashMap<u64, KnownObject>,
     next: u64,
     /// Counts renames of directories: what lies below one has to be looked up again, because a
     /// handle may remember the way that it was found by.
@@ -90,7 +119,7 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(top: Node) -> Self {
-        let mut top = Known::new(top, 0);
+        let mut top = KnownObject::new(top, 0);
         top.lookups = 1;
         Self {
             known: HashMap::from([(TOP, top)]),
@@ -100,18 +129,19 @@ impl Table {
         }
     }
 
-    pub(crate) fn get(&self, number: u64) -> Option<Seen> {
+    pub(crate) fn get(&self, number: u64) -> Option<KnownNumber> {
         let known = self.known.get(&number)?;
-        Some(Seen {
+        Some(KnownNumber {
             node: known.node.clone(),
             place: known.place.clone(),
         })
     }
 
-    /// The handle behind a number, if it was looked up after the last rename of a directory.
+    /// The handle behind a number, if it was looked up after the last rename of a directory, and still
+    /// has a name: what has none is reached through open files only.
     pub(crate) fn fresh(&self, number: u64) -> Option<Node> {
         let known = self.known.get(&number)?;
-        let is_fresh = number == TOP || known.epoch == self.epoch;
+        let is_fresh = number == TOP || known.epoch == self.epoch && known.place.is_some();
         is_fresh.then(|| known.node.clone())
     }
 
@@ -120,6 +150,41 @@ impl Table {
         let mut gone = std::mem::take(&mut self.gone);
         gone.retain(|number| !self.known.contains_key(number));
         gone
+    }
+
+    /// The kernel has heard facts of an object. To be called after the answer: until then the kernel
+    /// believes the older ones.
+    pub(crate) fn heard(&mut self, number: u64, facts: ContentFacts) {
+        if let Some(known) = self.known.get_mut(&number) {
+            known.believed = Some(facts);
+        }
+    }
+
+    /// What the kernel believes of the content of an object.
+    pub(crate) fn believed(&self, number: u64) -> Option<ContentFacts> {
+        self.known.get(&number)?.believed
+    }
+
+    /// The kernel knows that it has to ask.
+    pub(crate) fn disbelieves(&mut self, number: u64) {
+        if let Some(known) = self.known.get_mut(&number) {
+            known.believed = None;
+        }
+    }
+
+    /// Whether the kernel has looked the name of an object up just now: it has no better answer to
+    /// hope for.
+    pub(crate) fn was_just_looked_up(&self, number: u64) -> bool {
+        const MOMENT: Duration = Duration::from_millis(100);
+        let known = self.known.get(&number);
+        known.is_some_and(|known| known.looked_up.elapsed() < MOMENT)
+    }
+
+    /// Whether files of an object are open.
+    pub(crate) fn is_open(&self, number: u64) -> bool {
+        self.known
+            .get(&number)
+            .is_some_and(|known| known.opened > 0)
     }
 
     /// The directory that an object was last found in.
@@ -159,10 +224,15 @@ impl Table {
         let number = self.number_for(dir, name, &node);
         let epoch = self.epoch;
         let known = self.known.entry(number);
-        let known = known.or_insert_with(|| Known::new(node.clone(), epoch));
+        let known = known.or_insert_with(|| KnownObject::new(node.clone(), epoch));
+        if known.lookups == 0 {
+            // The kernel has nothing older to believe.
+            known.believed = Some(ContentFacts::from(&attr(number, node.metadata())));
+        }
         known.node = node;
         known.lookups += 1;
         known.epoch = epoch;
+        known.looked_up = Instant::now();
         if number != TOP {
             self.place(number, dir, name.to_name());
         }
@@ -186,7 +256,8 @@ impl Table {
         let is_dir = |node: &Node| node.kind() == FileKind::Dir;
         let is_it = |number: &u64| {
             self.known.get(number).is_some_and(|known| {
-                known.node.is_same(node) || (is_dir(&known.node) && is_dir(node))
+                let is_left = known.opened > 0 && is_replaced(&known.node, node);
+                known.node.is_same(node) && !is_left || (is_dir(&known.node) && is_dir(node))
             })
         };
         if let Some(number) = self.child(dir, name).filter(is_it) {
@@ -197,7 +268,13 @@ impl Table {
             _ if own <= TOP => self.free_number(),
             None => own,
             // Another name of a file that is known already.
-            Some(known) if known.node.is_same(node) && node.kind() != FileKind::Dir => own,
+            Some(known)
+                if known.node.is_same(node)
+                    && node.kind() != FileKind::Dir
+                    && !is_replaced(&known.node, node) =>
+            {
+                own
+            }
             Some(_) => self.free_number(),
         }
     }
@@ -363,4 +440,12 @@ impl Table {
             number = dir;
         }
     }
+}
+
+/// Whether a person has put another file under the name of one. While programs have the old one open,
+/// it needs a number of its own: the kernel has one cache and one length for a number.
+pub(crate) fn is_replaced(old: &Node, new: &Node) -> bool {
+    let are_of_base = old.is_watched_with_its_directory() && new.is_watched_with_its_directory();
+    let (one, other) = (&old.metadata().identity, &new.metadata().identity);
+    are_of_base && new.kind() != FileKind::Dir && !one.same_object(other)
 }

@@ -1,4 +1,4 @@
-//! `log.json`: what a log is, written once.
+//! `log.json`: what a log is. Written once, and again when its level changes.
 
 use std::path::{Path, PathBuf};
 
@@ -45,10 +45,19 @@ impl Config {
     }
 
     pub(crate) fn write(&self, store: &Store) -> Result<(), Error> {
+        store.write_new(FILE, &self.to_text()?)
+    }
+
+    /// Writes it in the place of the one before, whole or not at all.
+    pub(crate) fn replace(&self, store: &Store) -> Result<(), Error> {
+        store.write(FILE, &self.to_text()?, handfast::Durability::Full)
+    }
+
+    fn to_text(&self) -> Result<Vec<u8>, Error> {
         let mut text = serde_json::to_vec_pretty(self)
             .map_err(|error| Error::invalid(format!("{FILE}: {error}")))?;
         text.push(b'\n');
-        store.write_new(FILE, &text)
+        Ok(text)
     }
 
     pub(crate) fn key_path(&self) -> PathBuf {

@@ -14,6 +14,10 @@ pub enum Level {
     /// of the process, and loses at most that window when the machine dies.
     #[default]
     Ordered,
+    /// As `ordered` for whatever changes something. What changes nothing counts once it has its place in
+    /// the writer's memory; the operating system has it before the next change, and within 50
+    /// milliseconds. The death of the process loses at most the reads of that window.
+    Buffered,
 }
 
 impl Level {
@@ -23,6 +27,7 @@ impl Level {
         match self {
             Self::Strict => "strict",
             Self::Ordered => "ordered",
+            Self::Buffered => "buffered",
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::event::Record;
 use crate::merkle::{Hash, MemoryTree, Subtrees};
 use crate::reader::LogReader;
-use crate::segment::{self, Item, Stop};
+use crate::segment::{self, ScannedFrame, Stop};
 use crate::state::State;
 use crate::tiles::{Bundle, TileReader, WIDTH, bundles_present};
 
@@ -93,7 +93,7 @@ impl Damage {
 }
 
 /// The entries of one bundle, as far as they fit their hashes.
-struct Entries {
+struct BundleEntries {
     index: u64,
     /// The size of the tree that they were looked for.
     size: u64,
@@ -110,7 +110,7 @@ pub(crate) struct Reading<'a, V> {
     next: u64,
     visit: V,
     broken_off: bool,
-    entries: Option<Entries>,
+    entries: Option<BundleEntries>,
     /// The bundle whose damage was noted last, and where.
     damaged_bundle: Option<(u64, u64)>,
     /// By the log's own word, what lies before was dropped.
@@ -249,7 +249,7 @@ impl<'a, V: FnMut(u64, &[u8]) -> Result<ControlFlow<()>, Error>> Reading<'a, V> 
         loop {
             let rest = &bytes[offset..];
             let scan = segment::scan(rest, offset as u64, expected, |item, _| match item {
-                Item::Event { index, leaf } => self.tell(index, leaf),
+                ScannedFrame::Event { index, leaf } => self.tell(index, leaf),
                 _ => Ok(()),
             })?;
             synced = synced.max(scan.synced);
@@ -361,7 +361,7 @@ impl<'a, V: FnMut(u64, &[u8]) -> Result<ControlFlow<()>, Error>> Reading<'a, V> 
             Some(bundle) => self.fitting(index, size, bundle),
             None => Vec::new(),
         };
-        self.entries = Some(Entries {
+        self.entries = Some(BundleEntries {
             index,
             size,
             bundle,
@@ -449,7 +449,7 @@ fn bundled(log: &LogReader, damage: &mut Damage) -> u64 {
     first.saturating_add(entries as u64)
 }
 
-impl Entries {
+impl BundleEntries {
     fn get(&self, at: usize) -> Option<&[u8]> {
         let entry = self.bundle.as_ref()?.get(at)?;
         self.good.get(at).copied().unwrap_or(false).then_some(entry)

@@ -10,7 +10,7 @@ use crate::trouble::Trouble;
 
 /// What a tool found or did.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ToolResult {
     body: Body,
     /// Which version of a file this was about.
     version: Option<Version>,
@@ -96,7 +96,7 @@ pub(crate) struct Resource {
     pub(crate) blob: String,
 }
 
-impl Answer {
+impl ToolResult {
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::of(Body::Text(text.into()))
     }
@@ -178,7 +178,7 @@ struct Structured<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Written<'a> {
+struct WrittenAnswer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     result_type: Option<&'static str>,
     content: Vec<Block<'a>>,
@@ -204,7 +204,7 @@ fn text_block(text: &str) -> Block<'_> {
 
 /// Writes the result of a call as JSON; `result_type` for the era that wants one.
 pub(crate) fn write(
-    outcome: &Result<Answer, Trouble>,
+    outcome: &Result<ToolResult, Trouble>,
     result_type: Option<&'static str>,
 ) -> serde_json::Result<Vec<u8>> {
     let mut meta = BTreeMap::new();
@@ -220,7 +220,7 @@ pub(crate) fn write(
             };
             let mut blocks = vec![block];
             blocks.extend(answer.notes.iter().map(|note| text_block(note)));
-            Written {
+            WrittenAnswer {
                 result_type,
                 content: blocks,
                 structured_content: Some(Structured {
@@ -240,7 +240,7 @@ pub(crate) fn write(
                 meta.insert("handfast/version", version.to_string());
                 text.push_str(&format!(" Its version now: {version}"));
             }
-            Written {
+            WrittenAnswer {
                 result_type,
                 content: vec![text_block(&text)],
                 structured_content: None,
@@ -256,14 +256,14 @@ pub(crate) fn write(
 mod tests {
     use super::*;
 
-    fn shown(outcome: Result<Answer, Trouble>, result_type: Option<&'static str>) -> String {
+    fn shown(outcome: Result<ToolResult, Trouble>, result_type: Option<&'static str>) -> String {
         String::from_utf8(write(&outcome, result_type).unwrap()).unwrap()
     }
 
     #[test]
     fn the_envelope_is_the_reference_servers() {
         assert_eq!(
-            shown(Ok(Answer::text("T")), None),
+            shown(Ok(ToolResult::text("T")), None),
             r#"{"content":[{"type":"text","text":"T"}],"structuredContent":{"content":"T"}}"#
         );
         let trouble = Trouble::new(handfast::ErrorKind::NotFound, "no");
@@ -277,14 +277,14 @@ mod tests {
         };
         let block = r#"{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}"#;
         assert_eq!(
-            shown(Ok(Answer::media(media)), None),
+            shown(Ok(ToolResult::media(media)), None),
             format!(r#"{{"content":[{block}],"structuredContent":{{"content":[{block}]}}}}"#)
         );
     }
 
     #[test]
     fn notes_are_blocks_of_their_own_and_at_the_end_of_the_structured_text() {
-        let answer = Answer::text("T").with_cut(Some(Cut {
+        let answer = ToolResult::text("T").with_cut(Some(Cut {
             note: "cut".to_owned(),
             next: Some("7".to_owned()),
         }));

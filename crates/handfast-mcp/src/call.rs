@@ -1,6 +1,7 @@
 //! One call of a tool: arguments, place, act, and the log.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -8,15 +9,17 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use handfast::files::Files;
 use handfast::{Durability, ErrorKind, RelPath, Verb, Version, WriteOptions};
 use handfast_archive::Telling;
-use handfast_session::{Changed, Comment, Error, Session, VirtualPath, Wanted};
+use handfast_session::{Asker, Changed, Comment, Error, Session, VirtualPath, Wanted};
 use serde_json::Value;
 
-use crate::answer::Answer;
+use crate::answer::ToolResult;
 use crate::log::CallLog;
-use crate::place::Place;
+use crate::person::{self, CallAsker};
+use crate::place::Location;
 use crate::schema::Tool;
 use crate::seen::Shown;
 use crate::server::Server;
+use crate::subscriptions::Subscriptions;
 use crate::tools;
 use crate::trouble::Trouble;
 use crate::view::ClientView;
@@ -30,6 +33,44 @@ pub(crate) trait Watcher {
     /// to the client, and where it does not answer.
     fn ask(&self, method: &str, params: &Value) -> Option<Value> {
         let _ = (method, params);
+        None
+    }
+
+    /// The person in front of the client, where one can be asked from any thread.
+    fn person(&self) -> Option<&dyn Person> {
+        None
+    }
+
+    /// The connection, for a call that waits for a person.
+    fn line(&self) -> Option<Arc<dyn Line>> {
+        None
+    }
+
+    /// What the client wants to hear of, where it can be told.
+    fn subscriptions(&self) -> Option<&Subscriptions> {
+        None
+    }
+}
+
+/// The person in front of a client.
+pub(crate) trait Person: Sync {
+    /// Sends a request to the client, and waits for the answer until the question is over.
+    fn ask_until(&self, method: &str, params: &Value, over: &AtomicBool) -> Option<Value>;
+}
+
+/// The connection of a call that waits for a person. The session holds it meanwhile, so it borrows nothing.
+pub(crate) trait Line: Send + Sync {
+    /// Whether nobody waits for the call any more.
+    fn is_gone(&self) -> bool;
+
+    /// The call waits from now on, and holds up no other call.
+    fn pause(&self) {}
+
+    /// The call goes on, when it is its turn.
+    fn resume(&self) {}
+
+    /// The process that started the server for itself: it may not answer, nor may what it started.
+    fn client_process(&self) -> Option<u32> {
         None
     }
 }
@@ -82,13 +123,14 @@ pub(crate) struct Call<'a> {
 
 /// What came of asking for a tool by name.
 pub(crate) enum Called {
-    Done(Box<Result<Answer, Trouble>>),
+    Done(Box<Result<ToolResult, Trouble>>),
     /// There is no such tool.
     Unknown,
 }
 
 /// Calls a tool on behalf of a client. Whatever happens, the log has it before the answer leaves.
 pub(crate) fn call(server: &Server, asking: Asking<'_>, name: &str, arguments: &Value) -> Called {
+    server.listings().forget_old();
     let log = CallLog::begin(server.log(), asking.client, name);
     let found = server.tool(name);
     let outcome = match found {
@@ -122,6 +164,17 @@ pub(crate) fn perform<T>(
     outcome
 }
 
+/// Looks at something on behalf of a client without being asked by it just now. The log does not hear of it:
+/// nothing of what is seen is given out but that it changed.
+pub(crate) fn look<T>(
+    server: &Server,
+    asking: Asking<'_>,
+    mut act: impl FnMut(&Call<'_>) -> Result<T, Trouble>,
+) -> Result<T, Trouble> {
+    let log = CallLog::begin(None, asking.client, "look");
+    on_behalf(server, asking, &log, &Value::Null, &mut act)
+}
+
 /// The first path of a call, for the log.
 fn asked(arguments: &Value) -> &str {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
@@ -134,7 +187,7 @@ fn run(
     log: &Arc<CallLog>,
     tool: &Tool,
     arguments: &Value,
-) -> Result<Answer, Trouble> {
+) -> Result<ToolResult, Trouble> {
     let faults = tool.faults(arguments);
     if !faults.is_empty() {
         let text = format!(
@@ -171,6 +224,13 @@ fn on_behalf<T>(
         true => log.caller().scope(Arc::new(view.clone())),
         false => log.caller(),
     };
+    let asker = Arc::new(CallAsker::new(watcher.line()));
+    let caller = caller.asker(Arc::clone(&asker) as Arc<dyn Asker>);
+    let caller = match server.session_name() {
+        Some(_) => caller,
+        // No command finds the questions of a session without a name.
+        None => caller.without_asking(),
+    };
     let session = server.session().for_caller(caller.clone());
     let call = Call {
         server,
@@ -182,7 +242,7 @@ fn on_behalf<T>(
         log,
         session: &session,
         files: &session,
-        looking: &server.session().for_caller(caller.quiet()),
+        looking: &server.session().for_caller(caller.quiet().without_asking()),
         allowed: &|path, verb| {
             let said = session.explain(VirtualPath::from(path.clone()), Wanted(verb))?;
             match said.allowed {
@@ -195,7 +255,16 @@ fn on_behalf<T>(
             Ok(said.decided_on.unwrap_or_else(|| path.clone()))
         },
     };
-    call.patiently(|| act(&call))
+    let person = watcher
+        .person()
+        .filter(|_| elicits && server.trusts_client() && server.asks());
+    let outcome = match person {
+        Some(person) => person::with_client(&asker, (server, person), (client, view), || {
+            call.patiently(|| act(&call))
+        }),
+        None => call.patiently(|| act(&call)),
+    };
+    outcome.map_err(|trouble| asker.name_question(trouble, server.session_name()))
 }
 
 /// How long to wait before looking again.
@@ -288,7 +357,7 @@ impl Call<'_> {
     }
 
     /// The caller is shown a part of a file.
-    pub(crate) fn saw(&self, place: &Place, shown: Shown) {
+    pub(crate) fn saw(&self, place: &Location, shown: Shown) {
         self.server.seen().part(self.client, &place.path, shown);
     }
 
@@ -307,34 +376,63 @@ impl Call<'_> {
     }
 
     /// The place that a path argument means.
-    pub(crate) fn place(&self, argument: &str) -> Result<Place, Trouble> {
+    pub(crate) fn place(&self, argument: &str) -> Result<Location, Trouble> {
         self.place_of(self.text(argument))
     }
 
     /// The place that a path means: in the session, under the name that is there.
-    pub(crate) fn place_of(&self, text: &str) -> Result<Place, Trouble> {
-        let place = Place::parse(text, self.view, self.server.home())?;
+    pub(crate) fn place_of(&self, text: &str) -> Result<Location, Trouble> {
+        self.settled(Location::parse(text, self.view, self.server.home())?)
+    }
+
+    /// The place of a path that was read already.
+    pub(crate) fn place_at(&self, path: &VirtualPath) -> Result<Location, Trouble> {
+        self.settled(Location::of(path, self.view)?)
+    }
+
+    fn settled(&self, place: Location) -> Result<Location, Trouble> {
         self.server.standing().check(&place.path, &place.shown)?;
         tools::equivalent::settle(self, place)
     }
 
     /// The path after links, for answers that name it. It may be old news by the
     /// time it is read: nothing is looked up by it.
-    pub(crate) fn resolved(&self, place: &Place) -> Result<VirtualPath, Trouble> {
+    pub(crate) fn resolved(&self, place: &Location) -> Result<VirtualPath, Trouble> {
         (self.resolve)(&place.path).map_err(|error| self.trouble(&error, "realpath", place))
     }
 
     /// What waits in the overlay, as far as the caller may see it.
     pub(crate) fn changes(&self) -> Result<Vec<Changed>, Error> {
-        self.session.diff()
+        let mut changes = self.session.diff()?;
+        for change in &mut changes {
+            self.hide_outside(&mut change.from);
+        }
+        Ok(changes)
+    }
+
+    /// Forgets where something was, if the client may not know that place.
+    pub(crate) fn hide_outside(&self, from: &mut Option<VirtualPath>) {
+        let is_outside = |from: &mut VirtualPath| self.view.holder(from).is_none();
+        // Without roots of its own a client sees all that the operator grants.
+        if self.view.narrowed {
+            from.take_if(is_outside);
+        }
     }
 
     /// Asks the person through the client, and waits; `None` if the client cannot, or nobody answers.
     pub(crate) fn elicit(&self, params: &Value) -> Option<Value> {
-        let answer = self
-            .elicits
-            .then(|| self.watcher.ask("elicitation/create", params));
-        answer.flatten()
+        if !self.elicits {
+            return None;
+        }
+        let line = self.watcher.line();
+        if let Some(line) = &line {
+            line.pause();
+        }
+        let answer = self.watcher.ask("elicitation/create", params);
+        if let Some(line) = &line {
+            line.resume();
+        }
+        answer
     }
 
     /// Whether the client can ask the person in front of it.
@@ -380,7 +478,7 @@ impl Call<'_> {
         })
     }
 
-    pub(crate) fn trouble(&self, error: &Error, call: &str, place: &Place) -> Trouble {
+    pub(crate) fn trouble(&self, error: &Error, call: &str, place: &Location) -> Trouble {
         let mut trouble = Trouble::of(error, call, place, self.view);
         if error.kind() == ErrorKind::Stale {
             let now = self.looking().version(place.rel(), false);

@@ -2,11 +2,11 @@
 
 use handfast_session::{PRESETS, Protect};
 
-use crate::server::Facts;
+use crate::server::StartReport;
 use crate::view::ClientView;
 
 /// The sentences for `instructions`.
-pub(crate) fn text(view: &ClientView, facts: &Facts) -> String {
+pub(crate) fn text(view: &ClientView, facts: &StartReport) -> String {
     let dirs = view.texts();
     let first = dirs.first().map_or("/", String::as_str);
     let mut sentences = vec![
@@ -57,10 +57,17 @@ fn protected(mut protect: Protect, in_overlay: bool) -> Vec<String> {
         shown.map(|one| format!("`{one}`")).collect()
     };
     denied.extend(quoted(&protect.deny));
+    let asked = quoted(&protect.ask);
     let kept = quoted(&protect.read_only);
     let mut sentences = Vec::new();
     if !denied.is_empty() {
         sentences.push(format!("Protected, and refused: {}.", denied.join(", ")));
+    }
+    if !asked.is_empty() {
+        sentences.push(format!(
+            "Before these are read or changed, a person is asked, and the call waits: {}.",
+            asked.join(", ")
+        ));
     }
     if !kept.is_empty() {
         sentences.push(match in_overlay {

@@ -27,11 +27,14 @@
 
 mod answer;
 mod call;
+mod callers;
 mod completion;
 mod dirs;
 mod instructions;
+mod listings;
 mod log;
 mod options;
+mod person;
 mod place;
 mod prompts;
 mod protocol;
@@ -43,6 +46,7 @@ mod seen;
 mod server;
 mod standing;
 mod start;
+mod subscriptions;
 mod text;
 mod tools;
 mod transport;

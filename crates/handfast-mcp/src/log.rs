@@ -30,11 +30,11 @@ const SEGMENT_BYTES: u64 = 4 << 20;
 
 /// The log of a running server, open or about to be.
 pub(crate) struct Log {
-    opening: Mutex<Option<JoinHandle<Result<Opened, String>>>>,
-    opened: OnceLock<Result<Opened, String>>,
+    opening: Mutex<Option<JoinHandle<Result<OpenLog, String>>>>,
+    opened: OnceLock<Result<OpenLog, String>>,
 }
 
-struct Opened {
+struct OpenLog {
     recorder: LedgerRecorder,
     name: String,
 }
@@ -53,7 +53,7 @@ impl Log {
         })
     }
 
-    fn get(&self) -> &Result<Opened, String> {
+    fn get(&self) -> &Result<OpenLog, String> {
         self.opened.get_or_init(|| {
             let opening = self
                 .opening
@@ -76,7 +76,7 @@ impl Log {
     }
 }
 
-fn open_first_free(dir: &Path, keep: Keep) -> Result<Opened, String> {
+fn open_first_free(dir: &Path, keep: Keep) -> Result<OpenLog, String> {
     let told = |error: Error| error.to_string();
     // Servers that start together come one after the other; a server that dies lets go.
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -99,7 +99,7 @@ fn open_first_free(dir: &Path, keep: Keep) -> Result<Opened, String> {
             Ok(ledger) => {
                 let recorder =
                     LedgerRecorder::new(Arc::new(ledger), Context::new()).map_err(told)?;
-                return Ok(Opened { recorder, name });
+                return Ok(OpenLog { recorder, name });
             }
             // Another server's; or one that was tampered with, which is not ours to repair.
             Err(error)

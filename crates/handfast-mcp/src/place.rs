@@ -10,14 +10,14 @@ use handfast_session::VirtualPath;
 
 /// Where a call wants to act.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     /// The absolute path that the caller meant, for messages.
     pub(crate) shown: String,
     /// The path in the session.
     pub(crate) path: VirtualPath,
 }
 
-impl Place {
+impl Location {
     /// Reads the path of a call: once, here.
     pub(crate) fn parse(
         text: &str,
@@ -67,6 +67,11 @@ impl Place {
                 _ => outside(&text, view),
             }
         })?;
+        Self::of(&asked, view)
+    }
+
+    /// The place of a path that was read already: of a URI, for one.
+    pub(crate) fn of(asked: &VirtualPath, view: &ClientView) -> Result<Self, Trouble> {
         // The reference drops a slash at the end.
         let asked = VirtualPath::from(asked.as_rel().clone().with_must_be_dir(false));
         let shown = format!("/{}", String::from_utf8_lossy(asked.as_rel().as_bytes()));
@@ -140,7 +145,7 @@ mod tests {
     }
 
     fn path(text: &str) -> Result<String, String> {
-        Place::parse(text, &view(), Some("/srv/ws/home"))
+        Location::parse(text, &view(), Some("/srv/ws/home"))
             .map(|place| place.shown)
             .map_err(|trouble| trouble.text)
     }

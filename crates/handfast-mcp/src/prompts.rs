@@ -102,7 +102,7 @@ fn review(call: &Call<'_>, path: Option<&str>) -> Result<String, Trouble> {
     let lines = changes
         .iter()
         .filter(|change| {
-            let is_below = |place: &crate::place::Place| change.path.starts_with(&place.path);
+            let is_below = |place: &crate::place::Location| change.path.starts_with(&place.path);
             below.as_ref().is_none_or(is_below)
         })
         .map(|change| list_changes::line(call.view, change));

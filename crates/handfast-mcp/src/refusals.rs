@@ -5,9 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use handfast::ErrorKind;
 
+use crate::callers;
 use crate::trouble::Trouble;
 
-/// How many refusals are remembered in all; the oldest is forgotten first.
+/// How many refusals are remembered in all. For the next one, the oldest of the caller with the most is forgotten.
 const MOST: usize = 256;
 
 /// How much of one is remembered, in characters.
@@ -43,7 +44,10 @@ impl Refusals {
         let text: String = trouble.text.chars().take(LONGEST).collect();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() == MOST {
-            all.pop_front();
+            let kept = all.iter();
+            let kept = kept.map(|refused| (callers::caller_of(&refused.caller), 1));
+            let first = callers::first_of_the_largest(kept, (callers::caller_of(caller), 1));
+            first.and_then(|first| all.remove(first));
         }
         all.push_back(Refused {
             caller: caller.to_owned(),

@@ -12,6 +12,9 @@ use crate::server::Server;
 use crate::uri::file_path;
 use crate::view::{Allowed, ClientView};
 
+/// How many roots of a client are taken.
+const MOST: usize = 256;
+
 /// A view of nothing, and why, for people.
 pub(crate) fn none(why: &str) -> (ClientView, String) {
     let why = format!("{why}, so it reaches nothing");
@@ -32,7 +35,11 @@ pub(crate) fn narrow(server: &Server, answer: &Value) -> (ClientView, Vec<String
         return (view, vec![why]);
     };
     let mut allowed: Vec<Allowed> = Vec::new();
-    for root in roots.iter().take(256) {
+    if roots.len() > MOST {
+        let more = roots.len() - MOST;
+        warnings.push(format!("the client named {more} roots more than are taken"));
+    }
+    for root in roots.iter().take(MOST) {
         let uri = root.get("uri").and_then(Value::as_str).unwrap_or_default();
         let found = match file_path(uri) {
             Some(path) => candidates(server, granted, &path),

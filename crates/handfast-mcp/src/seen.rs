@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use handfast::Version;
 use handfast_session::VirtualPath;
 
-/// How many files are remembered in all; the one that was read first is forgotten first.
+use crate::callers;
+
+/// How many files are remembered in all. For the next one, the caller with the most forgets the one that it read first.
 const MOST: usize = 1024;
 
 /// How many separate parts of one file are remembered.
@@ -14,12 +16,12 @@ const MOST_PARTS: usize = 64;
 
 /// What is known of the files that were read.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
-    files: Mutex<VecDeque<File>>,
+pub(crate) struct ReadFiles {
+    files: Mutex<VecDeque<SeenFile>>,
 }
 
 #[derive(Debug)]
-struct File {
+struct SeenFile {
     caller: String,
     path: VirtualPath,
     /// The version that was seen, if one was told.
@@ -38,7 +40,7 @@ pub(crate) struct Shown {
     pub(crate) version: Option<Version>,
 }
 
-impl Seen {
+impl ReadFiles {
     /// A part of a file was shown.
     pub(crate) fn part(&self, caller: &str, path: &VirtualPath, shown: Shown) {
         self.with(caller, path, |file| {
@@ -84,21 +86,27 @@ impl Seen {
         known.is_some_and(|file| !file.whole)
     }
 
-    fn with(&self, caller: &str, path: &VirtualPath, change: impl FnOnce(&mut File)) {
+    fn with(&self, caller: &str, path: &VirtualPath, change: impl FnOnce(&mut SeenFile)) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let at = files
             .iter()
             .position(|file| file.caller == caller && file.path == *path);
-        let mut file = at.and_then(|at| files.remove(at)).unwrap_or_else(|| File {
-            caller: caller.to_owned(),
-            path: path.clone(),
-            version: None,
-            parts: Vec::new(),
-            whole: false,
-        });
+        let mut file = at
+            .and_then(|at| files.remove(at))
+            .unwrap_or_else(|| SeenFile {
+                caller: caller.to_owned(),
+                path: path.clone(),
+                version: None,
+                parts: Vec::new(),
+                whole: false,
+            });
         change(&mut file);
         if files.len() == MOST {
-            files.pop_front();
+            let kept = files
+                .iter()
+                .map(|file| (callers::caller_of(&file.caller), 1));
+            let first = callers::first_of_the_largest(kept, (callers::caller_of(caller), 1));
+            first.and_then(|first| files.remove(first));
         }
         files.push_back(file);
     }

@@ -7,12 +7,13 @@ use handfast::harden::Wall;
 use handfast_session::{Protect, Session};
 
 use crate::instructions;
+use crate::listings::Listings;
 use crate::log::Log;
 use crate::options::Options;
 use crate::refusals::Refusals;
 use crate::schema::{Offer, Tool};
-use crate::seen::Seen;
-use crate::standing::Standing;
+use crate::seen::ReadFiles;
+use crate::standing::AllowedDirectories;
 use crate::start::{self, StartError};
 use crate::view::ClientView;
 
@@ -30,17 +31,21 @@ pub struct Started {
 }
 
 /// What the start found out.
-pub(crate) struct Facts {
+pub(crate) struct StartReport {
     /// The session whose overlay takes the changes.
     pub(crate) overlay: Option<String>,
     /// Where the directories were.
-    pub(crate) standing: Standing,
+    pub(crate) standing: AllowedDirectories,
     /// What is protected in any of them.
     pub(crate) protect: Protect,
     /// Nothing can be changed.
     pub(crate) read_only: bool,
     /// How many changes wait in the overlay from before.
     pub(crate) waiting: usize,
+    /// The name of the session, if others can find it.
+    pub(crate) session_name: Option<String>,
+    /// The process that started this one, unless everything was started by it.
+    pub(crate) parent: Option<u32>,
 }
 
 /// An MCP server over one session.
@@ -58,9 +63,13 @@ pub struct Server {
     trusts_client: bool,
     instructions: String,
     overlay: Option<String>,
-    seen: Seen,
+    asks: bool,
+    session_name: Option<String>,
+    parent: Option<u32>,
+    seen: ReadFiles,
+    listings: Listings,
     refusals: Refusals,
-    standing: Standing,
+    standing: AllowedDirectories,
     offer: Offer,
     home: Option<String>,
     tools: OnceLock<String>,
@@ -85,16 +94,18 @@ impl Server {
         view: ClientView,
         log: Option<Arc<Log>>,
         identity: Identity,
-        facts: Facts,
+        facts: StartReport,
         options: &Options,
     ) -> Self {
         let instructions = instructions::text(&view, &facts);
-        let Facts {
+        let StartReport {
             overlay,
             standing,
             read_only,
-            protect: _,
+            protect,
             waiting: _,
+            session_name,
+            parent,
         } = facts;
         let offer = Offer {
             read_only,
@@ -117,7 +128,11 @@ impl Server {
             trusts_client: options.trust_client_approval,
             instructions,
             overlay,
-            seen: Seen::default(),
+            asks: !protect.ask.is_empty(),
+            session_name,
+            parent,
+            seen: ReadFiles::default(),
+            listings: Listings::default(),
             refusals: Refusals::default(),
             standing,
             offer,
@@ -193,9 +208,29 @@ impl Server {
         self.overlay.as_deref()
     }
 
+    /// Whether a rule says that a person is asked.
+    pub(crate) fn asks(&self) -> bool {
+        self.asks
+    }
+
+    /// The name of the session, if others can find it.
+    pub(crate) fn session_name(&self) -> Option<&str> {
+        self.session_name.as_deref()
+    }
+
+    /// The process that started this one, unless everything was started by it.
+    pub(crate) fn parent(&self) -> Option<u32> {
+        self.parent
+    }
+
     /// What callers have read of files.
-    pub(crate) fn seen(&self) -> &Seen {
+    pub(crate) fn seen(&self) -> &ReadFiles {
         &self.seen
+    }
+
+    /// Long lists that callers page through.
+    pub(crate) fn listings(&self) -> &Listings {
+        &self.listings
     }
 
     /// What callers were refused.
@@ -218,7 +253,7 @@ impl Server {
     }
 
     /// Where the directories were.
-    pub(crate) fn standing(&self) -> &Standing {
+    pub(crate) fn standing(&self) -> &AllowedDirectories {
         &self.standing
     }
 }

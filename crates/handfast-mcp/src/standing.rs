@@ -14,21 +14,21 @@ use crate::trouble::Trouble;
 
 /// The directories, with where they were and what.
 #[derive(Debug, Default)]
-pub(crate) struct Standing(Vec<Known>);
+pub(crate) struct AllowedDirectories(Vec<AllowedDirectory>);
 
 #[derive(Debug)]
-struct Known {
+struct AllowedDirectory {
     at: VirtualPath,
     host: PathBuf,
     /// Device and inode.
     object: (u64, u64),
 }
 
-impl Standing {
+impl AllowedDirectories {
     /// Remembers a directory that is pinned.
     pub(crate) fn add(&mut self, at: &VirtualPath, host: PathBuf, root: &Root) {
         if let Ok(status) = rustix::fs::fstat(root) {
-            self.0.push(Known {
+            self.0.push(AllowedDirectory {
                 at: at.clone(),
                 host,
                 object: (status.st_dev, status.st_ino),

@@ -18,8 +18,8 @@ use self::plan::{Plan, existing_session, plan};
 use crate::log::Log;
 use crate::options::{LogChoice, Options};
 use crate::schema;
-use crate::server::{Facts, Server, Started};
-use crate::standing::Standing;
+use crate::server::{Server, StartReport, Started};
+use crate::standing::AllowedDirectories;
 
 /// Why a server did not start.
 #[derive(Debug)]
@@ -86,8 +86,9 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
         false => None,
     };
     let name = session_name(options);
-    let (plan, session) = open_session(options, state.as_ref(), name.as_deref())?;
+    let (mut plan, session) = open_session(options, state.as_ref(), name.as_deref())?;
     check_pinned(&plan, &session)?;
+    let session_name = name.clone();
     let kept = ChangesGo::of(&plan, options, name);
     if options.trust_client_approval && !matches!(kept, ChangesGo::Overlay(_)) {
         return Err(StartError {
@@ -122,11 +123,15 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
         }
         None => None,
     };
-    let mut standing = Standing::default();
+    let mut standing = AllowedDirectories::default();
     for (mount, root) in plan.spec.mounts().iter().zip(&plan.roots) {
         standing.add(mount.at(), mount.host().to_owned(), root);
     }
     let protect = plan.protection();
+    if !protect.ask.is_empty() && session_name.is_none() {
+        let text = "a rule says `ask`; without `--session NAME` nobody can be asked, so it denies";
+        plan.warnings.push(text.to_owned());
+    }
     let identity = plan.roots.first().map(Root::identity);
     let waiting = match &kept {
         // An overlay that cannot be read says so at the first call.
@@ -145,12 +150,14 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
             plan.view,
             log,
             identity.ok_or_else(|| usage("there is no directory"))?,
-            Facts {
+            StartReport {
                 overlay,
                 standing,
                 protect,
                 read_only,
                 waiting,
+                session_name,
+                parent: parent(),
             },
             options,
         ),
@@ -158,6 +165,13 @@ pub(crate) fn start(options: &Options) -> Result<Started, StartError> {
         warnings: plan.warnings,
         summary,
     })
+}
+
+/// The process that started this one. The first process of a system or a container started everything, people's
+/// shells as well.
+fn parent() -> Option<u32> {
+    let parent = rustix::process::getppid()?.as_raw_nonzero().get();
+    u32::try_from(parent).ok().filter(|parent| *parent > 1)
 }
 
 fn open_state(options: &Options) -> Result<State, StartError> {
@@ -218,7 +232,10 @@ fn open_session(
         };
         let opened = Session::with_options(&plan.spec, how, caller);
         let opened = opened.map_err(|error| StartError {
-            hint: Some("an overlay needs `--session NAME`"),
+            hint: match error.kind() {
+                handfast::ErrorKind::Denied => Some("this user must be able to read the directory"),
+                _ => Some("an overlay needs `--session NAME`"),
+            },
             ..failed("the session cannot be opened", &error)
         })?;
         return Ok((plan, opened));

@@ -6,7 +6,7 @@
 use handfast::{Effect, ErrorKind, Version};
 use handfast_session::{Error, NotRecorded, Reason, SessionError as _};
 
-use crate::place::Place;
+use crate::place::Location;
 use crate::view::ClientView;
 
 /// What to do if the log takes nothing.
@@ -35,13 +35,13 @@ impl Trouble {
     }
 
     /// What a session said about a place. `call` is the system call that the reference names.
-    pub(crate) fn of(error: &Error, call: &str, place: &Place, view: &ClientView) -> Self {
+    pub(crate) fn of(error: &Error, call: &str, place: &Location, view: &ClientView) -> Self {
         let quoted = format!("'{}'", place.shown);
         Self::about(error, call, &quoted, &place.shown, view)
     }
 
     /// What a session said about a source and a destination.
-    pub(crate) fn of_two(error: &Error, from: &Place, to: &Place, view: &ClientView) -> Self {
+    pub(crate) fn of_two(error: &Error, from: &Location, to: &Location, view: &ClientView) -> Self {
         let quoted = format!("'{}' -> '{}'", from.shown, to.shown);
         let shown = format!("{} -> {}", from.shown, to.shown);
         Self::about(error, "rename", &quoted, &shown, view)

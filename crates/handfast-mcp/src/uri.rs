@@ -2,6 +2,10 @@
 
 use handfast_session::VirtualPath;
 
+/// A longer URI is none of a file: the longest path, with every byte written as three. What a client subscribes to is
+/// kept as it was written.
+const LONGEST: usize = 3 * 4096 + 64;
+
 /// A path as a URI.
 pub(crate) fn file_uri(path: &VirtualPath) -> String {
     let mut uri = "file:///".to_owned();
@@ -17,6 +21,9 @@ pub(crate) fn file_uri(path: &VirtualPath) -> String {
 
 /// The path of a `file` URI, folded; `None` for anything else.
 pub(crate) fn file_path(uri: &str) -> Option<VirtualPath> {
+    if uri.len() > LONGEST {
+        return None;
+    }
     let rest = uri.strip_prefix("file://")?;
     let rest = rest.strip_prefix("localhost").unwrap_or(rest);
     if !rest.starts_with('/') {
@@ -30,6 +37,10 @@ pub(crate) fn file_path(uri: &str) -> Option<VirtualPath> {
             continue;
         }
         let hex = [bytes.next()?, bytes.next()?];
+        // The standard library would take a sign.
+        if !hex.iter().all(u8::is_ascii_hexdigit) {
+            return None;
+        }
         let hex = std::str::from_utf8(&hex).ok()?;
         let byte = u8::from_str_radix(hex, 16).ok()?;
         // A slash or a NUL that is hidden would change what the path means.
@@ -67,6 +78,8 @@ mod tests {
             "file:///%2fetc",
             "file:///%0",
             "file:///%zz",
+            "file:///%+1",
+            &format!("file:///{}", "a/../".repeat(LONGEST)),
         ] {
             assert_eq!(file_path(bad), None, "{bad}");
         }

@@ -8,7 +8,7 @@ use monty_types::{ExtFunctionResult, MontyObject, OsFunctionCall};
 
 use crate::calls;
 use crate::error::CallError;
-use crate::limits::{MountLimits, Written};
+use crate::limits::{MountLimits, WrittenBytes};
 use crate::path;
 use crate::scan;
 
@@ -35,7 +35,7 @@ pub(crate) struct Mounted {
     pub(crate) at: RelPath,
     pub(crate) mode: Mode,
     pub(crate) limits: MountLimits,
-    pub(crate) written: Written,
+    pub(crate) written: WrittenBytes,
     /// How whole files are written: as the session was told.
     pub(crate) options: WriteOptions,
 }
@@ -64,7 +64,7 @@ impl MontyFiles {
                 at: at.as_rel().clone(),
                 mode,
                 limits: MountLimits::default(),
-                written: Written::default(),
+                written: WrittenBytes::default(),
                 options,
             });
         let mounts = mounts.collect();

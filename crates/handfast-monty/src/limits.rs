@@ -56,9 +56,9 @@ impl MountLimits {
 
 /// Bytes written through one mount so far.
 #[derive(Debug, Default)]
-pub(crate) struct Written(AtomicU64);
+pub(crate) struct WrittenBytes(AtomicU64);
 
-impl Written {
+impl WrittenBytes {
     /// Charges bytes before they are written; two threads cannot both have the last one.
     pub(crate) fn charge(&self, limits: &MountLimits, bytes: usize) -> Result<u64, CallError> {
         let Some(limit) = limits.write_bytes else {
@@ -83,12 +83,12 @@ impl Written {
 
 /// Memory that one answer holds.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct AnswerBudget {
     used: u64,
     limit: u64,
 }
 
-impl Answer {
+impl AnswerBudget {
     pub(crate) fn new(limit: u64) -> Self {
         Self { used: 0, limit }
     }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn what_is_charged_is_never_beyond_the_limit() {
         let limits = MountLimits::new().with_write_bytes(100);
-        let written = Written::default();
+        let written = WrittenBytes::default();
         let granted: u64 = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|_| {

@@ -12,7 +12,7 @@ use monty_types::{MontyObject, ScanArgs};
 use crate::calls;
 use crate::error::CallError;
 use crate::files::{MontyFiles, Target};
-use crate::limits::Answer;
+use crate::limits::AnswerBudget;
 use crate::path;
 
 /// How many entries one scan may look at, each time a pattern comes back to one counted.
@@ -30,7 +30,7 @@ pub(crate) fn scan(
         files,
         served: files.served(),
         root: at,
-        answer: Answer::new(at.mount.limits.memory),
+        answer: AnswerBudget::new(at.mount.limits.memory),
         visits: 0,
     };
     match collect_scan(args, &mut source)? {
@@ -47,7 +47,7 @@ struct Source<'a> {
     files: &'a MontyFiles,
     served: &'a dyn Files,
     root: Target<'a>,
-    answer: Answer,
+    answer: AnswerBudget,
     visits: u64,
 }
 

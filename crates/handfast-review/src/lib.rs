@@ -17,12 +17,13 @@
 //!
 //! # Platform
 //! Linux. Elsewhere the crate is empty.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![cfg(supported)]
 
 pub mod keeper;
 pub mod page;
 pub mod protocol;
 mod start;
+mod sys;
 
-pub use start::{Started, start};
+pub use start::{Started, start, start_with};

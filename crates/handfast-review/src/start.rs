@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use handfast::Error;
 
 use crate::keeper::Keeper;
-use crate::protocol::{self, Hello, Ready};
+use crate::protocol::{self, Hello, Limits, Ready};
 
 /// A page that is served.
 #[derive(Debug)]
@@ -28,7 +28,20 @@ pub struct Started {
 ///
 /// # Errors
 /// What the system says; `UnexpectedEof` if the process ends before it is ready.
-pub fn start(mut program: Command, port: u16, only: Option<String>) -> io::Result<Started> {
+pub fn start(program: Command, port: u16, only: Option<String>) -> io::Result<Started> {
+    start_with(program, port, only, Limits::default())
+}
+
+/// As [`start`], with other limits for those who connect.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_with(
+    mut program: Command,
+    port: u16,
+    only: Option<String>,
+    limits: Limits,
+) -> io::Result<Started> {
     let listener = listen(port)?;
     let address = listener.local_addr()?;
     let (mut keeper, page) = UnixStream::pair()?;
@@ -46,6 +59,7 @@ pub fn start(mut program: Command, port: u16, only: Option<String>) -> io::Resul
         path: secret()?,
         host: address.to_string(),
         only,
+        limits,
     };
     protocol::send(&mut keeper, &hello)?;
     let ready: Option<Ready> = protocol::receive(&mut keeper, protocol::MAX_REQUEST)?;
@@ -89,7 +103,7 @@ impl Started {
     }
 }
 
-/// Listens on an address of this machine that nobody else uses. Cookies know no ports: on an address of
+/// Listens on an address of this machine that no other server uses. Cookies know no ports: on an address of
 /// its own, no other local server gets to see ours.
 fn listen(port: u16) -> io::Result<TcpListener> {
     let mut random = [0; 3];

@@ -7,45 +7,49 @@ use seccompiler::{
     SeccompRule, sock_filter,
 };
 
-/// Calls that are refused whatever their arguments: they change mounts or the machine, reach into
-/// the kernel, or open files without a path.
-const REFUSED: [libc::c_long; 36] = [
+/// Calls that are refused whatever their arguments: they change the machine, reach into the kernel, or
+/// open files without a path.
+const REFUSED: [libc::c_long; 22] = [
     libc::SYS_acct,
     libc::SYS_add_key,
     libc::SYS_bpf,
-    libc::SYS_chroot,
     libc::SYS_clock_settime,
     libc::SYS_delete_module,
     libc::SYS_finit_module,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fsopen,
-    libc::SYS_fspick,
     libc::SYS_init_module,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
     libc::SYS_io_uring_setup,
     libc::SYS_kexec_load,
     libc::SYS_keyctl,
-    libc::SYS_mount,
-    libc::SYS_mount_setattr,
-    libc::SYS_move_mount,
     libc::SYS_open_by_handle_at,
-    libc::SYS_open_tree,
     libc::SYS_perf_event_open,
-    libc::SYS_pivot_root,
     libc::SYS_quotactl,
     libc::SYS_reboot,
     libc::SYS_request_key,
-    libc::SYS_setdomainname,
-    libc::SYS_sethostname,
-    libc::SYS_setns,
     libc::SYS_settimeofday,
     libc::SYS_swapoff,
     libc::SYS_swapon,
-    libc::SYS_umount2,
     libc::SYS_userfaultfd,
     libc::SYS_vhangup,
+];
+
+/// Calls that change mounts and names of the machine, which a program may do in namespaces of its own.
+const REFUSED_WITHOUT_NAMESPACES: [libc::c_long; 14] = [
+    libc::SYS_chroot,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_pivot_root,
+    libc::SYS_setdomainname,
+    libc::SYS_sethostname,
+    libc::SYS_setns,
+    libc::SYS_umount2,
 ];
 
 /// Requests to a terminal that put text into it as if a person had typed it.
@@ -60,25 +64,29 @@ const NEW_NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
 
-/// The filters, in the order in which they are installed.
-pub(crate) fn programs() -> Result<Vec<BpfProgram>, String> {
+/// The filters, in the order in which they are installed. A nested program may make namespaces.
+pub(crate) fn programs(nested: bool) -> Result<Vec<BpfProgram>, String> {
     let said = |error: seccompiler::BackendError| error.to_string();
     let arch = std::env::consts::ARCH.try_into().map_err(said)?;
     let mut refused: BTreeMap<_, Vec<SeccompRule>> =
         REFUSED.into_iter().map(|call| (call, Vec::new())).collect();
     refused.insert(libc::SYS_ioctl, typing().map_err(said)?);
-    let namespaces = namespaces().map_err(said)?;
-    refused.insert(libc::SYS_unshare, namespaces.clone());
-    refused.insert(libc::SYS_clone, namespaces);
     let filter = |rules, errno: i32| {
         let refuse = SeccompAction::Errno(errno.unsigned_abs());
         SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?.try_into()
     };
-    let refused = filter(refused, libc::EPERM).map_err(said)?;
-    // The flags of `clone3` lie in memory, where no filter looks. Programs then use `clone`.
-    let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    let unknown = filter(unknown, libc::ENOSYS).map_err(said)?;
-    Ok([refused, unknown].map(without_other_numbers).into())
+    let mut programs = Vec::new();
+    if !nested {
+        refused.extend(REFUSED_WITHOUT_NAMESPACES.map(|call| (call, Vec::new())));
+        let namespaces = namespaces().map_err(said)?;
+        refused.insert(libc::SYS_unshare, namespaces.clone());
+        refused.insert(libc::SYS_clone, namespaces);
+        // The flags of `clone3` lie in memory, where no filter looks. Programs then use `clone`.
+        let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+        programs.push(filter(unknown, libc::ENOSYS).map_err(said)?);
+    }
+    programs.push(filter(refused, libc::EPERM).map_err(said)?);
+    Ok(programs.into_iter().map(without_other_numbers).collect())
 }
 
 fn typing() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
@@ -135,7 +143,7 @@ mod tests {
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
                 rustix::thread::set_no_new_privs(true).unwrap();
-                privileges::filter_calls().unwrap();
+                privileges::filter_calls(false).unwrap();
                 act()
             });
             thread.join().unwrap()

@@ -3,13 +3,13 @@
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 
 use crate::channel::{Channel, Word};
-use crate::plan::{Net, Plan};
+use crate::plan::{Net, Plan, Wall};
 use crate::{privileges, root, sys};
 
 /// The life of the first process inside. It never returns to its caller: the caller's own life goes
@@ -36,19 +36,23 @@ fn prepare(plan: &Plan, channel: &Channel) -> Result<(), String> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(said("the end of the server cannot be followed"))?;
     expect(channel, |word| matches!(word, Word::Mapped))?;
-    let device = handfast_fuse::open_device().map_err(|error| {
-        format!(
-            "the kernel's device /dev/fuse cannot be opened: {error} (`modprobe fuse`, and \
-             `chmod 666 /dev/fuse` where it belongs to root)"
-        )
-    })?;
+    let device = |_| {
+        handfast_fuse::open_device().map_err(|error| {
+            format!(
+                "the kernel's device /dev/fuse cannot be opened: {error} (`modprobe fuse`, and \
+                 `chmod 666 /dev/fuse` where it belongs to root)"
+            )
+        })
+    };
+    let devices = plan.project.mounted().map(device);
+    let devices = devices.collect::<Result<Vec<_>, _>>()?;
     if plan.net == Net::None {
         sys::loopback_up()
             .map_err(|error| format!("the loopback cannot be switched on: {error}"))?;
     }
     // The host's own umask is the program's, later.
     let umask = rustix::process::umask(rustix::fs::Mode::empty());
-    root::build(plan, device, |device| {
+    root::build(plan, devices, |device| {
         channel
             .say(&Word::Device(device))
             .map_err(|error| error.to_string())?;
@@ -59,7 +63,7 @@ fn prepare(plan: &Plan, channel: &Channel) -> Result<(), String> {
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(said("the first process cannot be kept from debuggers"))?;
     privileges::drop_capabilities()?;
-    privileges::filter_calls()
+    privileges::filter_calls(plan.wall == Wall::Nested)
 }
 
 fn expect(channel: &Channel, is_it: impl Fn(&Word) -> bool) -> Result<(), String> {
@@ -82,21 +86,25 @@ fn start(plan: &Plan, channel: &Channel) -> Result<Pid, String> {
 /// program.
 fn become_program(plan: &Plan, channel: &Channel) -> ! {
     let mut writable = vec![
-        plan.project.path.as_path(),
         plan.home.as_path(),
         Path::new("/dev"),
         Path::new("/run"),
         Path::new("/tmp"),
         Path::new("/var/tmp"),
     ];
+    writable.extend(plan.project.mounted());
     let granted = plan.grants.iter().filter(|grant| grant.writable);
     writable.extend(granted.map(|grant| grant.path.as_path()));
+    writable.extend(plan.caches.iter().map(PathBuf::as_path));
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
         // User 0 owns files of procfs that speak of the whole machine.
         writable.push(Path::new("/proc"));
     }
-    if let Err(why) = privileges::restrict(&writable, is_root) {
+    // Inside of Landlock nobody changes mounts, and a program with a sandbox of its own has to.
+    if plan.wall != Wall::Nested
+        && let Err(why) = privileges::restrict(&writable, is_root)
+    {
         drop(channel.say(&Word::Refused(why)));
         sys::exit_now(1);
     }

@@ -8,7 +8,8 @@
 //!
 //! * [`Plan`] says what a program will see and may do, before anything is started. It is plain data.
 //! * [`Profile`] names what well-known programs need besides.
-//! * [`run`] builds the wall from it and waits for the program.
+//! * [`run`] builds the wall from it and waits for the program; [`confine`] builds a weaker one without
+//!   namespaces.
 //! * [`show`] mounts files under a directory, for editors and people.
 //! * [`Refusal`] says why a program is not run. What was asked for and cannot be enforced is refused,
 //!   never left out.
@@ -22,6 +23,7 @@
 #![cfg(supported)]
 
 mod channel;
+mod confine;
 mod environment;
 mod filter;
 mod ids;
@@ -29,19 +31,26 @@ mod init;
 mod mounts;
 mod plan;
 mod privileges;
+mod processes;
 mod profile;
 mod project;
 mod refusal;
+mod repository;
 mod root;
 mod show;
 mod supervise;
 mod sys;
 mod terminal;
 mod views;
+mod weaker;
 
-pub use plan::{Grant, Net, Plan, Request};
+pub use confine::confine;
+pub use handfast_fuse::{asking_process, request_goes_on, request_waits};
+pub use plan::{Grant, Net, Plan, Request, Wall};
+pub use processes::{Observed, Processes};
 pub use profile::Profile;
 pub use project::Project;
 pub use refusal::{Refusal, RefusalKind};
+pub use repository::Repository;
 pub use show::show;
-pub use supervise::{Ended, View, run};
+pub use supervise::{Ended, ProjectView, run};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::environment;
 use crate::project::Project;
 use crate::refusal::Refusal;
-use crate::{sys, views};
+use crate::{views, weaker};
 
 /// Which network a program has.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -18,6 +18,18 @@ pub enum Net {
     Host,
     /// None but its own loopback.
     None,
+}
+
+/// What keeps a program in.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Wall {
+    /// Namespaces with mounts of their own, Landlock, a filter of system calls.
+    #[default]
+    Whole,
+    /// As [`Wall::Whole`] without Landlock: the program may make namespaces and mounts of its own.
+    Nested,
+    /// Landlock and a filter of system calls, without namespaces: see [`confine`](crate::confine).
+    Landlock,
 }
 
 /// A directory or file of the host that a program sees.
@@ -44,6 +56,8 @@ pub struct Request {
     pub net: Net,
     /// Whether the project is read-only.
     pub read_only: bool,
+    /// What keeps the program in.
+    pub wall: Wall,
     /// Directories of ours that no grant may show: state, logs.
     pub private: Vec<PathBuf>,
 }
@@ -55,6 +69,9 @@ pub struct Plan {
     pub project: Project,
     /// Everything else of the host that is seen, parents first.
     pub grants: Vec<Grant>,
+    /// Granted directories that the program may change: the changes are kept in memory, and go with
+    /// the run.
+    pub caches: Vec<PathBuf>,
     /// Files that nobody is to read, although they lie in a granted directory.
     pub masked: Vec<PathBuf>,
     /// The home directory: private and empty, but for grants in it.
@@ -65,6 +82,8 @@ pub struct Plan {
     pub net: Net,
     /// Whether the project is read-only.
     pub read_only: bool,
+    /// What keeps the program in.
+    pub wall: Wall,
     /// The program and its arguments.
     pub command: Vec<OsString>,
     /// What this system does not give, a sentence each.
@@ -107,6 +126,10 @@ const TOOLS: [&str; 26] = [
     ".npm-global",
 ];
 
+/// What package managers have downloaded, below the home directory. A program sees it and may add to
+/// it, in memory: the host's stays as it is.
+const CACHES: [&str; 3] = [".cargo/git", ".cargo/registry", "go/pkg"];
+
 /// Directories that are private and empty.
 pub(crate) const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 
@@ -148,7 +171,13 @@ impl Plan {
         let mut env = environment::passed(std::env::vars_os(), &request.env);
         env.push(("HOME".into(), home.clone().into()));
         Ok(Self {
-            weaker: weaker(request.net)?,
+            weaker: match request.wall {
+                Wall::Whole => weaker::whole(request.net)?,
+                Wall::Nested => weaker::nested(request.net)?,
+                Wall::Landlock => weaker::landlock_alone(request.net)?,
+            },
+            wall: request.wall,
+            caches: caches(&home, &grants),
             project,
             grants,
             masked: unreadable_settings()?,
@@ -159,6 +188,30 @@ impl Plan {
             command: request.command,
         })
     }
+}
+
+impl Project {
+    /// The directories that a session is mounted over: the project, and its repository if that lies
+    /// elsewhere.
+    pub(crate) fn mounted(&self) -> impl Iterator<Item = &Path> {
+        let repository = self.repository.as_ref();
+        let repository = repository.map(|repository| repository.path.as_path());
+        std::iter::once(self.path.as_path()).chain(repository)
+    }
+}
+
+/// The caches that are granted for reading. What is a link, or was granted for writing, stays as it is.
+fn caches(home: &Path, grants: &[Grant]) -> Vec<PathBuf> {
+    let is_read = |path: &PathBuf| {
+        let mut grants = grants.iter().rev();
+        let nearest = grants.find(|grant| path.starts_with(&grant.path));
+        nearest.is_some_and(|grant| !grant.writable)
+    };
+    let is_dir = |path: &PathBuf| path.symlink_metadata().is_ok_and(|path| path.is_dir());
+    let caches = CACHES.iter().map(|cache| home.join(cache));
+    caches
+        .filter(|path| is_dir(path) && is_read(path))
+        .collect()
 }
 
 fn readable(path: PathBuf) -> Grant {
@@ -178,8 +231,9 @@ fn asked(path: &Path, project: &Project, writable: bool) -> Result<PathBuf, Refu
     let path = path
         .canonicalize()
         .map_err(|error| Refusal::request(format!("`{shown}` cannot be granted: {error}")))?;
-    let inside = path.starts_with(&project.path);
-    if inside || (writable && project.path.starts_with(&path)) || path == Path::new("/") {
+    let shows =
+        |mounted: &Path| path.starts_with(mounted) || (writable && mounted.starts_with(&path));
+    if project.mounted().any(shows) || path == Path::new("/") {
         return Err(Refusal::request(format!(
             "`{shown}` cannot be granted: it would show the project past the session"
         )));
@@ -204,11 +258,12 @@ fn refuse_shown(project: &Project, grants: &[Grant], private: &[PathBuf]) -> Res
         let mut granted = grants.iter();
         let granted =
             granted.any(|grant| path.starts_with(&grant.path) || grant.path.starts_with(path));
-        granted && !path.starts_with(&project.path)
+        granted && !project.mounted().any(|mounted| path.starts_with(mounted))
     };
     let told = std::fs::read("/proc/self/mountinfo")
         .map_err(|error| Refusal::system(format!("the mounts are not known: {error}")))?;
-    for view in views::other_views(&told, &project.path) {
+    let of_each = project.mounted();
+    for view in of_each.flat_map(|mounted| views::other_views(&told, mounted)) {
         if is_seen(&view) {
             return Err(Refusal::system(format!(
                 "`{}` shows the project a second time, past the session; unmount it first",
@@ -281,26 +336,4 @@ fn unreadable_settings() -> Result<Vec<PathBuf>, Refusal> {
         }
     }
     Ok(found)
-}
-
-/// What the kernel does not give. Root without Landlock is refused: nothing else keeps uid 0 from
-/// files that it owns.
-fn weaker(net: Net) -> Result<Vec<String>, Refusal> {
-    let abi = sys::landlock_abi();
-    let mut weaker = Vec::new();
-    if abi == 0 && rustix::process::geteuid().is_root() {
-        return Err(Refusal::system(
-            "this kernel has no Landlock, which a run as root needs; run as an ordinary user",
-        ));
-    }
-    if abi == 0 {
-        weaker.push("Landlock is missing: the mounts alone keep the program in".to_owned());
-    }
-    if abi < 6 && net == Net::Host {
-        weaker.push(
-            "abstract Unix sockets of the host can be reached (needs Linux 6.12, or `--net none`)"
-                .to_owned(),
-        );
-    }
-    Ok(weaker)
 }

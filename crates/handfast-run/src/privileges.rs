@@ -13,9 +13,6 @@ use crate::filter;
 /// Gives up every capability, now and for whatever is started later.
 pub(crate) fn drop_capabilities() -> Result<(), String> {
     let said = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
-    rustix::thread::set_no_new_privs(true).map_err(|error| said("no_new_privs", &error))?;
-    rustix::thread::clear_ambient_capability_set()
-        .map_err(|error| said("ambient capabilities", &error))?;
     // The user 0 gets nothing by being 0, and that cannot be changed back.
     let bits = CapabilitiesSecureBits::NO_ROOT
         | CapabilitiesSecureBits::NO_ROOT_LOCKED
@@ -24,6 +21,16 @@ pub(crate) fn drop_capabilities() -> Result<(), String> {
     rustix::thread::set_capabilities_secure_bits(bits)
         .map_err(|error| said("securebits", &error))?;
     crate::sys::drop_bounding_set().map_err(|error| said("capability bounding set", &error))?;
+    drop_own_capabilities()
+}
+
+/// Gives up the capabilities that this process has, and does not get any by a program that it starts.
+/// That is all for a process that has none to begin with.
+pub(crate) fn drop_own_capabilities() -> Result<(), String> {
+    let said = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
+    rustix::thread::set_no_new_privs(true).map_err(|error| said("no_new_privs", &error))?;
+    rustix::thread::clear_ambient_capability_set()
+        .map_err(|error| said("ambient capabilities", &error))?;
     let none = CapabilitySets {
         effective: CapabilitySet::empty(),
         permitted: CapabilitySet::empty(),
@@ -32,9 +39,9 @@ pub(crate) fn drop_capabilities() -> Result<(), String> {
     rustix::thread::set_capabilities(None, none).map_err(|error| said("capabilities", &error))
 }
 
-/// Installs the filter of system calls.
-pub(crate) fn filter_calls() -> Result<(), String> {
-    for program in filter::programs()? {
+/// Installs the filter of system calls. A nested program may make namespaces.
+pub(crate) fn filter_calls(nested: bool) -> Result<(), String> {
+    for program in filter::programs(nested)? {
         seccompiler::apply_filter(&program).map_err(|error| format!("seccomp: {error}"))?;
     }
     Ok(())
@@ -43,28 +50,43 @@ pub(crate) fn filter_calls() -> Result<(), String> {
 /// The second wall: reading everywhere, writing below some directories, no signals and no abstract
 /// sockets to the outside. Older kernels give what they have; the plan says what that is.
 pub(crate) fn restrict(writable: &[&Path], needed: bool) -> Result<(), String> {
-    let status = landlocked(writable).map_err(|error| format!("Landlock: {error}"))?;
+    let status =
+        landlocked(&[Path::new("/")], writable).map_err(|error| format!("Landlock: {error}"))?;
     match status == RulesetStatus::NotEnforced && needed {
         true => Err("Landlock is not enforced here".to_owned()),
         false => Ok(()),
     }
 }
 
-fn landlocked(writable: &[&Path]) -> Result<RulesetStatus, RulesetError> {
+/// The only wall: reading below some directories, writing below others, nothing elsewhere; no signals
+/// and no abstract sockets to the outside where the kernel has that.
+pub(crate) fn confine(readable: &[&Path], writable: &[&Path]) -> Result<(), String> {
+    let status = landlocked(readable, writable).map_err(|error| format!("Landlock: {error}"))?;
+    match status {
+        RulesetStatus::NotEnforced => Err("Landlock is not enforced here".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+fn landlocked(readable: &[&Path], writable: &[&Path]) -> Result<RulesetStatus, RulesetError> {
     // The newest set that was tested; older kernels enforce what they know.
     let abi = ABI::V7;
     let all = AccessFs::from_all(abi);
     let read = AccessFs::from_read(abi);
+    let of_files = AccessFs::from_file(abi);
     let mut rules = Ruleset::default()
         .handle_access(all)?
         .scope(Scope::AbstractUnixSocket | Scope::Signal)?
         .create()?;
     let places = writable.iter().map(|path| (*path, all));
-    for (path, rights) in places.chain([(Path::new("/"), read)]) {
+    for (path, rights) in places.chain(readable.iter().map(|path| (*path, read))) {
         // A directory that is not there grants nothing.
         let Ok(fd) = PathFd::new(path) else {
             continue;
         };
+        let is_dir = rustix::fs::fstat(&fd)
+            .is_ok_and(|status| rustix::fs::FileType::from_raw_mode(status.st_mode).is_dir());
+        let rights = if is_dir { rights } else { rights & of_files };
         rules = rules.add_rule(PathBeneath::new(fd, rights))?;
     }
     Ok(rules.restrict_self()?.ruleset)

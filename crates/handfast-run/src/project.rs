@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sha2::Digest as _;
 
 use crate::refusal::Refusal;
+use crate::repository::Repository;
 
 /// What marks the top of a project.
 const MARKS: [&str; 3] = [".git", ".jj", ".hg"];
@@ -19,6 +20,8 @@ pub struct Project {
     pub path: PathBuf,
     /// The working directory, without links: the project or a directory in it.
     pub cwd: PathBuf,
+    /// Where its repository lies, if that is elsewhere: of a linked worktree or a submodule of git.
+    pub repository: Option<Repository>,
     device: u64,
     inode: u64,
     /// When the directory was made, where the filesystem tells; tells a reused inode.
@@ -31,7 +34,7 @@ impl Project {
     ///
     /// # Errors
     /// A directory that is nobody's project: `/`, the home directory or one above it, a directory of
-    /// another user; a linked worktree of git, whose repository lies elsewhere.
+    /// another user; a linked worktree or a submodule whose repository does not know it.
     #[allow(
         clippy::disallowed_methods,
         reason = "the operator's own directory, by an ambient path; the session pins it and compares"
@@ -53,9 +56,9 @@ impl Project {
             ));
         }
         let home = home.and_then(|home| home.canonicalize().ok());
-        if home.is_some_and(|home| home.starts_with(&path)) {
+        if home.as_deref().is_some_and(|home| home.starts_with(&path)) {
             return Err(Refusal::request(format!(
-                "the project would be `{shown}`, which holds your home directory; go to a project first"
+                "the project would be `{shown}`, which is or holds your home directory; go to a project first"
             )));
         }
         let status = path
@@ -67,15 +70,14 @@ impl Project {
             )));
         }
         let git = path.join(".git").symlink_metadata();
-        if git.is_ok_and(|git| git.is_file()) {
-            return Err(Refusal::system(format!(
-                "`{shown}` is a linked worktree or a submodule of git: its repository lies elsewhere, \
-                 and a second mount for it is not built yet"
-            )));
-        }
+        let repository = match git.is_ok_and(|git| git.is_file()) {
+            true => Repository::of(&path, home.as_deref())?,
+            false => None,
+        };
         Ok(Self {
             path,
             cwd,
+            repository,
             device: status.dev(),
             inode: status.ino(),
             born: status.created().ok(),
@@ -147,7 +149,7 @@ mod tests {
         std::fs::remove_dir(dir.join(".git")).unwrap();
         std::fs::write(dir.join(".git"), "gitdir: /elsewhere\n").unwrap();
         let linked = Project::find(&dir, None).unwrap_err();
-        assert_eq!(linked.kind, crate::RefusalKind::System);
+        assert_eq!(linked.kind, crate::RefusalKind::Request);
         std::fs::remove_dir_all(&dir).unwrap();
     }
 }

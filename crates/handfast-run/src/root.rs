@@ -3,13 +3,13 @@
 //! It begins empty, in memory. What the plan grants is shown in it, the project's mount lies over the
 //! project's own path, and the host's tree is taken away at the end. What was not put here is absent.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::mount::MountFlags;
 
 use crate::mounts::{self, said};
-use crate::plan::{Grant, Net, PRIVATE, Plan};
+use crate::plan::{Grant, Net, PRIVATE, Plan, Wall};
 
 /// The host's tree while the new one is built.
 const HOST: &str = "/host";
@@ -42,12 +42,12 @@ fn within(tree: &str, path: &Path) -> PathBuf {
     Path::new(tree).join(below)
 }
 
-/// Builds the tree and moves into it. The project's device is given out before anything waits for
-/// it.
+/// Builds the tree and moves into it. There is a device for each directory that the session is mounted
+/// over; it is given out before anything waits for it.
 pub(crate) fn build(
     plan: &Plan,
-    device: OwnedFd,
-    give: impl FnOnce(OwnedFd) -> Result<(), String>,
+    devices: Vec<OwnedFd>,
+    give: impl Fn(OwnedFd) -> Result<(), String>,
 ) -> Result<(), String> {
     mounts::keep_apart()?;
     begin()?;
@@ -67,13 +67,19 @@ pub(crate) fn build(
     for grant in private {
         show(grant)?;
     }
+    for (number, path) in plan.caches.iter().enumerate() {
+        layer(number, path)?;
+    }
     for path in &plan.masked {
         mask(&within(NEW, path))?;
     }
     name_servers(plan)?;
-    proc_files()?;
-    devices()?;
-    project(plan, device, give)?;
+    proc_files(plan.wall == Wall::Nested)?;
+    new_devices()?;
+    for (device, path) in devices.into_iter().zip(plan.project.mounted()) {
+        session(plan, device.as_fd(), path)?;
+        give(device)?;
+    }
     end()?;
     rustix::process::chdir(&plan.project.cwd)
         .map_err(std::io::Error::from)
@@ -179,6 +185,30 @@ fn show(grant: &Grant) -> Result<(), String> {
     }
 }
 
+/// Lays a directory in memory over one that is shown read-only: what a program changes there goes with
+/// the run. Kernels before 5.11 do not do that for ordinary users; it stays read-only then.
+fn layer(number: usize, path: &Path) -> Result<(), String> {
+    let lower = PathBuf::from(format!("/cache{number}"));
+    let (upper, work) = (lower.with_extension("upper"), lower.with_extension("work"));
+    for dir in [&lower, &upper, &work] {
+        make_dir(dir)?;
+    }
+    let at = within(NEW, path);
+    // By a name without commas and colons, which separate options.
+    mounts::bind(&at, &lower)?;
+    let options = format!(
+        "lowerdir={},upperdir={},workdir={},userxattr",
+        lower.display(),
+        upper.display(),
+        work.display()
+    );
+    let options = std::ffi::CString::new(options).map_err(|error| error.to_string())?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    // What fails leaves the read-only directory.
+    drop(mounts::special("overlay", &at, flags, &options));
+    Ok(())
+}
+
 /// Shows a device of the host. Its mode and owner cannot be changed: the node is the host's own. What
 /// is written to a device is no change of the mount.
 fn show_device(name: &str, at: &Path) -> Result<(), String> {
@@ -230,11 +260,16 @@ fn name_servers(plan: &Plan) -> Result<(), String> {
     mounts::make_read_only(&at)
 }
 
-fn proc_files() -> Result<(), String> {
+fn proc_files(nested: bool) -> Result<(), String> {
     let at = within(NEW, Path::new("/proc"));
     make_dir(&at)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mounts::special("proc", &at, flags, c"")?;
+    if nested {
+        // The kernel lets nobody mount a procfs where parts of one are covered. An ordinary user owns
+        // none of these files.
+        return Ok(());
+    }
     for name in PROC_READ_ONLY {
         let path = at.join(name);
         if path.symlink_metadata().is_ok() {
@@ -248,7 +283,7 @@ fn proc_files() -> Result<(), String> {
     Ok(())
 }
 
-fn devices() -> Result<(), String> {
+fn new_devices() -> Result<(), String> {
     let at = within(NEW, Path::new("/dev"));
     make_dir(&at)?;
     mounts::memory(&at, 0o755)?;
@@ -280,16 +315,10 @@ fn devices() -> Result<(), String> {
     mounts::make_itself_read_only(&at)
 }
 
-/// Mounts the session over the project's own path.
-fn project(
-    plan: &Plan,
-    device: OwnedFd,
-    give: impl FnOnce(OwnedFd) -> Result<(), String>,
-) -> Result<(), String> {
-    let at = within(NEW, &plan.project.path);
+/// Mounts the session over a directory's own path.
+fn session(plan: &Plan, device: BorrowedFd<'_>, path: &Path) -> Result<(), String> {
+    let at = within(NEW, path);
     make_dir(&at)?;
     let settings = handfast_fuse::MountSettings::new().read_only(plan.read_only);
-    handfast_fuse::mount_at(device.as_fd(), &at, settings)
-        .map_err(said("mount the session at", &plan.project.path))?;
-    give(device)
+    handfast_fuse::mount_at(device, &at, settings).map_err(said("mount the session at", path))
 }

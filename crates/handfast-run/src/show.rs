@@ -10,7 +10,7 @@ use rustix::mount::UnmountFlags;
 use rustix::process::Signal;
 
 use crate::refusal::Refusal;
-use crate::supervise::View;
+use crate::supervise::ProjectView;
 use crate::{sys, views};
 
 /// Mounts files over an empty directory and serves them until somebody unmounts it, or asks this
@@ -19,7 +19,12 @@ use crate::{sys, views};
 /// # Errors
 /// A directory that is missing, not empty, a mount already, or inside of one that it has to stay
 /// apart from; a system that does not let this user mount.
-pub fn show(at: &Path, apart: &[PathBuf], read_only: bool, view: View) -> Result<(), Refusal> {
+pub fn show(
+    at: &Path,
+    apart: &[PathBuf],
+    read_only: bool,
+    view: ProjectView,
+) -> Result<(), Refusal> {
     let at = empty_directory(at, apart)?;
     let failed = |error: std::io::Error| match error.raw_os_error() {
         Some(libc::EPERM) => {
@@ -29,7 +34,8 @@ pub fn show(at: &Path, apart: &[PathBuf], read_only: bool, view: View) -> Result
     };
     let face = Face::new(view.files, view.top)
         .map_err(|error| Refusal::system(format!("the session cannot be mounted: {error}")))?
-        .watching();
+        .watching()
+        .with_room_for_waiting(view.waiting);
     // Before the first thread: all of them leave these signals to the one that waits.
     let endings = sys::Endings::hold().map_err(failed)?;
     let device = handfast_fuse::open_device()

@@ -1,6 +1,7 @@
 //! This side of a run: it maps users, serves the files and waits.
 
 use std::fmt;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use handfast::files::{Files, Node};
@@ -10,19 +11,30 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 use crate::channel::{Channel, Word};
 use crate::init::{self, code_of};
 use crate::plan::{Net, Plan};
+use crate::processes::Processes;
 use crate::refusal::Refusal;
 use crate::terminal::Terminal;
 use crate::{ids, sys};
 
 /// The files that a program works on, and the directory that is its project.
-pub struct View {
+pub struct ProjectView {
     /// The files.
     pub files: Arc<dyn Files>,
     /// The project's directory in them.
     pub top: Node,
+    /// The directory of the project's repository in them, if the plan says that it lies elsewhere.
+    pub repository: Option<Node>,
+    /// So many requests may wait for a person. The files have to call [`request_waits`] and
+    /// [`request_goes_on`] around each wait.
+    ///
+    /// [`request_waits`]: crate::request_waits
+    /// [`request_goes_on`]: crate::request_goes_on
+    pub waiting: usize,
+    /// Whether programs may make FIFOs and sockets, which go with the mount.
+    pub fifos_and_sockets: bool,
 }
 
-impl fmt::Debug for View {
+impl fmt::Debug for ProjectView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("View").field("top", &self.top).finish()
     }
@@ -40,7 +52,7 @@ pub struct Ended {
 }
 
 /// Runs a program and waits for its end. `open` is called once, after this process has forked: what
-/// it opens is never in the memory of a process inside.
+/// it opens is never in the memory of a process inside. It is told whose requests it will serve.
 ///
 /// # Errors
 /// What the plan asks for and this system cannot give; a program that cannot be started; what `open`
@@ -51,7 +63,7 @@ pub struct Ended {
 /// the kernel kills every process of the run, and the mount is gone with them.
 pub fn run<E: From<Refusal>>(
     plan: &Plan,
-    open: impl FnOnce() -> Result<View, E>,
+    open: impl FnOnce(Processes) -> Result<ProjectView, E>,
 ) -> Result<Ended, E> {
     refuse_directories()?;
     let failed = |what: &str, error: &dyn fmt::Display| Refusal::system(format!("{what}: {error}"));
@@ -73,19 +85,21 @@ pub fn run<E: From<Refusal>>(
         }
     };
     drop(inside);
+    let processes = Processes::of(first);
     let run = Run {
         first,
+        processes: processes.clone(),
         channel: outside,
         terminal: Terminal::find(),
     };
     ids::write_maps(first)
         .map_err(|error| failed("the users of the namespace cannot be mapped", &error))?;
-    let view = open()?;
+    let view = open(processes)?;
     Ok(run.supervise(view)?)
 }
 
 /// A standard descriptor that is a directory would lead past the session.
-fn refuse_directories() -> Result<(), Refusal> {
+pub(crate) fn refuse_directories() -> Result<(), Refusal> {
     let (input, output, errors) = (std::io::stdin(), std::io::stdout(), std::io::stderr());
     for status in [
         rustix::fs::fstat(&input),
@@ -107,61 +121,73 @@ fn refuse_directories() -> Result<(), Refusal> {
 /// A run under way. Dropping it ends it.
 struct Run {
     first: Pid,
+    processes: Processes,
     channel: Channel,
     terminal: Option<Terminal>,
 }
 
 impl Run {
-    fn supervise(self, view: View) -> Result<Ended, Refusal> {
+    fn supervise(self, view: ProjectView) -> Result<Ended, Refusal> {
         let failed = |error: std::io::Error| Refusal::system(format!("the run broke off: {error}"));
         // Nobody of this user looks into the memory of the server, or takes its descriptors.
         let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
         self.channel.say(&Word::Mapped).map_err(failed)?;
-        let mut served: Option<Served> = None;
-        let mut view = Some(view);
-        let code = loop {
+        let mut served = Vec::new();
+        let code = self.follow(&view, &mut served);
+        drop(self);
+        // Once the last process is gone, so are the mounts, and every file is closed.
+        let mut is_partly_unwatched = false;
+        for served in served {
+            is_partly_unwatched |= served.is_partly_unwatched();
+            drop(served.join());
+        }
+        Ok(Ended {
+            code: code?,
+            is_partly_unwatched,
+        })
+    }
+
+    /// Hears what the first process says, until the program has ended.
+    fn follow(&self, view: &ProjectView, served: &mut Vec<Served>) -> Result<u8, Refusal> {
+        let failed = |error: std::io::Error| Refusal::system(format!("the run broke off: {error}"));
+        // In the order in which the first process mounts them.
+        let mut tops = std::iter::once(&view.top).chain(&view.repository);
+        loop {
             match self.channel.hear().map_err(failed)? {
                 Some(Word::Device(device)) => {
-                    let view = view
-                        .take()
-                        .ok_or_else(|| Refusal::system("the device came twice"))?;
-                    served = Some(self.serve(view, device)?);
+                    let top = tops
+                        .next()
+                        .ok_or_else(|| Refusal::system("a device came too often"))?;
+                    served.push(self.serve(view, top.clone(), device)?);
                 }
                 Some(Word::Stopped) => self.stop(),
                 Some(Word::Refused(why)) => return Err(Refusal::system(why)),
                 Some(Word::NotStarted(why)) => return Err(Refusal::request(why)),
-                Some(Word::Ended(code)) => break code,
+                Some(Word::Ended(code)) => return Ok(code),
                 Some(Word::Mapped | Word::Served) => {
                     return Err(Refusal::system("the first process inside said nonsense"));
                 }
                 None => {
                     let ended = rustix::process::waitpid(Some(self.first), WaitOptions::empty());
                     let status = ended.ok().flatten();
-                    break status.map_or(u8::MAX, |(_, status)| code_of(status));
+                    return Ok(status.map_or(u8::MAX, |(_, status)| code_of(status)));
                 }
             }
-        };
-        drop(self);
-        // Once the last process is gone, so is the mount, and every file is closed.
-        let mut is_partly_unwatched = false;
-        if let Some(served) = served {
-            is_partly_unwatched = served.is_partly_unwatched();
-            drop(served.join());
         }
-        Ok(Ended {
-            code,
-            is_partly_unwatched,
-        })
     }
 
-    fn serve(&self, view: View, device: std::os::fd::OwnedFd) -> Result<Served, Refusal> {
+    fn serve(&self, view: &ProjectView, top: Node, device: OwnedFd) -> Result<Served, Refusal> {
         let failed = |error: &dyn fmt::Display| {
             Refusal::system(format!("the session cannot be mounted: {error}"))
         };
         // Modes are decided by the program's own umask, which the kernel knows.
         rustix::process::umask(rustix::fs::Mode::empty());
-        let face = Face::new(view.files, view.top).map_err(|error| failed(&error))?;
-        let face = face.watching();
+        let face = Face::new(Arc::clone(&view.files), top).map_err(|error| failed(&error))?;
+        let face = face.watching().with_room_for_waiting(view.waiting);
+        let face = match view.fifos_and_sockets {
+            true => face.with_fifos_and_sockets(),
+            false => face,
+        };
         let served = handfast_fuse::serve(face, device).map_err(|error| failed(&error))?;
         // The first process leads a group of its own: what is typed goes to the program, and what the
         // program signals to its group does not reach this process.
@@ -188,6 +214,8 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
+        // A process that waits for a person ends only when its request has.
+        self.processes.end();
         // The kernel ends every process of the namespace with its first one.
         let _ = rustix::process::kill_process(self.first, Signal::KILL);
         let _ = rustix::process::waitpid(Some(self.first), WaitOptions::empty());

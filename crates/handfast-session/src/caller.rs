@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use handfast::{FileKind, Recorder};
+use handfast::{FileKind, Process, Recorder};
 
 use crate::error::Error;
+use crate::inbox::Asker;
 use crate::rules::Access;
 use crate::vpath::VirtualPath;
 
@@ -41,7 +42,10 @@ pub struct Caller {
     actor: Arc<str>,
     recorder: Option<Arc<dyn Recorder>>,
     scope: Option<Arc<dyn Scope>>,
+    asker: Option<Arc<dyn Asker>>,
+    never_waits: bool,
     quiet: bool,
+    process: Option<u32>,
 }
 
 impl Caller {
@@ -53,7 +57,10 @@ impl Caller {
             actor: actor.into(),
             recorder: None,
             scope: None,
+            asker: None,
+            never_waits: false,
             quiet: false,
+            process: None,
         }
     }
 
@@ -72,12 +79,46 @@ impl Caller {
         self
     }
 
+    /// Tells a face of the session when a request of this caller waits for a person. Such a caller is
+    /// a program: a review shows it nothing that it would have to ask for.
+    #[must_use]
+    pub fn asker(mut self, asker: Arc<dyn Asker>) -> Self {
+        self.asker = Some(asker);
+        self
+    }
+
+    /// The same caller, whose requests do not wait: where a person would have to be asked, they are
+    /// denied. For those who read many files, one after the other.
+    #[must_use]
+    pub fn without_asking(mut self) -> Self {
+        self.never_waits = true;
+        self
+    }
+
     /// The same caller, who only looks ahead of something that is recorded: what reads and lists
     /// is not told. Changes are told all the same.
     #[must_use]
     pub fn quiet(mut self) -> Self {
         self.quiet = true;
         self
+    }
+
+    /// The process on whose behalf the caller asks, as a mount observed it.
+    #[must_use]
+    pub fn process(mut self, pid: u32) -> Self {
+        self.process = Some(pid);
+        self
+    }
+
+    /// That process for an event.
+    pub(crate) fn told_process(&self) -> Option<Process<'static>> {
+        let pid = self.process?;
+        Some(Process { pid, exe: None })
+    }
+
+    /// Whether somebody is told what the caller does.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recorder.is_some()
     }
 
     /// The caller's name, as it stands in events.
@@ -117,6 +158,14 @@ impl Caller {
         self.scope
             .as_ref()
             .is_none_or(|scope| scope.shows(path, kind))
+    }
+
+    pub(crate) fn asker_of(&self) -> Option<&dyn Asker> {
+        self.asker.as_deref()
+    }
+
+    pub(crate) fn never_waits(&self) -> bool {
+        self.never_waits
     }
 
     pub(crate) fn has_scope(&self) -> bool {

@@ -65,6 +65,8 @@ impl Session {
             access: Access::Change,
             shape: Shape::MaybeDir,
             is_step: false,
+            asked_at: None,
+            granted: None,
         }
     }
 }

@@ -72,6 +72,26 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Tells the recorder that a person refused to commit a path.
+    pub(crate) fn tell_rejected(&self, path: &VirtualPath, why: &str) -> Result<(), Error> {
+        let mut deed = Deed {
+            session: self,
+            verb: Verb::Commit,
+            top: path.as_rel().clone(),
+            label: None,
+            id: 0,
+            told: BTreeSet::new(),
+            message: None,
+        };
+        let decision = Decision::Refused {
+            kind: handfast::ErrorKind::Denied,
+            why: format!("rejected by the reviewer: {}", why.trim()),
+        };
+        deed.tell(Phase::Intent, decision, &[])
+    }
+}
+
 impl Deed<'_> {
     /// Whether anybody listens.
     pub(crate) fn is_recorded(&self) -> bool {

@@ -25,6 +25,8 @@ pub enum Reason {
     Quota,
     /// The caller's own scope does not hold the path.
     OutOfScope,
+    /// A person was asked, or would have to be, and did not agree.
+    NotGranted,
 }
 
 impl fmt::Display for Reason {
@@ -37,6 +39,7 @@ impl fmt::Display for Reason {
             Self::TwoMounts => "two mounts",
             Self::Quota => "a quota",
             Self::OutOfScope => "outside the caller's scope",
+            Self::NotGranted => "a person did not agree",
         })
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use handfast::files::FileHandle;
-use handfast::{Identity, Metadata, OpenOptions, Version};
+use handfast::files::{Attributes, FileHandle};
+use handfast::{ErrorKind, Identity, Metadata, OpenOptions, Timestamp, Version};
 
 use crate::error::Error;
 use crate::layer::OpenedFile;
@@ -145,6 +145,38 @@ impl FileHandle for SessionFile {
 
     fn set_len(&self, len: u64) -> Result<(), Error> {
         Self::set_len(self, len)
+    }
+
+    fn set_attributes(&self, attributes: &Attributes) -> Result<(), Error> {
+        if !self.changes {
+            // It may be a file of the base, which an overlay never changes.
+            return Err(Error::refused(
+                ErrorKind::Denied,
+                "the file was opened for reading only",
+            ));
+        }
+        if attributes.uid.is_some() || attributes.gid.is_some() {
+            return Err(Error::refused(
+                ErrorKind::Unsupported,
+                "the owner of an open file is not changed",
+            ));
+        }
+        if attributes.accessed.is_some() || attributes.modified.is_some() {
+            let spec = |time: Option<Timestamp>| rustix::fs::Timespec {
+                tv_sec: time.map_or(0, |time| time.seconds),
+                tv_nsec: time.map_or(rustix::fs::UTIME_OMIT, |time| time.nanoseconds.into()),
+            };
+            let times = rustix::fs::Timestamps {
+                last_access: spec(attributes.accessed),
+                last_modification: spec(attributes.modified),
+            };
+            rustix::fs::futimens(&self.inner, &times)?;
+        }
+        if let Some(mode) = attributes.mode {
+            let mode = rustix::fs::Mode::from_raw_mode(mode & 0o777);
+            rustix::fs::fchmod(&self.inner, mode)?;
+        }
+        Ok(())
     }
 
     fn sync(&self) -> Result<(), Error> {

@@ -3,6 +3,8 @@
 //! A path counts from `/` of the session. Looking a name up is not recorded, unless a face says that a
 //! rule refused it; what is opened or changed is.
 
+use std::sync::Arc;
+
 use handfast::files::{
     AbsoluteLink, At, Attributes, Entries, FileHandle, Files, LastLink, Node, Put, Space,
     StagedContent, Watchable, WhatToRemove,
@@ -53,6 +55,12 @@ impl Files for Session {
             let path = dir.path().join(at.name);
             Op::new(self, Verb::Resolve, &path, None).refused(error);
         }
+    }
+
+    fn asked_by(&self, pid: u32) -> Option<Arc<dyn Files>> {
+        let caller = self.caller();
+        let named = || self.for_caller(caller.clone().process(pid));
+        caller.is_recorded().then(|| Arc::new(named()) as _)
     }
 
     fn watchable(&self, dir: &Node) -> Result<Watchable, Error> {

@@ -27,7 +27,7 @@ use crate::pipeline::Moving;
 use crate::place::{Guard, LayerDir, ObjectKey, Spot};
 
 /// Behind a mount.
-pub(crate) enum Layer {
+pub(crate) enum MountLayer {
     Direct(Direct),
     Overlay(Box<Overlay>),
 }
@@ -51,13 +51,13 @@ pub(crate) struct FoundObject {
 }
 
 /// A file that nobody sees.
-pub(crate) struct Scratch {
+pub(crate) struct HiddenFile {
     file: std::fs::File,
     /// Takes the file away where it had to be given a name.
     _temp: handfast::TempFile,
 }
 
-impl Scratch {
+impl HiddenFile {
     /// In a directory, charged to a mount for as long as it is there.
     pub(crate) fn new(
         root: &Root,
@@ -83,7 +83,7 @@ impl Scratch {
 }
 
 /// Content that is put under a name.
-pub(crate) struct Content<'a> {
+pub(crate) struct FileContent<'a> {
     pub(crate) source: Source<'a>,
     pub(crate) put: Put<'a>,
     pub(crate) options: WriteOptions,
@@ -96,7 +96,7 @@ fn unsupported(what: &str) -> Error {
     )
 }
 
-impl Layer {
+impl MountLayer {
     pub(crate) fn overlay(&self) -> Option<&Overlay> {
         match self {
             Self::Direct(_) => None,
@@ -215,7 +215,7 @@ impl Layer {
         &self,
         spot: Spot<'_>,
         guard: &Guard<'_>,
-        content: Content<'_>,
+        content: FileContent<'_>,
     ) -> Result<Written, Error> {
         match self {
             Self::Direct(direct) => {
@@ -250,11 +250,11 @@ impl Layer {
     }
 
     /// A file that nobody sees, for a directory.
-    pub(crate) fn scratch(&self, dir: Spot<'_>) -> Result<(Scratch, Option<Temporary>), Error> {
+    pub(crate) fn scratch(&self, dir: Spot<'_>) -> Result<(HiddenFile, Option<Temporary>), Error> {
         match self {
             Self::Direct(direct) => {
                 let root = direct.at(dir)?;
-                Scratch::new(&root, dir.rest, &direct.account, direct.mount)
+                HiddenFile::new(&root, dir.rest, &direct.account, direct.mount)
             }
             Self::Overlay(overlay) => {
                 require_dir(&self.metadata(dir)?)?;
@@ -406,26 +406,27 @@ impl Layer {
     pub(crate) fn get_xattr(&self, spot: Spot<'_>, name: &str) -> Result<Option<Vec<u8>>, Error> {
         match self {
             Self::Direct(direct) => direct.at(spot)?.get_xattr(spot.rest, name),
-            Self::Overlay(overlay) => overlay.backing_of(spot, |root, at| root.get_xattr(at, name)),
+            Self::Overlay(overlay) => overlay.get_xattr(spot, name),
         }
     }
 
     pub(crate) fn list_xattrs(&self, spot: Spot<'_>) -> Result<Vec<String>, Error> {
         match self {
             Self::Direct(direct) => direct.at(spot)?.list_xattrs(spot.rest),
-            Self::Overlay(overlay) => overlay.backing_of(spot, Root::list_xattrs),
+            Self::Overlay(overlay) => overlay.list_xattrs(spot),
         }
     }
 
     pub(crate) fn set_xattr(
         &self,
         spot: Spot<'_>,
+        guard: &Guard<'_>,
         name: &str,
         value: Option<&[u8]>,
     ) -> Result<(), Error> {
         let direct = match self {
             Self::Direct(direct) => direct,
-            Self::Overlay(_) => return Err(unsupported("extended attributes")),
+            Self::Overlay(overlay) => return overlay.set_xattr(spot, guard, name, value),
         };
         let root = direct.at(spot)?;
         match value {

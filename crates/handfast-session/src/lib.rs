@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 #![cfg(supported)]
 
+mod asking;
 mod caller;
 pub mod change;
 mod chosen;
@@ -69,7 +70,10 @@ pub use error::{Error, NotRecorded, Reason, SessionError};
 pub use file::SessionFile;
 pub use handfast::OpenOptions;
 pub use handfast::files::{Entry, Put};
-pub use inbox::Comment;
+pub use inbox::{
+    Answer, AnsweredBy, AskedObject, Asker, Comment, Grant, GrantScope, Inbox, MAX_WAITING,
+    Question,
+};
 pub use meter::Used;
 pub use mount::{Mode, MountSpec};
 pub use overlay::{CommitOptions, DiffKind, OnConflict, Shown};

@@ -11,7 +11,7 @@ use handfast::{
 use crate::error::Error;
 use crate::folding;
 use crate::judge::MountJudge;
-use crate::layer::Layer;
+use crate::layer::MountLayer;
 use crate::overlay::{Tree, base_path};
 use crate::quota::Quota;
 use crate::rules::{Access, Protect, Rule, Rules, Shape};
@@ -126,6 +126,29 @@ impl MountSpec {
         self.mode
     }
 
+    /// The same terms for a directory of another name, at another place.
+    #[must_use]
+    pub fn moved(mut self, host: impl Into<PathBuf>, at: VirtualPath) -> Self {
+        self.host = host.into();
+        self.at = at;
+        self
+    }
+
+    /// Whether another mount has the same mode, patterns and limits, and does the same at links.
+    #[must_use]
+    pub fn has_terms_of(&self, other: &Self) -> bool {
+        let terms = |of: &Self| {
+            (
+                of.mode,
+                of.links,
+                of.hard_links,
+                of.allow_network_fs,
+                of.quota,
+            )
+        };
+        terms(self) == terms(other) && self.protect == other.protect
+    }
+
     /// Sets the mode.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
@@ -183,7 +206,7 @@ pub(crate) struct Mount {
     pub(crate) hard_links: HardLinks,
     /// The directory of the host, as the library sees it; links are never followed by it.
     pub(crate) base: Root,
-    pub(crate) layer: Layer,
+    pub(crate) layer: MountLayer,
     pub(crate) quota: Quota,
     /// Directories that do not move: Handfast's own state lies in them.
     kept: Vec<(u64, u64)>,
@@ -191,7 +214,12 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    pub(crate) fn new(spec: &MountSpec, number: u32, layer: Layer, opened: OpenedBase) -> Self {
+    pub(crate) fn new(
+        spec: &MountSpec,
+        number: u32,
+        layer: MountLayer,
+        opened: OpenedBase,
+    ) -> Self {
         Self {
             number,
             at: spec.at.clone(),
@@ -262,6 +290,11 @@ impl Mount {
     ) -> Option<Rule> {
         self.rules()
             .decide(path, access, shape, || self.folds(path, Some(tree)))
+    }
+
+    /// The rules because of which a person is asked before a path is opened or changed.
+    pub(crate) fn asks(&self, path: &RelPath, shape: Shape) -> Vec<Rule> {
+        self.judge.asks(path, shape, || self.folds(path, None))
     }
 
     /// The rule because of which a change of a path waits in the overlay until the path is named.

@@ -6,7 +6,7 @@ use handfast::{ErrorKind, FileKind, Metadata, Name, RelPath, Verb};
 use crate::error::{Error, Reason};
 use crate::layer::FoundObject;
 use crate::mount::{Mount, Route};
-use crate::place::{Guard, LayerDir, ObjectKey, Place};
+use crate::place::{Guard, LayerDir, ObjectKey, ResolvedPlace};
 use crate::rules::{Access, Shape};
 use crate::session::Session;
 use crate::vpath::VirtualPath;
@@ -217,6 +217,8 @@ impl Session {
                 _ => Shape::MaybeDir,
             },
             is_step: matches!(kind, FileKind::Dir | FileKind::Symlink),
+            asked_at: None,
+            granted: None,
         }
     }
 
@@ -248,7 +250,7 @@ impl Session {
 
     /// The node of a directory that a verb was allowed to work in, whatever the caller may see of the
     /// way there.
-    pub(crate) fn dir_node(&self, place: &Place<'_>) -> Result<Node, Error> {
+    pub(crate) fn dir_node(&self, place: &ResolvedPlace<'_>) -> Result<Node, Error> {
         let layer = &place.mount.layer;
         let mut here = place.dir.clone();
         for name in place.rest.segments() {
@@ -269,7 +271,7 @@ impl Session {
     }
 
     /// The place of a name in a directory.
-    pub(crate) fn place_at(&self, at: At<'_>) -> Result<Place<'_>, Error> {
+    pub(crate) fn place_at(&self, at: At<'_>) -> Result<ResolvedPlace<'_>, Error> {
         let dir = at.dir.data::<SessionNode>()?;
         let path = dir.path.join(at.name);
         let mut place = self.route(&path)?;
@@ -284,7 +286,7 @@ impl Session {
     }
 
     /// The place of an object that was looked up: its name must still lead to it.
-    pub(crate) fn place_of_node(&self, node: &Node) -> Result<Place<'_>, Error> {
+    pub(crate) fn place_of_node(&self, node: &Node) -> Result<ResolvedPlace<'_>, Error> {
         let node = node.data::<SessionNode>()?;
         let mut place = self.route(&node.path)?;
         if let Some(dir @ LayerDir::Overlay(_)) = &node.dir {
@@ -300,7 +302,7 @@ impl Session {
     }
 
     /// The place that a resolved path leads to.
-    pub(crate) fn place_of(&self, found: &Resolved) -> Result<Place<'_>, Error> {
+    pub(crate) fn place_of(&self, found: &Resolved) -> Result<ResolvedPlace<'_>, Error> {
         let mut place = match (&found.dir, &found.name, &found.node) {
             (Some(dir), Some(name), _) => self.place_at(At::new(dir, name))?,
             (_, _, Some(node)) => self.place_of_node(node)?,

@@ -37,9 +37,26 @@ impl<'a> Op<'a> {
         }
     }
 
+    pub(crate) fn session(&self) -> &'a Session {
+        self.session
+    }
+
+    pub(crate) fn verb(&self) -> Verb {
+        self.verb
+    }
+
     /// The path that was asked for.
     pub(crate) fn path(&self) -> &VirtualPath {
         self.path
+    }
+
+    /// The other path of a verb that has two.
+    pub(crate) fn other_than(&self, path: &VirtualPath) -> Option<VirtualPath> {
+        let destination = self.destination?;
+        Some(match destination == path {
+            true => self.path.clone(),
+            false => destination.clone(),
+        })
     }
 
     /// Tells the recorder what is about to happen, once. Nothing is given out or changed before.
@@ -112,6 +129,7 @@ impl<'a> Op<'a> {
             base.backend(),
         );
         event.actor = self.session.caller().told_actor();
+        event.process = self.session.caller().told_process();
         event.destination = self.destination.map(VirtualPath::as_rel);
         event.object = object;
         if let Some(id) = result_of {

@@ -29,10 +29,10 @@ const MIN_PAUSE: Duration = Duration::from_secs(1);
 /// Protected files that have several names, as the last walk found them.
 #[derive(Default)]
 pub(crate) struct OtherNames {
-    known: Mutex<Option<Arc<Known>>>,
+    known: Mutex<Option<Arc<NamesOfFile>>>,
 }
 
-struct Known {
+struct NamesOfFile {
     protected: BTreeMap<(u64, u64), (Protection, String)>,
     /// The walk looked at everything.
     complete: bool,
@@ -75,14 +75,14 @@ impl OtherNames {
         base: &Root,
         rule_of: impl Fn(&RelPath) -> Option<Rule>,
         file: &Metadata,
-    ) -> Arc<Known> {
+    ) -> Arc<NamesOfFile> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*known
             && known.covers(file)
         {
             return Arc::clone(known);
         }
-        let walked = Arc::new(Known::find(base, rule_of, MAX_ENTRIES));
+        let walked = Arc::new(NamesOfFile::find(base, rule_of, MAX_ENTRIES));
         *known = Some(Arc::clone(&walked));
         walked
     }
@@ -107,7 +107,7 @@ fn key(file: &Metadata) -> (u64, u64) {
     (file.identity.device, file.identity.inode)
 }
 
-impl Known {
+impl NamesOfFile {
     /// Whether the walk is good enough for a file: giving a file a name changes its change time.
     fn covers(&self, file: &Metadata) -> bool {
         let is_older = file.changed < self.begun;
@@ -198,8 +198,8 @@ mod tests {
             let path = RelPath::parse(format!("f{number}")).unwrap();
             base.write(&path, "").unwrap();
         }
-        let whole = Known::find(&base, |_| None, 1000);
-        let part = Known::find(&base, |_| None, 10);
+        let whole = NamesOfFile::find(&base, |_| None, 1000);
+        let part = NamesOfFile::find(&base, |_| None, 10);
         above.remove_tree(&name).unwrap();
         assert!(whole.complete && !part.complete);
         let names = OtherNames::default();

@@ -15,8 +15,8 @@ use crate::error::{Error, Reason};
 use crate::mount::Route;
 use crate::node::SessionNode;
 use crate::op::{Op, not_recorded};
-use crate::place::{Guard, Place, Spot};
-use crate::rules::{Access, Shape};
+use crate::place::{Guard, ResolvedPlace, Spot};
+use crate::rules::{Access, Rule, Shape};
 use crate::session::Session;
 use crate::vpath::{AsVirtualPath, VirtualPath};
 
@@ -42,7 +42,7 @@ pub(crate) enum Target<'a> {
     /// A path, or text that becomes one.
     Path(&'a dyn AsVirtualPath),
     /// A place that was walked to before: no link is followed any more.
-    Held(&'a Place<'a>),
+    Held(&'a ResolvedPlace<'a>),
 }
 
 impl<'a> Request<'a> {
@@ -74,11 +74,21 @@ impl<'a> Request<'a> {
     }
 
     /// The same on a place that is held.
-    pub(crate) fn held(self, place: &'a Place<'a>) -> Self {
+    pub(crate) fn held(self, place: &'a ResolvedPlace<'a>) -> Self {
         Self {
             target: Target::Held(place),
             ..self
         }
+    }
+
+    /// Whether content is opened, or something changed. Looking asks nobody.
+    pub(crate) fn may_ask(&self) -> bool {
+        let opens = matches!(
+            self.verb,
+            Verb::Read | Verb::Open | Verb::Version | Verb::Copy
+        );
+        // A file that nobody sees yet is asked about when it gets its name.
+        self.access == Access::Change && self.verb != Verb::TempFile || opens
     }
 
     /// The entry itself, also if it is a link.
@@ -95,7 +105,7 @@ impl Session {
     pub(crate) fn act<T>(
         &self,
         request: Request<'_>,
-        act: impl FnMut(&Place<'_>, &Guard<'_>, &Op<'_>) -> Result<T, Error>,
+        act: impl FnMut(&ResolvedPlace<'_>, &Guard<'_>, &Op<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let path = self.path_of(request.verb, request.target)?;
         let op = Op::new(self, request.verb, &path, None);
@@ -108,13 +118,14 @@ impl Session {
         request: &Request<'_>,
         path: &VirtualPath,
         op: &Op<'_>,
-        mut act: impl FnMut(&Place<'_>, &Guard<'_>, &Op<'_>) -> Result<T, Error>,
+        mut act: impl FnMut(&ResolvedPlace<'_>, &Guard<'_>, &Op<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let mut place = self.begin(request, path)?;
         let mut followed = false;
         for _ in 0..MAX_RETRIES {
+            self.settle_rules(&mut place, request)?;
+            self.ask_to_change(&mut [(&mut place, request)], op)?;
             let guard = self.guard(&place, request);
-            place.must_own = guard.check(&place.path)?.0;
             if request.access == Access::Change {
                 op.allow(place.mount, None)?;
             }
@@ -152,15 +163,14 @@ impl Session {
             let mut target = self.begin(&to, &destination)?;
             let mut followed = false;
             for _ in 0..MAX_RETRIES {
-                let from_guard = self.guard(&source, &from);
-                let to_guard = self.guard(&target, &to);
-                source.must_own = from_guard.check(&source.path)?.0;
-                target.must_own = to_guard.check(&target.path)?.0;
+                self.settle_rules(&mut source, &from)?;
+                self.settle_rules(&mut target, &to)?;
+                self.ask_to_change(&mut [(&mut source, &from), (&mut target, &to)], &op)?;
                 let moving = Moving {
                     from: &source,
                     to: &target,
-                    from_guard,
-                    to_guard,
+                    from_guard: self.guard(&source, &from),
+                    to_guard: self.guard(&target, &to),
                 };
                 op.allow(source.mount, None)?;
                 let links = refuse_link_as_dir(&source, &from)
@@ -173,7 +183,7 @@ impl Session {
                     done => return done,
                 };
                 let (one, other) = (self.follow(&from, &path)?, self.follow(&to, &destination)?);
-                let is_there = |next: &Option<Place<'_>>, now: &Place<'_>| {
+                let is_there = |next: &Option<ResolvedPlace<'_>>, now: &ResolvedPlace<'_>| {
                     next.as_ref()
                         .is_none_or(|next| followed && next.path == now.path)
                 };
@@ -189,18 +199,61 @@ impl Session {
         op.finish(run())
     }
 
-    pub(crate) fn guard<'a>(&'a self, place: &Place<'a>, request: &Request<'_>) -> Guard<'a> {
+    pub(crate) fn guard<'a>(
+        &'a self,
+        place: &'a ResolvedPlace<'a>,
+        request: &Request<'_>,
+    ) -> Guard<'a> {
         Guard {
             mount: place.mount,
             caller: self.caller(),
             access: request.access,
             shape: request.shape,
             is_step: false,
+            asked_at: request.may_ask().then_some(&place.path),
+            granted: place.granted,
         }
     }
 
+    /// The rule because of which a request at a place would wait for a person.
+    pub(crate) fn would_ask(
+        &self,
+        place: &ResolvedPlace<'_>,
+        request: &Request<'_>,
+    ) -> Option<Rule> {
+        let mut asks = place.mount.asks(&place.path, request.shape);
+        if is_made_here(place) {
+            asks.clear();
+        }
+        asks.into_iter().chain(place.asks.iter().cloned()).next()
+    }
+
+    /// Asks the rules about a place, and says in it what follows for those who use it.
+    fn settle_rules(
+        &self,
+        place: &mut ResolvedPlace<'_>,
+        request: &Request<'_>,
+    ) -> Result<(), Error> {
+        place.must_own = self.guard(place, request).check(&place.path)?.0;
+        let asks = match request.may_ask() {
+            true => place.mount.asks(&place.path, request.shape),
+            false => Vec::new(),
+        };
+        // What the session itself made is its own, for as long as it is that.
+        if !asks.is_empty() && is_made_here(place) {
+            place.must_own = true;
+        } else {
+            add_rules(&mut place.asks, asks);
+        }
+        Ok(())
+    }
+
     /// Where a request begins: what is held, or the mount that the path belongs to.
-    fn begin<'a>(&'a self, request: &Request<'a>, path: &VirtualPath) -> Result<Place<'a>, Error> {
+    fn begin<'a>(
+        &'a self,
+        request: &Request<'a>,
+        path: &VirtualPath,
+    ) -> Result<ResolvedPlace<'a>, Error> {
         match request.target {
             Target::Held(place) => Ok(place.clone()),
             // What the caller may not reach is not told to be missing.
@@ -220,7 +273,7 @@ impl Session {
         &'a self,
         request: &Request<'_>,
         path: &VirtualPath,
-    ) -> Result<Option<Place<'a>>, Error> {
+    ) -> Result<Option<ResolvedPlace<'a>>, Error> {
         if matches!(request.target, Target::Held(_)) {
             return Ok(None);
         }
@@ -228,6 +281,7 @@ impl Session {
             return Ok(None);
         }
         let mut links = 0;
+        let mut asks = Vec::new();
         let mut judge = |step: Step<'_>| {
             let node = step.node.data::<SessionNode>()?;
             let Some(mount) = node.mount(self) else {
@@ -238,12 +292,15 @@ impl Session {
             }
             links += 1;
             // The link has a name of its own, and may be protected by it.
-            let place = Place::at(mount, node.path_in(mount));
+            let place = ResolvedPlace::at(mount, node.path_in(mount));
             let guard = Guard {
                 is_step: true,
                 shape: Shape::MaybeDir,
                 ..self.guard(&place, request)
             };
+            if request.may_ask() {
+                add_rules(&mut asks, mount.asks(&place.path, Shape::MaybeDir));
+            }
             guard.check(&place.path).map(drop)
         };
         let found = self.resolve(path.as_rel(), request.last, &mut judge)?;
@@ -259,15 +316,17 @@ impl Session {
                 return Err(Error::refused(ErrorKind::Link, "the link leads to nothing"));
             }
         }
-        self.place_of(&found).map(Some)
+        let mut place = self.place_of(&found)?;
+        place.asks = asks;
+        Ok(Some(place))
     }
 
     /// Where a verb would end up: behind the links that it would follow.
     pub(crate) fn settle<'a>(
         &'a self,
         request: &Request<'_>,
-        place: &Place<'a>,
-    ) -> Result<Place<'a>, Error> {
+        place: &ResolvedPlace<'a>,
+    ) -> Result<ResolvedPlace<'a>, Error> {
         self.guard(place, request).check(&place.path)?;
         let followed = self.follow(request, &place.full())?;
         Ok(followed.unwrap_or_else(|| place.clone()))
@@ -297,6 +356,7 @@ impl Session {
             let backend = mount.base.backend();
             let mut event = Event::begin(verb, &top, mount.base.identity(), backend);
             event.actor = self.caller().told_actor();
+            event.process = self.caller().told_process();
             event.text = Some(&text.as_text()[..text.as_text().len().min(MAX_TOLD_TEXT)]);
             event.decision = Decision::Refused {
                 kind: error.kind(),
@@ -310,9 +370,9 @@ impl Session {
     }
 
     /// The mount a path belongs to, and the path below it.
-    pub(crate) fn route(&self, path: &VirtualPath) -> Result<Place<'_>, Error> {
+    pub(crate) fn route(&self, path: &VirtualPath) -> Result<ResolvedPlace<'_>, Error> {
         match self.mounts().route(path) {
-            Route::Mount(mount, path) => Ok(Place::at(mount, path)),
+            Route::Mount(mount, path) => Ok(ResolvedPlace::at(mount, path)),
             Route::Above => Err(Error::refused(
                 ErrorKind::Denied,
                 "this directory only holds mount points and cannot be changed",
@@ -326,17 +386,38 @@ impl Session {
     }
 }
 
+/// Adds the rules that are not there yet.
+pub(crate) fn add_rules(to: &mut Vec<Rule>, more: Vec<Rule>) {
+    for rule in more {
+        if !to.contains(&rule) {
+            to.push(rule);
+        }
+    }
+}
+
+/// Whether an overlay has something at a place that the session made under a name that was free.
+fn is_made_here(place: &ResolvedPlace<'_>) -> bool {
+    let Some(overlay) = place.mount.layer.overlay() else {
+        return false;
+    };
+    let own = Spot {
+        must_own: true,
+        ..place.spot()
+    };
+    overlay.symlink_metadata(own).is_ok()
+}
+
 /// A verb with a source and a destination.
 pub(crate) struct Moving<'a> {
-    pub(crate) from: &'a Place<'a>,
-    pub(crate) to: &'a Place<'a>,
+    pub(crate) from: &'a ResolvedPlace<'a>,
+    pub(crate) to: &'a ResolvedPlace<'a>,
     pub(crate) from_guard: Guard<'a>,
     pub(crate) to_guard: Guard<'a>,
 }
 
 /// A name with a slash behind it asks for the directory that a link leads to: a layer, which follows
 /// no link, would say that it is none.
-fn refuse_link_as_dir(place: &Place<'_>, request: &Request<'_>) -> Result<(), Error> {
+fn refuse_link_as_dir(place: &ResolvedPlace<'_>, request: &Request<'_>) -> Result<(), Error> {
     if request.last == LastLink::Itself || !place.rest.must_be_dir() || place.rest.is_root() {
         return Ok(());
     }
@@ -370,7 +451,7 @@ fn is_no_new_name(verb: Verb) -> bool {
 
 /// A link that leads to the top of a mount leads to a directory: only a path that names the top
 /// itself is no path of a file.
-fn top_is_a_directory(error: Error, verb: Verb, places: &[&Place<'_>]) -> Error {
+fn top_is_a_directory(error: Error, verb: Verb, places: &[&ResolvedPlace<'_>]) -> Error {
     let is_top = places.iter().any(|place| place.rest.is_root());
     match is_top && error.kind() == ErrorKind::Invalid && is_about_a_file(verb) {
         true => Error::refused(ErrorKind::IsADirectory, "is a directory"),

@@ -7,9 +7,10 @@ use handfast::{Dir, ErrorKind, FileKind, Identity, Metadata, NameRef, RelPath};
 use crate::caller::Caller;
 use crate::error::{Error, Reason};
 use crate::judge::protected_by;
+use crate::layer::MountLayer;
 use crate::mount::{Mode, Mount};
 use crate::overlay::{DirHandle, FileKey, Owner, Tree};
-use crate::rules::{Access, DENY, Rule, Shape};
+use crate::rules::{Access, DENY, Rule, Rules, Shape};
 use crate::vpath::VirtualPath;
 
 /// A directory of a mount that is held.
@@ -57,7 +58,7 @@ impl<'a> Spot<'a> {
 
 /// Where a request leads.
 #[derive(Clone)]
-pub(crate) struct Place<'a> {
+pub(crate) struct ResolvedPlace<'a> {
     pub(crate) mount: &'a Mount,
     pub(crate) dir: LayerDir,
     pub(crate) rest: RelPath,
@@ -68,9 +69,14 @@ pub(crate) struct Place<'a> {
     pub(crate) through_link: bool,
     /// See [`Spot::must_own`].
     pub(crate) must_own: bool,
+    /// Because of which rules a person is asked before it is opened or changed.
+    pub(crate) asks: Vec<Rule>,
+    /// The file that is changed in place, where rules ask: a person was asked about it, or no rule
+    /// asks about any of its names.
+    pub(crate) granted: Option<Identity>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ResolvedPlace<'a> {
     /// A path below a mount, not walked yet.
     pub(crate) fn at(mount: &'a Mount, path: RelPath) -> Self {
         Self {
@@ -81,6 +87,8 @@ impl<'a> Place<'a> {
             expected: None,
             through_link: false,
             must_own: false,
+            asks: Vec::new(),
+            granted: None,
         }
     }
 
@@ -95,6 +103,41 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// Holds the directory of the name, in a mount of the host itself: another process that exchanges
+    /// directories while a person thinks does not lead the answer to another file. What cannot be
+    /// held, the verb refuses by itself.
+    pub(crate) fn hold_parent(&mut self) {
+        let MountLayer::Direct(direct) = &self.mount.layer else {
+            return;
+        };
+        let (Some(name), Some(parent)) = (self.rest.name(), self.rest.parent()) else {
+            return;
+        };
+        if parent.is_root() {
+            return;
+        }
+        let spot = Spot {
+            expected: None,
+            ..self.spot()
+        };
+        if let Ok(dir) = direct.open_dir(spot, &parent) {
+            let must_be_dir = self.rest.must_be_dir();
+            self.rest = RelPath::from(&name.to_name()).with_must_be_dir(must_be_dir);
+            self.dir = LayerDir::Direct(Box::new(dir));
+        }
+    }
+
+    /// Lets only this file be changed under the name.
+    pub(crate) fn hold_to(&mut self, file: Option<&Metadata>) {
+        let identity = file.filter(|file| file.is_file()).map(|file| file.identity);
+        self.granted = identity;
+        if let (MountLayer::Direct(_), Some(identity), 1) =
+            (&self.mount.layer, identity, self.rest.depth())
+        {
+            self.expected = Some(ObjectKey::Direct(identity));
+        }
+    }
+
     /// A name in the directory that this place is.
     pub(crate) fn inside(&self, name: NameRef<'_>) -> Self {
         Self {
@@ -103,6 +146,8 @@ impl<'a> Place<'a> {
             expected: None,
             through_link: false,
             must_own: false,
+            asks: Vec::new(),
+            granted: None,
             ..self.clone()
         }
     }
@@ -116,6 +161,8 @@ impl<'a> Place<'a> {
             expected: None,
             through_link: false,
             must_own: false,
+            asks: Vec::new(),
+            granted: None,
             ..self.clone()
         }
     }
@@ -148,6 +195,11 @@ pub(crate) struct Guard<'a> {
     pub(crate) shape: Shape,
     /// It is only passed, or looked at, on the way to something else.
     pub(crate) is_step: bool,
+    /// Where content is opened or something changed, the path that was walked: what a person was
+    /// asked about. Nothing for those who only look.
+    pub(crate) asked_at: Option<&'a RelPath>,
+    /// See [`ResolvedPlace::granted`].
+    pub(crate) granted: Option<Identity>,
 }
 
 impl Guard<'_> {
@@ -155,6 +207,7 @@ impl Guard<'_> {
     /// answer says that it must still be that.
     pub(crate) fn check(&self, path: &RelPath) -> Result<MustOwn, Error> {
         self.check_scope(path)?;
+        self.check_asked(path)?;
         let mut must_own = MustOwn(false);
         if let Some(rule) = self.mount.forbids(path, self.access, self.shape) {
             if !self.is_let_be(path, &rule, None)? {
@@ -169,6 +222,7 @@ impl Guard<'_> {
     /// As [`Guard::check`], by somebody who holds the overlay's tree.
     pub(crate) fn check_in(&self, path: &RelPath, tree: &Tree) -> Result<(), Error> {
         self.check_scope(path)?;
+        self.check_asked(path)?;
         let rule = self.mount.forbids_in(path, self.access, self.shape, tree);
         if let Some(rule) = rule
             && !self.is_let_be(path, &rule, Some(tree))?
@@ -176,6 +230,22 @@ impl Guard<'_> {
             return Err(protected_by(&rule));
         }
         self.check_change(path)
+    }
+
+    /// A person is asked about the path that was walked. Under another path, by which the object is
+    /// seen meanwhile or besides, nobody was asked.
+    fn check_asked(&self, path: &RelPath) -> Result<(), Error> {
+        if self.asked_at.is_none_or(|walked| walked == path) {
+            return Ok(());
+        }
+        match self.mount.asks(path, self.shape).first() {
+            Some(rule) => Err(Error::refused(
+                ErrorKind::Denied,
+                format!("a person is asked about another of its names: {rule}"),
+            )
+            .because(Reason::NotGranted)),
+            None => Ok(()),
+        }
     }
 
     /// May this be done to what the base has at a path?
@@ -262,13 +332,13 @@ impl Guard<'_> {
         kind: Option<FileKind>,
     ) -> Result<(), Error> {
         self.check_new(to, kind)?;
-        let rules = self.mount.rules();
-        if rules.is_empty() || kind == Some(FileKind::File) {
-            return Ok(());
-        }
-        let exact = rules.judge(from).below() == rules.judge(to).below();
-        let folded = rules.judge_folded(from).below() == rules.judge_folded(to).below();
-        if exact && folded {
+        let says_the_same = |rules: &Rules| {
+            rules.is_empty()
+                || rules.judge(from).below() == rules.judge(to).below()
+                    && rules.judge_folded(from).below() == rules.judge_folded(to).below()
+        };
+        let is_file = kind == Some(FileKind::File);
+        if is_file || says_the_same(self.mount.rules()) && says_the_same(&self.mount.judge.ask) {
             return Ok(());
         }
         Err(would_lose(
@@ -278,6 +348,12 @@ impl Guard<'_> {
 
     /// Judges a file of the base that is about to be read or copied, by its other names.
     pub(crate) fn check_file(&self, file: &Metadata) -> Result<(), Error> {
+        if self
+            .granted
+            .is_some_and(|granted| !granted.same_object(&file.identity))
+        {
+            return Err(crate::asking::changed_meanwhile());
+        }
         // An overlay changes a copy: the other names keep what they have.
         let access = match self.mount.layer.overlay() {
             Some(_) => Access::Read,

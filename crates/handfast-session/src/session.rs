@@ -2,13 +2,16 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use handfast::{Durability, ErrorKind, ObjectJudge, Root, RootOptions, TempDir};
 
+use crate::asking::DEFAULT_TIMEOUT;
 use crate::caller::Caller;
 use crate::error::Error;
+use crate::inbox::{Inbox, Standing};
 use crate::judge::MountJudge;
-use crate::layer::{Direct, Layer};
+use crate::layer::{Direct, MountLayer};
 use crate::meter::Account;
 use crate::mount::{Mode, Mount, MountSpec, MountTable, refuse_links_in_root, refuse_network};
 use crate::overlay::Overlay;
@@ -21,6 +24,7 @@ use crate::{folding, state};
 pub struct SessionSpec {
     pub(crate) mounts: Vec<MountSpec>,
     pub(crate) quota: Quota,
+    pub(crate) ask_timeout: Option<Duration>,
 }
 
 impl SessionSpec {
@@ -42,6 +46,20 @@ impl SessionSpec {
     pub fn quota(mut self, quota: Quota) -> Self {
         self.quota = quota;
         self
+    }
+
+    /// Sets how long a request waits for a person where a rule says `ask`; 60 seconds otherwise. Then
+    /// it is denied.
+    #[must_use]
+    pub fn ask_timeout(mut self, timeout: Duration) -> Self {
+        self.ask_timeout = Some(timeout);
+        self
+    }
+
+    /// What the session as a whole is limited to, and how long a request waits for a person.
+    #[must_use]
+    pub fn limits(&self) -> (Quota, Option<Duration>) {
+        (self.quota, self.ask_timeout)
     }
 
     /// The mounts so far.
@@ -136,6 +154,9 @@ struct Core {
     announced: Option<std::fs::File>,
     /// Where a session that lasts is kept.
     home: Option<Root>,
+    /// Where people are asked; nothing where no rule asks and the session does not last.
+    inbox: Option<Inbox>,
+    ask_timeout: Duration,
 }
 
 impl Session {
@@ -175,6 +196,16 @@ impl Session {
         self.core.home.as_ref()
     }
 
+    pub(crate) fn core_inbox(&self) -> Option<&Inbox> {
+        self.core.inbox.as_ref()
+    }
+
+    /// How long a request waits for a person.
+    #[must_use]
+    pub fn ask_timeout(&self) -> Duration {
+        self.core.ask_timeout
+    }
+
     /// On whose behalf it is used.
     #[must_use]
     pub fn caller(&self) -> &Caller {
@@ -206,7 +237,7 @@ impl Session {
             let layer = match mount.mode {
                 Mode::ReadOnly | Mode::ReadWrite => {
                     direct.push((number, base.clone()));
-                    Layer::Direct(Direct::new(base.clone(), Arc::clone(&account), number))
+                    MountLayer::Direct(Direct::new(base.clone(), Arc::clone(&account), number))
                 }
                 Mode::Overlay => {
                     let home = home.ok_or_else(|| {
@@ -218,7 +249,7 @@ impl Session {
                     let home = home.open_dir(&state::mount_path(number)?)?.into_root();
                     let account = Arc::clone(&account);
                     let overlay = Overlay::open(base.clone(), home, account, number)?;
-                    Layer::Overlay(Box::new(overlay))
+                    MountLayer::Overlay(Box::new(overlay))
                 }
                 Mode::Memory => {
                     let (dir, home) = state::memory_home()?;
@@ -226,12 +257,28 @@ impl Session {
                     let account = Arc::clone(&account);
                     let overlay = Overlay::open(base.clone(), home, account, number)?;
                     memory.push(dir);
-                    Layer::Overlay(Box::new(overlay))
+                    MountLayer::Overlay(Box::new(overlay))
                 }
             };
             mounts.push(Mount::new(mount, number, layer, opened));
         }
         account.settle_pending(&direct)?;
+        let asks = spec
+            .mounts
+            .iter()
+            .any(|mount| !mount.protect.ask.is_empty());
+        if asks {
+            Standing::remember();
+        }
+        let inbox = match (home, asks) {
+            (Some(home), _) => Some(Inbox::new(home)),
+            (None, false) => None,
+            (None, true) => {
+                let (dir, home) = state::memory_home()?;
+                memory.push(dir);
+                Some(Inbox::new(&home))
+            }
+        };
         let core = Core {
             mounts: MountTable::new(mounts)?,
             account,
@@ -241,6 +288,8 @@ impl Session {
             _memory: memory,
             announced: None,
             home: home.cloned(),
+            inbox,
+            ask_timeout: spec.ask_timeout.unwrap_or(DEFAULT_TIMEOUT),
         };
         Ok(Self {
             core: Arc::new(core),

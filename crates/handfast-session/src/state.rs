@@ -2,6 +2,7 @@
 
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use handfast::{
     Decision, ErrorKind, HardLinks, Links, Name, RelPath, Root, RootOptions, TempDir, Verb,
@@ -10,6 +11,7 @@ use handfast::{
 use crate::caller::Caller;
 use crate::codec::{Reader, Writer, unknown};
 use crate::error::Error;
+use crate::inbox::Inbox;
 use crate::log::Log;
 use crate::mount::{Mode, MountSpec};
 use crate::overlay::Overlay;
@@ -20,6 +22,9 @@ use crate::vpath::VirtualPath;
 
 const SESSIONS: &str = "sessions";
 pub(crate) const SPEC: &str = "spec";
+
+/// Stands in the count of mounts where rules ask.
+const ASKS: u64 = 1 << 63;
 
 /// The directory of all durable sessions of a user.
 #[derive(Clone, Debug)]
@@ -157,6 +162,14 @@ impl Catalogue {
             }
         }
         Ok(session)
+    }
+
+    /// The questions of a session and their answers, without opening the session.
+    ///
+    /// # Errors
+    /// `NotFound`; what the disk says.
+    pub fn inbox(&self, name: &str) -> Result<Inbox, Error> {
+        Ok(Inbox::new(&self.home(name)?))
     }
 
     /// What a session was made of.
@@ -344,7 +357,13 @@ pub(crate) fn check_name(text: &str, what: &str) -> Result<Name, Error> {
 fn write_spec(spec: &SessionSpec, session: &mut Session) -> Vec<u8> {
     let mut out = Writer::default();
     write_quota(&mut out, &spec.quota);
-    out.number(spec.mounts.len() as u64);
+    let asks = spec.ask_timeout.is_some()
+        || spec
+            .mounts
+            .iter()
+            .any(|mount| !mount.protect.ask.is_empty());
+    // A version that does not know the part at the end takes this for a count, and refuses.
+    out.number(spec.mounts.len() as u64 | if asks { ASKS } else { 0 });
     for (number, mount) in (0_u32..).zip(&spec.mounts) {
         let base = session
             .mounts()
@@ -365,13 +384,35 @@ fn write_spec(spec: &SessionSpec, session: &mut Session) -> Vec<u8> {
         out.byte(u8::from(mount.allow_network_fs));
         write_quota(&mut out, &mount.quota);
         for list in [&mount.protect.deny, &mount.protect.read_only] {
-            out.number(list.len() as u64);
-            for pattern in list {
-                out.text(pattern.as_bytes());
-            }
+            write_list(&mut out, list);
+        }
+    }
+    if asks {
+        let timeout = spec.ask_timeout.map(|timeout| timeout.as_millis());
+        out.option(timeout, |out, timeout| {
+            out.number(u64::try_from(timeout).unwrap_or(u64::MAX));
+        });
+        for mount in &spec.mounts {
+            write_list(&mut out, &mount.protect.ask);
         }
     }
     out.bytes
+}
+
+fn write_list(out: &mut Writer, list: &[String]) {
+    out.number(list.len() as u64);
+    for pattern in list {
+        out.text(pattern.as_bytes());
+    }
+}
+
+fn read_list(input: &mut Reader<'_>) -> Result<Vec<String>, Error> {
+    let mut list = Vec::new();
+    for _ in 0..input.number()? {
+        let text = String::from_utf8(input.text()?.to_vec()).map_err(|_| unknown())?;
+        list.push(text);
+    }
+    Ok(list)
 }
 
 /// A spec, and the device and inode of each base when the session was made.
@@ -398,7 +439,8 @@ fn parse_spec(bytes: &[u8]) -> Result<Recorded, Error> {
     let mut spec = SessionSpec::new().quota(read_quota(&mut input)?);
     let mut bases = Vec::new();
     let count = input.number()?;
-    for _ in 0..count {
+    let asks = count & ASKS != 0;
+    for _ in 0..count & !ASKS {
         bases.push((input.number()?, input.number()?));
         let host = PathBuf::from(std::ffi::OsString::from_vec(input.text()?.to_vec()));
         let mut at = vec![b'/'];
@@ -419,17 +461,22 @@ fn parse_spec(bytes: &[u8]) -> Result<Recorded, Error> {
         };
         mount.allow_network_fs = input.byte()? == 1;
         mount.quota = read_quota(&mut input)?;
-        let mut lists = [Vec::new(), Vec::new()];
-        for list in &mut lists {
-            let count = input.number()?;
-            for _ in 0..count {
-                let text = String::from_utf8(input.text()?.to_vec()).map_err(|_| unknown())?;
-                list.push(text);
-            }
-        }
-        let [deny, read_only] = lists;
-        mount.protect = Protect { deny, read_only };
+        mount.protect = Protect {
+            deny: read_list(&mut input)?,
+            read_only: read_list(&mut input)?,
+            ask: Vec::new(),
+        };
         spec = spec.mount(mount);
+    }
+    if asks {
+        let timeout = input.option(Reader::number)?;
+        spec.ask_timeout = timeout.map(Duration::from_millis);
+        for mount in &mut spec.mounts {
+            mount.protect.ask = read_list(&mut input)?;
+        }
+    }
+    if !input.is_empty() {
+        return Err(unknown());
     }
     Ok((spec, bases))
 }

@@ -118,8 +118,11 @@ impl Session {
             access: Access::Read,
             shape: Shape::MaybeDir,
             is_step: false,
+            asked_at: None,
+            granted: None,
         };
-        guard.check(&place.path).map(drop)
+        guard.check(&place.path)?;
+        self.refuse_what_is_asked(place.mount, &place.path)
     }
 
     /// Makes the overlays' changes the base's. See [`CommitOptions`]; a conflict refuses the whole
@@ -256,12 +259,7 @@ impl Session {
     pub fn snapshot(&self, label: &str) -> Result<(), Error> {
         let label = state::check_name(label, "label")?;
         self.whole(Verb::Snapshot, Some(&label), |deed| {
-            if self.has_label(&label)? {
-                return Err(Error::refused(
-                    ErrorKind::Exists,
-                    format!("there is a snapshot `{label}` already"),
-                ));
-            }
+            self.require_free_label(&label)?;
             self.require_whole_scope()?;
             self.each_overlay(|overlay| overlay.snapshot(&label))?;
             deed.done(Decision::Allowed)
@@ -273,18 +271,46 @@ impl Session {
     /// # Errors
     /// `NotFound` if there is none of that label.
     pub fn rollback(&self, label: &str) -> Result<(), Error> {
+        self.go_back(&state::check_name(label, "label")?, None)
+    }
+
+    /// As [`Session::rollback`], and keeps what was changed since as another snapshot. In each mount
+    /// both are one step: what an agent writes meanwhile is in the snapshot, or comes after.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none of that label; `Exists` if there is one of the new label.
+    pub fn rollback_keeping(&self, label: &str, keep_as: &str) -> Result<(), Error> {
         let label = state::check_name(label, "label")?;
-        self.whole(Verb::Rollback, Some(&label), |deed| {
-            if !self.has_label(&label)? {
+        let keep_as = state::check_name(keep_as, "label")?;
+        self.whole(Verb::Snapshot, Some(&keep_as), |deed| {
+            self.require_free_label(&keep_as)?;
+            self.go_back(&label, Some(&keep_as))?;
+            deed.done(Decision::Allowed)
+        })
+    }
+
+    fn go_back(&self, label: &Name, keep_as: Option<&Name>) -> Result<(), Error> {
+        self.whole(Verb::Rollback, Some(label), |deed| {
+            if !self.has_label(label)? {
                 return Err(Error::refused(
                     ErrorKind::NotFound,
                     format!("there is no snapshot `{label}`"),
                 ));
             }
             self.require_whole_scope()?;
-            self.each_overlay(|overlay| overlay.rollback(&label))?;
+            self.each_overlay(|overlay| overlay.rollback(label, keep_as))?;
             deed.done(Decision::Allowed)
         })
+    }
+
+    fn require_free_label(&self, label: &Name) -> Result<(), Error> {
+        match self.has_label(label)? {
+            true => Err(Error::refused(
+                ErrorKind::Exists,
+                format!("there is a snapshot `{label}` already"),
+            )),
+            false => Ok(()),
+        }
     }
 
     /// What is about everything is for those whose scope holds every overlay.

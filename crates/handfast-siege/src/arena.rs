@@ -19,7 +19,7 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Made below `base`, with a name that nobody had before.
+    /// Made below `base`, with a fresh name.
     pub(crate) fn new(base: &Path) -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut builder = std::fs::DirBuilder::new();
@@ -27,7 +27,7 @@ impl Arena {
         for _ in 0..1000 {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let top = base.join(format!("handfast-siege-{}-{number}", std::process::id()));
-            // Fails if somebody was there before us, whatever it is.
+            // Fails if the name exists already, as any kind of object.
             match builder.create(&top) {
                 Ok(()) => {
                     let arena = Self { top };

@@ -56,7 +56,7 @@ impl AttackerProgram {
     }
 }
 
-/// What an attacker process is told to do: the arguments after those that make it one.
+/// The orders of an attacker process: the arguments after those that make it one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Order {
@@ -145,10 +145,10 @@ pub fn serve_attacker(order: &Order) -> Result<(), UnknownAttack> {
     }
 }
 
-/// The name under which somebody inside the same session or lease is started.
+/// The name by which an accomplice inside the same session or lease is started.
 const ACCOMPLICE: &str = "accomplice";
 
-/// Somebody inside the layer of an arena: `who` is the layer and the two names, with slashes between.
+/// An accomplice inside the layer of an arena: `who` is the layer and the two names, with slashes between.
 fn accomplice(top: &Path, who: &str) -> io::Result<Swap> {
     let mut words = who.split('/');
     let (layer, one, other) = (words.next(), words.next(), words.next());

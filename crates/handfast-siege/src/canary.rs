@@ -22,8 +22,8 @@ const TICK: Duration = Duration::from_millis(12);
 /// What an object looked like.
 type Print = (u32, u64, i64, i64, i64, i64, i64, u32);
 
-/// An object nobody has a right to touch.
-struct Held {
+/// An object that no victim may touch.
+struct ForbiddenObject {
     fd: OwnedFd,
     path: PathBuf,
     seen: Print,
@@ -47,7 +47,7 @@ struct Loose {
 /// Everything outside that is watched.
 #[derive(Default)]
 pub(crate) struct Canary {
-    held: Vec<Held>,
+    held: Vec<ForbiddenObject>,
     linked: Vec<Linked>,
     loose: Vec<Loose>,
     identities: BTreeSet<(u64, u64)>,
@@ -112,7 +112,7 @@ impl Canary {
                 self.watch(&entry?.path())?;
             }
         }
-        self.held.push(Held {
+        self.held.push(ForbiddenObject {
             seen: print(&fd)?,
             fd,
             path: path.to_owned(),

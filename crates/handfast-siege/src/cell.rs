@@ -51,7 +51,7 @@ pub enum Finding {
     Held,
     /// As [`Finding::Weak`], on a machine whose processors others had: it was starved.
     Busy,
-    /// A control that came to no harm, or a cell in which nobody attacked: nothing is shown.
+    /// A control that came to no harm, or a cell in which no attacker acted: nothing is proved.
     Weak,
     /// It refuses more than the attack explains.
     Starved,
@@ -122,7 +122,7 @@ impl Cell {
         }
     }
 
-    /// Counts a look at the scene, or its clearing, that failed: nobody knows whether harm was done.
+    /// Counts a look at the scene, or its clearing, that failed: it is not known whether harm was done.
     pub(crate) fn blind(&mut self, error: &handfast::Error) {
         self.note_odd(format!("the look failed: {}: {error}", error.kind()));
     }

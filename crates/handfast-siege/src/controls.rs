@@ -17,10 +17,10 @@ use crate::pace::Jitter;
 use crate::watchdog::Watchdog;
 
 /// How long a control tries in all, and how often everything begins again within that.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CONTROL_TIMEOUT: Duration = Duration::from_secs(5);
 const BOUTS: u32 = 3;
 
-/// What people write first, and how its harm shows.
+/// A naive program, and how to see that it was harmed.
 pub(crate) struct Control {
     /// What the naive code does.
     pub(crate) verb: &'static str,
@@ -84,7 +84,7 @@ fn bout(
     let attacker = Attacker::start(attack, arena.top(), control.leaf, way, program)?;
     attacker.wait_for_life();
     let begun = Instant::now();
-    while cell.escapes == 0 && begun.elapsed() < PATIENCE / BOUTS {
+    while cell.escapes == 0 && begun.elapsed() < CONTROL_TIMEOUT / BOUTS {
         // Both just after a change and at any other moment.
         if cell.attempts.is_multiple_of(2) {
             attacker.wait_for_swap();

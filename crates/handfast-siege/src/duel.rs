@@ -14,11 +14,11 @@ use crate::field::{CALMER, ENOUGH, Field, Quota};
 use crate::fight::Fight;
 use crate::layers::{self, Layer, ROOTS, Rules, Stand};
 use crate::pace::Pace;
-use crate::victims::{self, Seen, Victim};
+use crate::victims::{self, Returned, Victim};
 use crate::watchdog::Watchdog;
 
 /// A look for harm: in words, if there is some.
-pub(crate) type Look = fn(&Arena, &Stand, Option<&Seen>) -> Result<Option<String>, Error>;
+pub(crate) type Look = fn(&Arena, &Stand, Option<&Returned>) -> Result<Option<String>, Error>;
 
 /// How an attack meets the verbs.
 pub(crate) struct Duel {
@@ -26,13 +26,13 @@ pub(crate) struct Duel {
     pub(crate) scene: fn(&Arena) -> io::Result<Canary>,
     /// What is before every name that a victim uses, below the root.
     pub(crate) prefix: &'static str,
-    /// The directory those names lie in, below the arena, while nobody attacks.
+    /// The directory those names lie in, below the arena, while no attacker acts.
     pub(crate) inside: &'static str,
     /// Which layers are attacked.
     pub(crate) layers: &'static [Layer],
-    /// What the layers above a root are told to keep.
+    /// The rules of the layers above a root.
     pub(crate) rules: Rules,
-    /// The two names below the root that somebody inside the same session or lease exchanges.
+    /// The two names below the root that an accomplice inside the same session or lease exchanges.
     pub(crate) pair: Option<(&'static str, &'static str)>,
     /// Which verbs are attacked, of those that use the name that is swapped.
     pub(crate) targets: fn(&Victim) -> bool,
@@ -315,7 +315,7 @@ impl Duel {
         allowed
     }
 
-    /// What the attacker is told to swap: the victim's own name, or what an accomplice exchanges.
+    /// What the attacker has to swap: the victim's own name, or what an accomplice exchanges.
     fn swapped(&self, leg: Leg, victim: &Victim) -> String {
         match (leg.way, self.pair) {
             (Way::Accomplice, Some((one, other))) => {
@@ -341,7 +341,7 @@ impl Duel {
         }
     }
 
-    /// A few calls while nobody attacks: how long one takes here. Nothing if it does not work here;
+    /// A few calls while no attacker acts: how long one takes here. Nothing if it does not work here;
     /// then the report says why.
     fn rehearsed(
         &self,
@@ -444,8 +444,8 @@ mod tests {
 
     /// Well while it is rehearsed, and never again.
     static REFUSES: Victim = fake("refuses", |_, _, number| match number >= REHEARSED {
-        true => Ok(Seen::default()),
-        false => RelPath::parse("/").map(|_| Seen::default()),
+        true => Ok(Returned::default()),
+        false => RelPath::parse("/").map(|_| Returned::default()),
     });
 
     static READS: Victim = fake("reads", |files, names, _| {
@@ -461,7 +461,7 @@ mod tests {
 
     #[test]
     fn a_look_that_fails_is_no_good_news() {
-        let blind = |_: &Arena, _: &Stand, _: Option<&Seen>| {
+        let blind = |_: &Arena, _: &Stand, _: Option<&Returned>| {
             Err(Error::refused(ErrorKind::Io, "it is dark"))
         };
         let cell = found_by(&READS, blind);

@@ -10,7 +10,7 @@ use crate::canary::Canary;
 use crate::cell::Cell;
 use crate::duel::{Duel, REHEARSED, policy_name};
 use crate::layers::{Layer, Stand};
-use crate::victims::{Names, Seen, Victim};
+use crate::victims::{Names, Returned, Victim};
 use crate::watchdog::Watchdog;
 
 /// What an attempt works with.
@@ -31,7 +31,7 @@ impl Fight<'_> {
         }
     }
 
-    /// A few calls while nobody attacks: how long one takes.
+    /// A few calls while no attacker acts: how long one takes.
     pub(crate) fn rehearse(&self, victim: &Victim) -> Result<Duration, Error> {
         let mut fastest = Duration::MAX;
         for number in REHEARSED..REHEARSED + 3 {
@@ -46,7 +46,7 @@ impl Fight<'_> {
         Ok(fastest)
     }
 
-    /// Whether a layer may refuse a call even while nobody attacks.
+    /// Whether a layer may refuse a call even while no attacker acts.
     fn may_refuse(&self, victim: &Victim, error: &Error) -> bool {
         let allowed = self.duel.allowed_on(self.layer, victim, self.links);
         (self.duel.floor)(victim) == 0 && allowed.contains(&error.kind())
@@ -75,7 +75,7 @@ impl Fight<'_> {
             cell.blind(&error);
         }
         attacker.wait_for_swap();
-        // What somebody inside an overlay exchanged, the disk does not show.
+        // The disk does not show what an accomplice exchanged inside an overlay.
         let is_known = !(self.stand.is_overlay() && way == Way::Accomplice);
         let good = is_known && (self.duel.is_good)(self.arena, leaf.unwrap_or_default());
         let call = || self.stand.call(victim, &self.names(), number);
@@ -119,7 +119,7 @@ impl Fight<'_> {
 }
 
 /// What a call saw of the outside.
-fn leak(seen: &Seen, canary: &Canary) -> Option<String> {
+fn leak(seen: &Returned, canary: &Canary) -> Option<String> {
     let word = b"outside";
     if seen.text.windows(word.len()).any(|window| window == word) {
         return Some("what is outside was read".to_owned());

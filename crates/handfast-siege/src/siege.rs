@@ -63,9 +63,9 @@ pub enum SiegeError {
 impl fmt::Display for SiegeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NothingMatches => f.write_str("no attack and no verb has such a name"),
+            Self::NothingMatches => f.write_str("no attack, verb or layer has such a name"),
             Self::NoBackend(why) => write!(f, "the kernel backend does not work here: {why}"),
-            Self::Scene(error) => write!(f, "the scene cannot be set: {error}"),
+            Self::Scene(error) => write!(f, "the private directory cannot be made: {error}"),
         }
     }
 }
@@ -130,7 +130,7 @@ impl Siege {
         self
     }
 
-    /// Attacks, and tells how far it is.
+    /// Attacks, and reports the progress.
     ///
     /// # Errors
     /// If nothing could be tried at all. What could not be tried among other things is in the

@@ -59,32 +59,30 @@ const FAULTS: [Fault; 10] = [
             "--only",
             "denied-name/read@session",
             "denied-name/read@broker",
+            "denied-name/read@mcp",
         ],
-        layers: &["session", "broker"],
+        layers: &["session", "broker", "mcp"],
     },
     Fault {
         name: "judge-last-name",
-        arguments: &[
-            "--only",
-            "protected-swap/write@",
-            "denied-swap/read@session",
-        ],
-        layers: &["session"],
+        arguments: &["--only", "protected-swap/write@", "denied-swap/read@"],
+        layers: &["session", "overlay", "broker", "mcp"],
     },
     Fault {
         name: "version-apart",
         arguments: &["--only", "version-swap/"],
-        layers: ROOTS,
+        layers: &["kernel", "walk", "session", "overlay", "mcp"],
     },
     Fault {
         name: "any-owner",
         arguments: &["--only", "foreign-owner/"],
-        layers: ROOTS,
+        layers: &["kernel", "walk", "session"],
     },
     Fault {
         name: "usual-mode",
         arguments: &["--only", "wider-access/write@"],
-        layers: ROOTS,
+        // A broker that keeps its own state in files of such a mode does not start.
+        layers: &["kernel", "walk", "session", "mcp"],
     },
 ];
 
@@ -95,6 +93,8 @@ fn build() -> PathBuf {
     let status = Command::new(env!("CARGO"))
         .current_dir(&workspace)
         .args(["build", "--quiet", "--locked", "-p", "handfast-cli"])
+        // What a siege needs, and nothing else: the rest takes most of the time to build.
+        .args(["--no-default-features", "--features", "core,siege"])
         .env("RUSTFLAGS", "--cfg handfast_sabotage")
         .env("CARGO_TARGET_DIR", &target)
         .status()
@@ -163,15 +163,22 @@ fn every_sabotage_is_caught() {
         }
         assert_eq!(found.code, Some(0), "without it: {}", found.sentence);
         assert!(found.escaped.is_empty(), "without it: {}", found.sentence);
-        let caught = lay_siege(&binary, Some(name), fault.arguments);
-        assert_eq!(caught.code, Some(1), "{name}: {}", caught.sentence);
-        for layer in fault.layers {
-            assert!(
-                caught.escaped.contains(*layer),
-                "{name} is not noticed on {layer}, only on {:?}",
-                caught.escaped
-            );
+        let is_everywhere = |on: &BTreeSet<String>| fault.layers.iter().all(|it| on.contains(*it));
+        let mut escaped = BTreeSet::new();
+        // A layer that is slow has few attempts, and may hold once by chance.
+        for _ in 0..4 {
+            let caught = lay_siege(&binary, Some(name), fault.arguments);
+            assert_eq!(caught.code, Some(1), "{name}: {}", caught.sentence);
+            escaped.extend(caught.escaped);
+            if is_everywhere(&escaped) {
+                break;
+            }
         }
-        println!("caught: {name} on {:?}", caught.escaped);
+        assert!(
+            is_everywhere(&escaped),
+            "{name} is noticed on {escaped:?} only, and not on all of {:?}",
+            fault.layers
+        );
+        println!("caught: {name} on {escaped:?}");
     }
 }

@@ -63,7 +63,7 @@ impl BackendReason {
     }
 }
 
-/// How mounts are told apart.
+/// How mounts are distinguished.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Hash)]
 pub enum MountIdentity {
     /// By the kernel's mount id.
@@ -87,7 +87,7 @@ pub struct Enforcement {
     pub hard_links: HardLinks,
     /// The policy for mounts.
     pub mounts: Mounts,
-    /// How mounts are told apart.
+    /// How mounts are distinguished.
     pub mount_identity: MountIdentity,
     /// The policy for special files.
     pub specials: Specials,
@@ -108,7 +108,7 @@ impl Enforcement {
             && self.mounts == Mounts::Refuse
             && self.backend == Backend::Walk
         {
-            found.push("mounts are told apart by device only; a bind mount may go unnoticed");
+            found.push("mounts are distinguished by device only; a bind mount may go unnoticed");
         }
         if !self.birth_times {
             found.push("no birth times: an inode number that is reused looks like the old object");

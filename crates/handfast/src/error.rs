@@ -36,7 +36,7 @@ struct Inner {
     system: Option<io::Error>,
 }
 
-/// The cause of an error as a value; shared, so that an error can be told twice.
+/// The cause of an error as a value; shared, so that an error can be reported twice.
 type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
 impl Error {
@@ -68,7 +68,7 @@ impl Error {
         Self::new(Verb::Resolve, "", Fault::rule(kind, why))
     }
 
-    /// The same error, told of a request: its verb and its path, escaped for display.
+    /// The same error for a request: with its verb and its path, escaped for display.
     #[must_use]
     pub fn on(mut self, verb: Verb, path: impl Into<String>) -> Self {
         self.inner.verb = verb;
@@ -85,7 +85,7 @@ impl Error {
         }
     }
 
-    /// The same error, told of a request with two paths.
+    /// The same error for a request with two paths.
     #[must_use]
     pub fn with_destination(mut self, destination: Option<String>) -> Self {
         self.inner.destination = destination;

@@ -1,6 +1,6 @@
 //! The seam to a log: every decision, before it takes effect.
 //!
-//! The library knows no log format and no cryptography. It tells a [`Recorder`] what it is about to
+//! The library knows no log format and no cryptography. It calls a [`Recorder`] with what it is about to
 //! do and does it only if the recorder agrees; so a recorder is both the log and a last word.
 
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::metadata::{FileKind, Metadata};
 use crate::path::RelPath;
 use crate::verb::Verb;
 
-/// Where in an operation an event stands.
+/// The phase of an operation that an event belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Hash)]
 pub enum Phase {
     /// The only event of an operation that changes nothing.
@@ -63,16 +63,27 @@ pub struct TouchedEntry {
     pub kind: FileKind,
 }
 
+/// A process that asked through a face that serves many, such as a mount, as the face observed it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Process<'a> {
+    /// Its process id, as the caller reported it.
+    pub pid: u32,
+    /// Its program, if it was looked up.
+    pub exe: Option<&'a str>,
+}
+
 /// One decision.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Event<'a> {
     /// Joins the events of one operation; unique in this process.
     pub op_id: u64,
-    /// Where in the operation this event stands.
+    /// The phase of the operation that this event belongs to.
     pub phase: Phase,
-    /// On whose behalf, if the root was told.
+    /// The actor, if the root has one.
     pub actor: Option<&'a str>,
+    /// The process that asked, where it is not the one that decides.
+    pub process: Option<Process<'a>>,
     /// What was asked for.
     pub verb: Verb,
     /// The path that was asked for.
@@ -82,7 +93,7 @@ pub struct Event<'a> {
     /// The text as it came, where it was refused before it became a path; `path` is the root then. Of a
     /// commit, the message.
     pub text: Option<&'a [u8]>,
-    /// The root it was asked of.
+    /// The root that the request was made to.
     pub root: Identity,
     /// The directory that holds the name, where one was pinned.
     pub parent: Option<Identity>,
@@ -109,6 +120,7 @@ impl<'a> Event<'a> {
                 Phase::Single
             },
             actor: None,
+            process: None,
             verb,
             path,
             destination: None,

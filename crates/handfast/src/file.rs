@@ -27,6 +27,19 @@ pub struct File {
     path: RelPath,
 }
 
+/// Proof that nobody else has a file open: see [`File::lease`]. Dropping it gives it back.
+#[derive(Debug)]
+#[must_use = "a lease that is dropped is given back"]
+pub struct FileLease<'a> {
+    file: &'a File,
+}
+
+impl Drop for FileLease<'_> {
+    fn drop(&mut self) {
+        sys::give_lease_back(&self.file.inner);
+    }
+}
+
 impl File {
     pub(crate) fn new(fd: OwnedFd, metadata: Metadata, path: RelPath) -> Self {
         Self {
@@ -124,6 +137,19 @@ impl File {
     pub fn try_clone(&self) -> Result<Self, Error> {
         let fd = sys::duplicate(&self.inner).map_err(|fault| self.error(Verb::Open, fault))?;
         Ok(Self::new(fd, self.metadata, self.path.clone()))
+    }
+
+    /// A lease on the file, if nobody else has it open or mapped. While it is held, an open by others
+    /// waits, or is refused if it does not want to wait. The holder is sent `SIGURG` then.
+    ///
+    /// # Errors
+    /// `Denied` for a file of somebody else; `Unsupported`, `Invalid` where the filesystem has no leases.
+    pub fn lease(&self) -> Result<Option<FileLease<'_>>, Error> {
+        match sys::lease(&self.inner) {
+            Ok(true) => Ok(Some(FileLease { file: self })),
+            Ok(false) => Ok(None),
+            Err(fault) => Err(self.error(Verb::Lock, fault)),
+        }
     }
 
     fn error(&self, verb: Verb, fault: Fault) -> Error {

@@ -36,7 +36,7 @@ pub enum FilesystemKind {
     Fat,
     /// procfs.
     Proc,
-    /// Another one, by its magic number; zero where the platform does not tell.
+    /// Another one, by its magic number; zero where the platform does not report it.
     Other(u32),
 }
 

@@ -15,7 +15,7 @@ pub struct Identity {
     /// The inode number.
     pub inode: u64,
     /// The mount it was reached through: the kernel's unique id where it has one (Linux 6.8),
-    /// the reusable id before that, nothing where the platform does not tell.
+    /// the reusable id before that, nothing where the platform does not report one.
     pub mount: Option<u64>,
     /// When the object was created, where the filesystem keeps it.
     pub born: Option<Timestamp>,

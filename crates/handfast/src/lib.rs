@@ -7,7 +7,7 @@
 //!
 //! * [`RelPath`] is the only way from text to something the library accepts.
 //! * [`Root`] is a directory pinned once. Its verbs resolve a path, look at the object that was
-//!   reached, decide, tell a [`Recorder`], and act, all on descriptors.
+//!   reached, decide, call a [`Recorder`], and act, all on descriptors.
 //! * [`Error`] says which rule said no, and whether anything was changed.
 //!
 //! # Does
@@ -77,7 +77,7 @@ mod unsupported;
 pub use enforcement::{Backend, BackendReason, Enforcement, MountIdentity};
 pub use error::{Effect, Error, ErrorKind};
 pub use escape::{escape, is_hidden};
-pub use event::{Decision, Event, Phase, RecordError, Recorder, TouchedEntry};
+pub use event::{Decision, Event, Phase, Process, RecordError, Recorder, TouchedEntry};
 pub use filesystem::FilesystemKind;
 pub use identity::Identity;
 pub use metadata::{FileKind, Metadata, Timestamp};
@@ -91,9 +91,10 @@ pub use verb::Verb;
 pub use {
     dir::Dir,
     durability::Durability,
-    file::File,
+    file::{File, FileLease},
     files::{Files, Node},
     root::Root,
+    staging::copy_open,
     verbs::{
         DirEntry, LockGuard, LockKind, OpenOptions, ReadDir, Recovered, RecoveryOutcome,
         RenameMode, Staged, SymlinkTarget, TempDir, TempFile, TreeLimits, Walk, WalkEntry,

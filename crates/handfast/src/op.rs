@@ -12,9 +12,9 @@ use crate::path::RelPath;
 use crate::root::Root;
 use crate::verb::Verb;
 
-/// Entries of a tree operation are told in lists of this length, or of this many bytes.
-const SPILL: usize = 256;
-const SPILL_BYTES: usize = 32 * 1024;
+/// The entries of a tree operation are recorded in lists of this length, or of this many bytes.
+const MAX_EVENT_ENTRIES: usize = 256;
+const MAX_EVENT_BYTES: usize = 32 * 1024;
 
 /// What an operation knows of itself.
 pub(crate) struct Op<'a> {
@@ -37,7 +37,7 @@ pub(crate) struct Op<'a> {
 }
 
 impl Root {
-    /// Turns text into a path as [`RelPath::clean`] does, and tells the recorder if it is refused.
+    /// Turns text into a path as [`RelPath::clean`] does, and records it if it is refused.
     ///
     /// # Errors
     /// As [`RelPath::clean`]; `Io` or `Denied` if the refusal cannot be recorded.
@@ -124,7 +124,7 @@ impl Root {
         if self.options.recorder.is_some() {
             return op.finish(result);
         }
-        // The usual case, kept short: nobody listens.
+        // The usual case, kept short: there is no recorder.
         match result {
             Ok(value) => Ok(value),
             Err(fault) => Err(op.error(fault)),
@@ -195,7 +195,7 @@ impl Op<'_> {
     pub(crate) fn touch(&mut self, entry: TouchedEntry) -> Result<(), Fault> {
         self.touched_bytes += entry.path.len();
         self.touched.push(entry);
-        if self.touched.len() >= SPILL || self.touched_bytes >= SPILL_BYTES {
+        if self.touched.len() >= MAX_EVENT_ENTRIES || self.touched_bytes >= MAX_EVENT_BYTES {
             self.spill()?;
         }
         Ok(())
@@ -253,7 +253,7 @@ impl Op<'_> {
             (_, false, true) => Phase::Single,
             _ => return Ok(()),
         };
-        // A read that failed after it was allowed is not told twice.
+        // A read that failed after it was allowed is not recorded twice.
         if phase == Phase::Single && self.decided {
             return Ok(());
         }
@@ -279,6 +279,7 @@ impl Op<'_> {
             op_id: self.id,
             phase,
             actor: self.root.options.actor.as_deref(),
+            process: None,
             verb: self.verb,
             path,
             destination,

@@ -84,7 +84,7 @@ pub enum BackendChoice {
     Walk,
 }
 
-/// A layer's own rules for files, asked of the opened or pinned file before it is given out or
+/// A layer's own rules for files, checked against the opened or pinned file before it is given out or
 /// changed.
 ///
 /// A layer that decides by path cannot know which file the path leads to a moment later. The judge

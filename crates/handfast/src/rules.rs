@@ -1,7 +1,7 @@
-//! Rules for the object that was reached: always asked of the descriptor, never of a name.
+//! Rules for the object that was reached: always checked against the descriptor, never by name.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use crate::error::{ErrorKind, Fault};
 use crate::metadata::{FileKind, Metadata};
@@ -94,8 +94,42 @@ pub(crate) fn special_fault(kind: FileKind) -> Fault {
     )
 }
 
-/// How often a file whose times keep changing is looked at.
-const LOOKS: u32 = 64;
+/// How often one call looks at a file that keeps changing, or at files that keep being replaced.
+const MAX_LOOKS: u32 = 64;
+
+/// What the second look at a file says of the name that it was opened by.
+enum Name {
+    Kept,
+    /// The file has no name at all, and never gets one again: it was replaced or removed.
+    Lost,
+}
+
+/// Opens what a path names, and makes sure that its one name is the one it was opened by: see
+/// [`require_own_name`]. `open` says whether it made the file: such a file has no other name.
+///
+/// Where the file has no name any more, nothing was done that lasts: the path is opened again, and
+/// what is there now is judged. A file that still has a name somewhere is not given up like that:
+/// `open` may have made it, and would make a second one. All looks of a call are counted together, so
+/// an attacker who replaces files does not prolong it.
+#[inline]
+pub(crate) fn open_by_own_name(
+    root: &Root,
+    path: &RelPath,
+    want: Want,
+    open: impl Fn() -> Result<(OwnedFd, Metadata, bool), Fault>,
+) -> Result<(OwnedFd, Metadata), Fault> {
+    let mut looks = MAX_LOOKS;
+    loop {
+        let (fd, status, is_new) = open()?;
+        if is_new {
+            return Ok((fd, status));
+        }
+        match require_own_name(root, path, &fd, want, &mut looks)? {
+            Name::Kept => return Ok((fd, status)),
+            Name::Lost => {}
+        }
+    }
+}
 
 /// Makes sure that the one name of an opened file is the one it was opened by.
 ///
@@ -110,16 +144,17 @@ const LOOKS: u32 = 64;
 /// # Platform
 /// Change times are as fine as the kernel's clock tick before Linux 6.13; within one tick a name
 /// that is given and taken away again goes unnoticed.
-pub(crate) fn require_own_name(
+fn require_own_name(
     root: &Root,
     path: &RelPath,
     fd: impl AsFd,
     want: Want,
-) -> Result<(), Fault> {
+    looks: &mut u32,
+) -> Result<Name, Fault> {
     if !is_judged(root, want) {
-        return Ok(());
+        return Ok(Name::Kept);
     }
-    require_found(root, fd, want, || {
+    require_found(root, fd, want, looks, || {
         resolve::place(root, path, Last::Follow).and_then(|place| {
             sys::wait_for_changes(&place.dir, place.name.as_c_str())?;
             place.status()
@@ -138,10 +173,14 @@ pub(crate) fn require_own_name_in(
     if !is_judged(root, want) {
         return Ok(());
     }
-    require_found(root, fd, want, || {
+    let found = require_found(root, fd, want, &mut { MAX_LOOKS }, || {
         sys::wait_for_changes(dir, name)?;
         sys::status_at(dir, name)
-    })
+    })?;
+    match found {
+        Name::Kept => Ok(()),
+        Name::Lost => Err(raced()),
+    }
 }
 
 /// The second look, by whatever leads to the file.
@@ -149,32 +188,36 @@ fn require_found(
     root: &Root,
     fd: impl AsFd,
     want: Want,
+    looks: &mut u32,
     find: impl Fn() -> Result<Metadata, Fault>,
-) -> Result<(), Fault> {
-    for _ in 0..LOOKS {
+) -> Result<Name, Fault> {
+    while *looks > 0 {
+        *looks -= 1;
         let held = sys::status(&fd)?;
         if held.kind != FileKind::File {
-            return Ok(());
+            return Ok(Name::Kept);
         }
         check_hard_links(root, &held, want)?;
         match find() {
             Ok(found) if found.identity.same_object(&held.identity) => {
                 check_hard_links(root, &found, want)?;
                 if found.changed == held.changed {
-                    return Ok(());
+                    return Ok(Name::Kept);
                 }
             }
             // No descriptor left, say: that is no race.
             Err(fault) if fault.kind == ErrorKind::Io => return Err(fault),
+            _ if held.nlink == 0 => return Ok(Name::Lost),
             _ => {}
         }
-        // Somebody writes to it, which changes that time too, or moves what is on the way. Look
+        // Another process writes to it, which changes that time too, or moves what is on the way. Look
         // again.
     }
-    Err(Fault::rule(
-        ErrorKind::Raced,
-        "the file kept changing, or lost its name",
-    ))
+    Err(raced())
+}
+
+fn raced() -> Fault {
+    Fault::rule(ErrorKind::Raced, "the file kept changing, or lost its name")
 }
 
 /// Whether the root's policy cares about other names for this.

@@ -124,6 +124,8 @@ verbs! {
     Fork => "fork", true;
     /// Extract an archive.
     Extract => "extract", true;
+    /// Ask a person whether a request may go on.
+    Ask => "ask", true;
 }
 
 impl Verb {
@@ -136,6 +138,7 @@ impl Verb {
         Self::Rollback,
         Self::Fork,
         Self::Extract,
+        Self::Ask,
     ];
 }
 

@@ -1,4 +1,4 @@
-//! Which state of a file somebody saw.
+//! The state of a file at the time it was read.
 
 use std::fmt;
 use std::os::fd::AsFd;
@@ -18,12 +18,12 @@ use crate::verb::Verb;
 const YOUNG: Duration = Duration::from_secs(2);
 
 /// How often a file that changes while it is digested is tried again.
-const TRIES: u32 = 8;
+const MAX_TRIES: u32 = 8;
 
 /// The state of a file at one moment: which object, how long, when it changed, and for files that
 /// are very young or on request the digest of its content.
 ///
-/// Without a digest it is the file's times that tell. A program that has the file mapped may store
+/// Without a digest the file's times decide. A program that has the file mapped may store
 /// into it without changing any time, while the page is not yet written back; only a version with a
 /// digest notices that: [`Root::read_versioned_with_digest`](crate::Root::read_versioned_with_digest),
 /// [`Root::version_with_digest`](crate::Root::version_with_digest).
@@ -74,7 +74,7 @@ impl Difference {
 }
 
 impl Version {
-    /// What a file's metadata alone tells.
+    /// What a file's metadata alone shows.
     pub(crate) fn of_status(status: &Metadata, digest: Option<[u8; 32]>) -> Self {
         Self {
             device: status.identity.device,
@@ -87,10 +87,16 @@ impl Version {
         }
     }
 
+    /// What a file's metadata tells: a version without a digest, however young the file is.
+    #[must_use]
+    pub fn of_metadata(status: &Metadata) -> Self {
+        Self::of_status(status, None)
+    }
+
     /// The version of an open, readable file. `digest` asks for the digest in any case.
     pub(crate) fn of_file(fd: impl AsFd, digest: bool, limit: u64) -> Result<Self, Fault> {
         let mut before = sys::status(&fd)?;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             if !digest && !is_young(&before) {
                 return Ok(Self::of_status(&before, None));
             }
@@ -149,6 +155,13 @@ impl Version {
         Self::of_status(now, self.digest) == *self
     }
 
+    /// Whether this is a version of this object, in whatever state.
+    #[must_use]
+    pub fn is_of_object(&self, now: &Metadata) -> bool {
+        let now = Self::of_status(now, None);
+        (self.device, self.inode, self.born) == (now.device, now.inode, now.born)
+    }
+
     /// As [`Version::difference`], for an object that we renamed ourselves: renaming changes the
     /// change time, and nothing else.
     pub(crate) fn difference_after_rename(
@@ -203,7 +216,7 @@ impl Version {
     }
 }
 
-/// Whether the timestamps cannot tell the next change from this one yet.
+/// Whether the timestamps cannot distinguish the next change from this one yet.
 pub(crate) fn is_young(status: &Metadata) -> bool {
     let newest = status.modified.max(status.changed).to_system_time();
     // A file from the future is young for as long as its clock is ahead of ours.
@@ -388,7 +401,7 @@ mod tests {
         };
         let is = |now: Version| seen.differs_from(&now);
         assert_eq!(is(seen), None);
-        // An old file needs no digest any more: its times tell.
+        // An old file needs no digest any more: its times are enough.
         assert_eq!(is(sample(None)), None);
         let metadata = Version {
             changed: later,

@@ -77,18 +77,23 @@ fn the_verbs_do_what_the_model_does() {
     let mut runner = proptest::test_runner::TestRunner::new(cases(400));
     let succeeded = RefCell::new(Succeeded::new());
     let bytes = prop::collection::vec(any::<u8>(), 8..400);
-    runner
-        .run(&bytes, |bytes| {
-            each_backend(|backend| {
-                let scratch = Scratch::new();
-                let outside = scratch.outside();
-                let mut succeeded = succeeded.borrow_mut();
-                properties::verbs::check(&scratch.root_path(), backend, &bytes, &mut succeeded);
-                assert_eq!(scratch.outside(), outside);
-            });
-            Ok(())
-        })
-        .unwrap();
+    let one = |bytes: Vec<u8>| {
+        each_backend(|backend| {
+            let scratch = Scratch::new();
+            let outside = scratch.outside();
+            let mut succeeded = succeeded.borrow_mut();
+            properties::verbs::check(&scratch.root_path(), backend, &bytes, &mut succeeded);
+            assert_eq!(scratch.outside(), outside);
+        });
+        Ok(())
+    };
+    // Which verbs succeed is chance: more cases where one did not.
+    for _ in 0..10 {
+        runner.run(&bytes, one).unwrap();
+        if succeeded.borrow().len() == 19 {
+            break;
+        }
+    }
     // A verb that never succeeds shows nothing. One of the 20 kinds is meant to be refused.
     let succeeded = succeeded.into_inner();
     assert!(

@@ -15,7 +15,7 @@ fn project() -> Option<PathBuf> {
     root.join("THREAT-MODEL.md").is_file().then_some(root)
 }
 
-/// Names of all test functions of the crates that the documents speak of.
+/// Names of all test functions of the crates that the documents name.
 fn tests(project: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut dirs: Vec<_> = [

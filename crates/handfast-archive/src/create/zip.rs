@@ -7,7 +7,7 @@ use handfast::{Error, ErrorKind};
 
 use super::MemberWriter;
 
-/// 1 January 1980, the first day that a zip can tell.
+/// 1 January 1980, the first day that a zip can store.
 const FIRST_DAY: u32 = 0x0021_0000;
 /// Lengths and checksum are written behind the content.
 const DESCRIPTOR: u16 = 1 << 3;

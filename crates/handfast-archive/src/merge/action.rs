@@ -4,13 +4,13 @@ use handfast::{FileKind, Identity, Node, RelPath};
 
 /// Which object is meant, in numbers that outlive the process. Zeros mean none.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Object {
+pub(crate) struct MergedObject {
     pub(crate) inode: u64,
     /// In nanoseconds; 0 where the filesystem keeps no birth times.
     pub(crate) born: i128,
 }
 
-impl Object {
+impl MergedObject {
     pub(crate) fn of(identity: &Identity) -> Self {
         Self {
             inode: identity.inode,
@@ -29,7 +29,7 @@ pub(crate) enum Deed {
     /// It gets a name that is free, with all that is below it.
     Add,
     /// It changes places with a file of the directory.
-    Exchange(Object),
+    Exchange(MergedObject),
     /// A directory that was added gets a mode with which it could not have been moved.
     Mode(u32),
 }
@@ -41,7 +41,7 @@ pub(crate) struct Action {
     /// Below the target, and below the staged tree.
     pub(crate) path: RelPath,
     /// What the archive gave.
-    pub(crate) new: Object,
+    pub(crate) new: MergedObject,
 }
 
 /// Why a merge is refused where something else has the name.

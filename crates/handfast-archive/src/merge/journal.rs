@@ -8,11 +8,11 @@
 //! end COUNT
 //! ```
 //!
-//! Objects are `INODE:BIRTH` in hexadecimal. Paths are bytes, so their lengths are told.
+//! Objects are `INODE:BIRTH` in hexadecimal. Paths are bytes, so their lengths are stored.
 
 use handfast::RelPath;
 
-use super::action::{Action, Deed, Object};
+use super::action::{Action, Deed, MergedObject};
 
 /// The first word, with the version of the format.
 const MAGIC: &str = "handfast-merge 1";
@@ -21,7 +21,7 @@ const MAGIC: &str = "handfast-merge 1";
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct Journal {
     /// The directory that is merged into.
-    pub(crate) target: Object,
+    pub(crate) target: MergedObject,
     pub(crate) actions: Vec<Action>,
 }
 
@@ -77,13 +77,13 @@ impl Journal {
     }
 }
 
-fn written(object: &Object) -> String {
+fn written(object: &MergedObject) -> String {
     format!("{:x}:{:x}", object.inode, object.born)
 }
 
-fn read(text: &str) -> Option<Object> {
+fn read(text: &str) -> Option<MergedObject> {
     let (inode, born) = text.split_once(':')?;
-    Some(Object {
+    Some(MergedObject {
         inode: u64::from_str_radix(inode, 16).ok()?,
         born: u128::from_str_radix(born, 16).ok()?.cast_signed(),
     })
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn journals_survive_the_round_trip_and_are_whole_or_nothing() {
-        let object = |inode, born| Object { inode, born };
+        let object = |inode, born| MergedObject { inode, born };
         let action = |deed, path: &[u8]| Action {
             deed,
             path: RelPath::parse(path).unwrap(),

@@ -3,7 +3,7 @@
 //! The steps are planned, written down, and done: what is new gets its name with one rename, a file that is
 //! replaced changes places with the new one. A step that fails undoes those before it. A process that dies
 //! leaves the journal beside the staged tree, and [`recover`](crate::recover) finishes what it says, or
-//! undoes it where somebody changed the directory since.
+//! undoes it where another process changed the directory since.
 
 mod action;
 mod journal;
@@ -13,7 +13,7 @@ mod recover;
 use handfast::files::{At, Attributes};
 use handfast::{Effect, Error, ErrorKind, Files, Identity, Name, Node, RelPath, RenameMode, Root};
 
-pub(crate) use action::{Action, Deed, IN_THE_WAY, Object, may_replace};
+pub(crate) use action::{Action, Deed, IN_THE_WAY, MergedObject, may_replace};
 pub(crate) use journal::Journal;
 pub(crate) use plan::plan;
 pub use recover::recover;
@@ -28,7 +28,7 @@ pub(crate) const JOURNAL: &str = "journal";
 const DONE: &str = "done";
 
 /// The longest journal that is written or read: a hundred thousand paths of moderate length.
-pub(crate) const MOST_JOURNAL: u64 = 256 << 20;
+pub(crate) const MAX_JOURNAL: u64 = 256 << 20;
 
 /// Both trees of a merge, in the same files.
 pub(crate) struct Merge<'a> {
@@ -44,7 +44,7 @@ enum State {
     Open,
     /// It is done, whatever became of its place since.
     Done,
-    /// Somebody else changed one of both places before.
+    /// Another process changed one of the two places before.
     Changed,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Merge<'a> {
             Deed::Exchange(_) => self.rename(&action.path, RenameMode::Exchange)?,
             Deed::Mode(mode) => self.set_mode(action, mode)?,
         }
-        // Somebody may have been faster than the rename.
+        // Another process may have been faster than the rename.
         let (there, _) = self.both(&action.path)?;
         match action.new.is(there.as_ref()) && self.state(action)? == State::Done {
             true => Ok(()),
@@ -131,7 +131,7 @@ impl<'a> Merge<'a> {
         Ok(true)
     }
 
-    /// The staged tree tells whether a step was done: people may have changed the target since.
+    /// The staged tree shows whether a step was done: people may have changed the target since.
     fn state(&self, action: &Action) -> Result<State, Error> {
         let (there, staged) = self.both(&action.path)?;
         let is_staged = action.new.is(staged.as_ref());
@@ -221,7 +221,7 @@ pub(crate) fn end(dir: &Root) -> Result<(), Error> {
 
 /// Takes the merge's own directory away, with files that were replaced, or the tree that was put back. The
 /// journal goes last, because it is the proof that the rest is ours; and the directory only if it is empty,
-/// because somebody may have given its name to another.
+/// because another process may have given its name to another object.
 pub(crate) fn clean(parent: &Root, dir: &Root, name: &Name) -> Result<(), Error> {
     match dir.remove_tree(&RelPath::from(&own(TREE)?)) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -239,6 +239,6 @@ pub(crate) fn own(name: &str) -> Result<Name, Error> {
 fn changed() -> Error {
     Error::refused(
         ErrorKind::Raced,
-        "somebody changed the directory while the archive was merged into it",
+        "another process changed the directory while the archive was merged into it",
     )
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use handfast::{Error, ErrorKind, FileKind, Node, RelPath};
 
-use super::{Action, Deed, IN_THE_WAY, Merge, Object, find, may_replace};
+use super::{Action, Deed, IN_THE_WAY, Merge, MergedObject, find, may_replace};
 use crate::options::Overwrite;
 
 /// Compares the staged tree with the directory that it goes into. `modes` are what directories get in the
@@ -18,13 +18,18 @@ pub(crate) fn plan(
     // Deeper directories come later, so that the list is short where much is new.
     let mut dirs = vec![RelPath::root()];
     while let Some(dir) = dirs.pop() {
-        let gone = || Error::refused(ErrorKind::Raced, "somebody removed a staged directory");
+        let gone = || {
+            Error::refused(
+                ErrorKind::Raced,
+                "another process removed a staged directory",
+            )
+        };
         let staged = find(merge.files, &merge.staged, &dir)?.ok_or_else(gone)?;
         let there = find(merge.files, &merge.target, &dir)?.ok_or_else(gone)?;
         for name in names(merge, &staged)? {
             let path = dir.join(&name);
             let node = merge.files.lookup(&staged, name.as_ref())?;
-            let new = Object::of(&node.metadata().identity);
+            let new = MergedObject::of(&node.metadata().identity);
             let deed = match find(merge.files, &there, &RelPath::from(&name))? {
                 None => Deed::Add,
                 Some(old) => match (old.kind(), node.kind()) {
@@ -35,7 +40,7 @@ pub(crate) fn plan(
                     (old_kind, new_kind)
                         if overwrite == Overwrite::Replace && may_replace(old_kind, new_kind) =>
                     {
-                        Deed::Exchange(Object::of(&old.metadata().identity))
+                        Deed::Exchange(MergedObject::of(&old.metadata().identity))
                     }
                     _ => return Err(Error::refused(ErrorKind::Exists, IN_THE_WAY)),
                 },
@@ -71,7 +76,7 @@ fn modes_of(
             later.push(Action {
                 deed: Deed::Mode(*mode),
                 path: path.clone(),
-                new: Object::of(&node.metadata().identity),
+                new: MergedObject::of(&node.metadata().identity),
             });
         }
     }

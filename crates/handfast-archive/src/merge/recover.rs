@@ -8,10 +8,10 @@ use handfast::{
 };
 use rustix::fs::{FlockOperation, flock};
 
-use super::{DONE, JOURNAL, Journal, MERGE, MOST_JOURNAL, Merge, Object, clean, end, own};
+use super::{DONE, JOURNAL, Journal, MAX_JOURNAL, MERGE, Merge, MergedObject, clean, end, own};
 
 /// Cleans up after writers that died, as [`Root::recover`] does, and finishes merges that died half-way. A
-/// merge that cannot be finished, because somebody changed the directory since, is undone.
+/// merge that cannot be finished, because another process changed the directory since, is undone.
 ///
 /// # Errors
 /// As [`Root::recover`].
@@ -68,10 +68,8 @@ fn settle(root: &Root, path: &RelPath) -> Result<RecoveryOutcome, Error> {
     let Some(journal) = Journal::parse(&bytes) else {
         return Ok(RecoveryOutcome::Kept("its journal is damaged"));
     };
-    if journal.target != Object::of(&target.identity()) {
-        return Ok(RecoveryOutcome::Kept(
-            "its journal speaks of another directory",
-        ));
+    if journal.target != MergedObject::of(&target.identity()) {
+        return Ok(RecoveryOutcome::Kept("its journal names another directory"));
     }
     // The merge ended, or was undone, but for what is left of its own directory.
     if dir.symlink_metadata(&RelPath::from(&own(DONE)?)).is_ok() {
@@ -84,7 +82,7 @@ fn settle(root: &Root, path: &RelPath) -> Result<RecoveryOutcome, Error> {
         Err(error) if error.effect() == Effect::None => RecoveryOutcome::PutBack,
         Err(_) => {
             return Ok(RecoveryOutcome::Kept(
-                "somebody changed the directory; files that were displaced lie here",
+                "another process changed the directory; files that were displaced lie here",
             ));
         }
     };
@@ -99,7 +97,7 @@ fn journal(dir: &Root, name: &str) -> Result<Option<(File, Vec<u8>)>, Error> {
     match dir.open_with(&path, OpenOptions::new()) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         opened => {
-            let bytes = dir.read_to_limit(&path, MOST_JOURNAL)?;
+            let bytes = dir.read_to_limit(&path, MAX_JOURNAL)?;
             Ok(Some((opened?.into_std(), bytes)))
         }
     }

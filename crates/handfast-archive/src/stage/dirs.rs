@@ -17,7 +17,7 @@ pub(super) struct Dirs {
     later: Vec<(RelPath, Attributes)>,
 }
 
-/// The mode of a directory that no member tells.
+/// The mode of a directory that has no member of its own.
 const IMPLIED: u32 = 0o755;
 
 impl Dirs {
@@ -105,7 +105,8 @@ impl Dirs {
         is_moved: bool,
     ) -> Result<Vec<(RelPath, u32)>, Error> {
         let mut later = std::mem::take(&mut self.later);
-        // What a directory was told last counts; the order of one depth does not matter.
+        // The last attributes that the archive gives a directory count; within one depth the order
+        // does not matter.
         later.sort_by_key(|(path, _)| std::cmp::Reverse(path.depth()));
         let mut modes = Vec::new();
         for (path, mut attributes) in later {

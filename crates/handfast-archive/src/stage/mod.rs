@@ -68,7 +68,7 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// Makes a directory that a member tells.
+    /// Makes a directory for a member.
     pub(crate) fn dir(&mut self, path: &RelPath, member: &Member) -> Result<(), Error> {
         let files = self.scratch.files();
         let mode = match (self.how.modes, member.mode) {
@@ -100,7 +100,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Begins a file; nobody sees it before the tree is published.
+    /// Begins a file; no other process sees it before the tree is published.
     pub(crate) fn file(&mut self, path: &RelPath, member: &Member) -> Result<Content, Error> {
         let mode = match (self.how.modes, member.mode) {
             (Modes::Safe, Some(mode)) => mode & 0o755 | 0o600,
@@ -198,7 +198,7 @@ fn require_same(now: &Identity, made: (u64, u64)) -> Result<(), Error> {
         true => Ok(()),
         false => Err(Error::refused(
             ErrorKind::Raced,
-            "somebody exchanged what was being extracted",
+            "another process exchanged a file or directory that was being extracted",
         )),
     }
 }

@@ -11,14 +11,15 @@ use handfast::{
 
 use super::{object, require_same};
 use crate::merge::{
-    Action, JOURNAL, Journal, MERGE, MOST_JOURNAL, Merge, Object, TREE, clean, end, find, own, plan,
+    Action, JOURNAL, Journal, MAX_JOURNAL, MERGE, Merge, MergedObject, TREE, clean, end, find, own,
+    plan,
 };
 use crate::options::Overwrite;
-use crate::target::{Place, Target};
+use crate::target::{Target, TargetPlace};
 
 /// A directory of ours beside the target, removed with all that is in it unless the tree was published.
 pub(super) struct Scratch<'a> {
-    place: Held<'a>,
+    place: OpenMember<'a>,
     goal: Goal,
     /// Whether it has to stay, because a merge could be undone in part only.
     is_kept: bool,
@@ -32,7 +33,7 @@ enum Goal {
     Merge,
 }
 
-enum Held<'a> {
+enum OpenMember<'a> {
     /// A locked staging directory: after a kill, `recover` finds and removes it.
     Root {
         temp: Box<TempDir>,
@@ -72,8 +73,8 @@ impl<'a> Scratch<'a> {
             ));
         }
         let place = match target.place {
-            Place::Root(root) => in_root(root.dir_of_node(&parent)?)?,
-            Place::Files(files) => in_files(files, parent, &above)?,
+            TargetPlace::Root(root) => in_root(root.dir_of_node(&parent)?)?,
+            TargetPlace::Files(files) => in_files(files, parent, &above)?,
         };
         Ok(Self {
             place,
@@ -84,8 +85,8 @@ impl<'a> Scratch<'a> {
 
     pub(super) fn files(&self) -> &dyn Files {
         match &self.place {
-            Held::Root { temp, .. } => temp.root(),
-            Held::Files { files, .. } => *files,
+            OpenMember::Root { temp, .. } => temp.root(),
+            OpenMember::Files { files, .. } => *files,
         }
     }
 
@@ -96,15 +97,15 @@ impl<'a> Scratch<'a> {
     /// The root behind the files, where there is one.
     pub(super) fn root(&self) -> Option<&Root> {
         match &self.place {
-            Held::Root { temp, .. } => Some(temp.root()),
-            Held::Files { .. } => None,
+            OpenMember::Root { temp, .. } => Some(temp.root()),
+            OpenMember::Files { .. } => None,
         }
     }
 
     fn dir(&self) -> Result<Node, Error> {
         match &self.place {
-            Held::Root { temp, .. } => temp.root().top(),
-            Held::Files { dir, .. } => Ok(dir.clone()),
+            OpenMember::Root { temp, .. } => temp.root().top(),
+            OpenMember::Files { dir, .. } => Ok(dir.clone()),
         }
     }
 
@@ -141,13 +142,13 @@ impl<'a> Scratch<'a> {
         let made = object(&tree.metadata().identity);
         let inner = own(TREE)?;
         let published = match &self.place {
-            Held::Root { temp, parent } => {
+            OpenMember::Root { temp, parent } => {
                 let (from, to) = (RelPath::from(&inner), RelPath::from(name));
                 temp.root()
                     .rename_to(&from, parent, &to, RenameMode::NoReplace)?;
                 parent.symlink_metadata(&to)
             }
-            Held::Files {
+            OpenMember::Files {
                 files, parent, dir, ..
             } => {
                 let to = At::new(parent, name);
@@ -171,14 +172,14 @@ impl<'a> Scratch<'a> {
     ) -> Result<(), Error> {
         let made = object(&tree.metadata().identity);
         match &mut self.place {
-            Held::Root { temp, parent } => {
+            OpenMember::Root { temp, parent } => {
                 let (own_dir, name) = (temp.root().identity(), temp.name());
                 let merge = Merge::begin(&***parent, parent.top()?, name, &own_dir)?;
                 require_same(&merge.staged.metadata().identity, made)?;
                 let actions = plan(&merge, overwrite, modes)?;
                 merge_by_journal(&merge, temp, parent, actions)
             }
-            Held::Files { files, parent, .. } => {
+            OpenMember::Files { files, parent, .. } => {
                 let merge = Merge {
                     files: *files,
                     target: parent.clone(),
@@ -202,11 +203,11 @@ fn merge_by_journal(
 ) -> Result<(), Error> {
     let path = RelPath::from(&own(JOURNAL)?);
     let journal = Journal {
-        target: Object::of(&parent.identity()),
+        target: MergedObject::of(&parent.identity()),
         actions,
     };
     let bytes = journal.to_bytes();
-    if bytes.len() as u64 > MOST_JOURNAL {
+    if bytes.len() as u64 > MAX_JOURNAL {
         let why = "the merge takes more steps than a journal holds";
         return Err(Error::refused(ErrorKind::Limit, why));
     }
@@ -231,17 +232,21 @@ fn is_partial(error: &Error) -> bool {
     error.effect() != Effect::None
 }
 
-fn in_root(parent: Dir) -> Result<Held<'static>, Error> {
+fn in_root(parent: Dir) -> Result<OpenMember<'static>, Error> {
     let temp = Box::new(parent.temp_dir(&RelPath::root())?);
     let parent = Box::new(parent);
-    Ok(Held::Root { temp, parent })
+    Ok(OpenMember::Root { temp, parent })
 }
 
-fn in_files<'a>(files: &'a dyn Files, parent: Node, above: &RelPath) -> Result<Held<'a>, Error> {
+fn in_files<'a>(
+    files: &'a dyn Files,
+    parent: Node,
+    above: &RelPath,
+) -> Result<OpenMember<'a>, Error> {
     // The name has to be free, not secret: it is made with `O_EXCL`'s rules.
     let staging = Name::parse(format!(".extract-{:016x}", random()))?;
     let dir = files.create_dir_at(At::new(&parent, &staging), 0o700)?;
-    Ok(Held::Files {
+    Ok(OpenMember::Files {
         files,
         parent,
         dir,
@@ -259,7 +264,7 @@ fn sync(root: &Root) -> Result<(), Error> {
 
 impl Drop for Scratch<'_> {
     fn drop(&mut self) {
-        if let Held::Files { files, path, .. } = &self.place
+        if let OpenMember::Files { files, path, .. } = &self.place
             && !self.is_kept
         {
             // Best effort: what stays has a name that says what it is.

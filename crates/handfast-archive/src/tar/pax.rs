@@ -82,7 +82,7 @@ fn sparse<T>() -> Result<T, Stop> {
     refuse(Rule::Sparse, "a pax header describes a sparse file")
 }
 
-/// Keywords of vendors that change what a member is, or where its content goes. The others speak of owners,
+/// Keywords of vendors that change what a member is, or where its content goes. The others are about owners,
 /// flags and extended attributes, which are not restored.
 const MEANINGFUL: [&[u8]; 6] = [
     b"GNU.",

@@ -10,13 +10,13 @@ use crate::source::Source;
 use crate::stop::{Stop, refuse};
 
 /// Zeros that may follow the end marker: tapes have blocks of their own size.
-const MOST_PADDING: u64 = 1 << 20;
+const MAX_PADDING: u64 = 1 << 20;
 
 /// A tar.
 pub(crate) struct Tar<'s, 'a> {
     source: &'s mut Source<'a>,
     limits: Limits,
-    /// Content of the member that was told last, still to be read.
+    /// Content of the member that was returned last, still to be read.
     left: u64,
     /// What fills its last block up.
     padding: u64,
@@ -95,7 +95,7 @@ impl<'s, 'a> Tar<'s, 'a> {
                 return Ok(());
             }
             padding += piece.len() as u64;
-            if padding > MOST_PADDING || piece.iter().any(|byte| *byte != 0) {
+            if padding > MAX_PADDING || piece.iter().any(|byte| *byte != 0) {
                 return refuse(Rule::AfterEnd, "something follows the end of the archive");
             }
         }

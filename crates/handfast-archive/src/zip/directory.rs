@@ -1,6 +1,6 @@
 //! The directory of a zip.
 
-use super::end::End;
+use super::end::DirectoryEnd;
 use super::extra::Extra;
 use super::fields::Fields;
 use super::kind::kind_of;
@@ -20,7 +20,7 @@ const UTF8: u16 = 1 << 11;
 /// How hard a compressor tried.
 const EFFORT: u16 = 0b110;
 
-/// One member, as the directory tells it.
+/// One member, as the central directory describes it.
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) name: Vec<u8>,
@@ -59,7 +59,7 @@ impl Method {
 
 /// Reads and judges the whole structure. The members come in the directory's order.
 pub(super) fn read(spool: &Spool, limits: &Limits) -> Result<Vec<Record>, Stop> {
-    let end = End::find(spool)?;
+    let end = DirectoryEnd::find(spool)?;
     if end.entries > limits.entries {
         return refuse(Rule::Entries, "more members than allowed");
     }

@@ -11,13 +11,13 @@ const END64: usize = 56;
 
 /// Where the directory lies, and how many members it has.
 #[derive(Debug)]
-pub(super) struct End {
+pub(super) struct DirectoryEnd {
     pub(super) offset: u64,
     pub(super) size: u64,
     pub(super) entries: u64,
 }
 
-impl End {
+impl DirectoryEnd {
     pub(super) fn find(spool: &Spool) -> Result<Self, Stop> {
         let (at, record) = last_record(spool)?;
         let fields = Fields(&record);
@@ -107,7 +107,7 @@ fn locator(spool: &Spool, end: u64) -> Result<Option<Vec<u8>>, Stop> {
 }
 
 /// The zip64 end record, right before its locator.
-fn zip64(spool: &Spool, locator_at: u64, locator: &[u8]) -> Result<End, Stop> {
+fn zip64(spool: &Spool, locator_at: u64, locator: &[u8]) -> Result<DirectoryEnd, Stop> {
     let locator = Fields(locator);
     let at = locator_at.checked_sub(END64 as u64);
     if at != Some(locator.u64(8)) || locator.u32(4) != 0 || locator.u32(16) != 1 {
@@ -126,7 +126,7 @@ fn zip64(spool: &Spool, locator_at: u64, locator: &[u8]) -> Result<End, Stop> {
             "the zip64 end record is not written as the format says",
         );
     }
-    Ok(End {
+    Ok(DirectoryEnd {
         offset: fields.u64(48),
         size: fields.u64(40),
         entries: fields.u64(32),

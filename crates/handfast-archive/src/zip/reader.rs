@@ -16,20 +16,20 @@ use crate::unpack::Zstd;
 const PIECE: usize = 256 * 1024;
 
 /// The longest target of a link.
-const MOST_TARGET: u64 = 4096;
+const MAX_TARGET: u64 = 4096;
 
 /// A zip whose structure was judged.
 pub(crate) struct Zip<'s> {
     spool: &'s Spool,
     limits: Limits,
     records: std::vec::IntoIter<Record>,
-    open: Option<Content>,
+    open: Option<MemberContent>,
     buffer: Vec<u8>,
     unpacked: u64,
 }
 
 /// The content of one member.
-struct Content {
+struct MemberContent {
     decoder: Decoder,
     sum: crc32fast::Hasher,
     /// What the directory promised.
@@ -60,7 +60,7 @@ impl<'s> Zip<'s> {
         })
     }
 
-    fn open(&self, record: &Record) -> Result<Content, Stop> {
+    fn open(&self, record: &Record) -> Result<MemberContent, Stop> {
         let section = self.spool.section(record.content, record.packed)?;
         let decoder = match record.method {
             Method::Stored => Decoder::Stored(section),
@@ -73,7 +73,7 @@ impl<'s> Zip<'s> {
                 Decoder::Zstd(Box::new(Zstd::new(input, self.limits.window)))
             }
         };
-        Ok(Content {
+        Ok(MemberContent {
             decoder,
             sum: crc32fast::Hasher::new(),
             wanted_sum: record.sum,
@@ -86,7 +86,7 @@ impl<'s> Zip<'s> {
 
     /// The target of a link is its content.
     fn target(&mut self, record: &Record) -> Result<Vec<u8>, Stop> {
-        if record.size > MOST_TARGET {
+        if record.size > MAX_TARGET {
             return refuse(Rule::TooLong, "the target of a link is too long");
         }
         self.open = Some(self.open(record)?);
@@ -148,7 +148,7 @@ impl Reader for Zip<'_> {
     }
 }
 
-impl Content {
+impl MemberContent {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Stop> {
         let got = match &mut self.decoder {
             Decoder::Stored(section) => section.read(buffer),

@@ -19,5 +19,7 @@ mod support;
 mod tar_attacks;
 mod tar_bytes;
 mod told;
+#[path = "../../../handfast/tests/support/turns.rs"]
+mod turns;
 mod zip_attacks;
 mod zip_bytes;

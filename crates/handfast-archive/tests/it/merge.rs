@@ -170,7 +170,7 @@ fn directories_that_may_not_be_written_are_merged_too() {
     assert_eq!(tree["out/d/x"], "file 644 x");
 }
 
-/// Writes what a merge leaves that died before its first step; the journal speaks of `target`.
+/// Writes what a merge leaves that died before its first step; the journal names `target`.
 fn died(place: &Place, target: &Path, old: &Path) -> std::path::PathBuf {
     let dir = place.inside().join("out/.handfast-merge-00000000000000aa");
     std::fs::create_dir_all(dir.join("tree/d")).unwrap();

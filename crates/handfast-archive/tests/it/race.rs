@@ -21,6 +21,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::support::{Place, verdict, with_links};
 use crate::tar_bytes::Bytes;
+use crate::turns::Turns;
 
 /// How long one case is attacked, unless `HANDFAST_RACE_ROUNDS` says how many extractions are made.
 const TIME: Duration = Duration::from_secs(3);
@@ -30,8 +31,9 @@ fn rounds() -> Option<u64> {
     Some(asked.parse().unwrap())
 }
 
-/// How long the naive one is attacked before the attacker counts as too weak.
-const NAIVE_PATIENCE: Duration = Duration::from_secs(60);
+/// How long the naive one is attacked before the attacker counts as too weak, and a case goes on in
+/// which one side never won.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn archive() -> Vec<u8> {
     without_hard_links().hard_link("d/e/hard", "d/file1").end()
@@ -163,10 +165,11 @@ fn under_attack(place: &Place, work: impl FnOnce(&Attack)) -> Attacked {
 fn a_naive_extractor_escapes_under_the_attack() {
     let place = Place::new();
     let outside = place.dir.path().join("outside");
+    let turns = Turns::start();
     let begun = Instant::now();
     let mut rounds = 0;
     let attacked = under_attack(&place, |_| {
-        while escaped(&outside).is_empty() && begun.elapsed() < NAIVE_PATIENCE {
+        while escaped(&outside).is_empty() && begun.elapsed() < PATIENCE {
             rounds += 1;
             let top = place.inside().join("naive");
             drop(naive(&top));
@@ -177,10 +180,9 @@ fn a_naive_extractor_escapes_under_the_attack() {
         "the naive one: {rounds} rounds, {} exchanges",
         attacked.exchanged
     );
-    assert!(
-        !escaped(&outside).is_empty(),
-        "the attacker is too weak to show anything"
-    );
+    if escaped(&outside).is_empty() {
+        turns.settle("the naive extractor", "it never wrote outside");
+    }
 }
 
 /// Extracts under attack, always two at a time into one place, and cleans up behind both.
@@ -191,10 +193,14 @@ fn contend(
     clean: impl Fn(),
 ) {
     let outside = place.dir.path().join("outside");
+    let turns = Turns::start();
     let begun = Instant::now();
     let (mut made, mut done, mut refused) = (0, 0, 0);
     let attacked = under_attack(place, |state| {
-        while rounds().map_or(begun.elapsed() < TIME, |rounds| made < rounds) {
+        let is_short = |made| rounds().map_or(begun.elapsed() < TIME, |rounds| made < rounds);
+        // A case shows something once both sides won now and then.
+        let met = |done| done > 0 && state.exchanged.load(Ordering::Relaxed) > 0;
+        while is_short(made) || !met(done) && begun.elapsed() < PATIENCE {
             let both = std::thread::scope(|scope| {
                 let second = scope.spawn(&run);
                 [run(), second.join().unwrap()]
@@ -218,7 +224,9 @@ fn contend(
     assert_eq!(escaped(&outside), Vec::<String>::new(), "{what}");
     assert_eq!(std::fs::read(outside.join("secret")).unwrap(), b"secret");
     if attacked.exchanged == 0 || done == 0 {
-        println!("starved: {what}");
+        let exchanged = attacked.exchanged;
+        let why = format!("{done} of {made} extractions done, {exchanged} exchanges");
+        turns.settle(&format!("the race of {what}"), &why);
     }
 }
 
@@ -248,12 +256,19 @@ fn is_fair(result: &Result<Report, Error>) -> Option<bool> {
     }
 }
 
+/// What the resolver says about a directory that was exchanged, whole: a refusal that says anything
+/// else has another reason.
+const MOVED: [&str; 3] = [
+    "a directory left the root",
+    "a symbolic link is in the way",
+    "the tree kept changing underneath; trying again is sound",
+];
+
 /// Whether the first refusal is that of the resolver, about a directory that was moved away.
 fn is_refused_by_a_move(report: &Report) -> bool {
     let first = report.refused().next();
     first.is_some_and(|(_, refusal)| {
-        let words = ["left the root", "a symbolic link is in the way", "changed"];
-        refusal.rule == Rule::Policy && words.iter().any(|word| refusal.detail.contains(word))
+        refusal.rule == Rule::Policy && MOVED.contains(&&*refusal.detail)
     })
 }
 

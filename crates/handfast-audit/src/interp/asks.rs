@@ -52,6 +52,7 @@ impl Interp<'_> {
                     mode: MatchMode::Search,
                 }
             }
+            ("pattern", _) => self.library_pattern(entry, subject),
             ("prefix", Some(other)) => match self.terms.get(other).clone() {
                 Term::List(items) => self.any_of_preds(&items, |item| Pred::Prefix(subject, item)),
                 _ => Pred::Prefix(subject, other),
@@ -78,6 +79,10 @@ impl Interp<'_> {
             }
             ("within", Some(other)) => Pred::Within(subject, other),
             ("absolute", _) => Pred::IsAbsolute(subject),
+            ("relative", _) => {
+                let absolute = self.terms.make(Term::Pred(Pred::IsAbsolute(subject)));
+                Pred::Not(absolute)
+            }
             ("local", _) => Pred::IsLocal(subject),
             ("string", other) => {
                 let name = other.and_then(|vid| self.name_of(vid));
@@ -108,7 +113,7 @@ impl Interp<'_> {
             }
             ("holds_and", _) => self.holds_and(subject, args, at, state),
             ("missing", _) => Pred::IsMissing(subject),
-            ("equal", Some(other)) => Pred::Compare(crate::ir::Op::Eq, subject, other),
+            ("equal", Some(other)) => Pred::Compare(crate::ir::Operation::Eq, subject, other),
             ("is_ok", _) => Pred::Variant(subject, Sym::from("Ok")),
             ("is_some", _) => Pred::Variant(subject, Sym::from("Some")),
             ("is_err", _) => Pred::Variant(subject, Sym::from("Err")),
@@ -116,11 +121,22 @@ impl Interp<'_> {
             ("empty", _) => {
                 let length = self.terms.make(Term::Length(subject, true));
                 let zero = self.terms.make(Term::Num(0));
-                Pred::Compare(crate::ir::Op::Eq, length, zero)
+                Pred::Compare(crate::ir::Operation::Eq, length, zero)
             }
             _ => Pred::Unknown(self.terms.fresh()),
         };
         self.terms.make(Term::Pred(pred))
+    }
+
+    /// The pattern that the library itself has for what it tests.
+    fn library_pattern(&mut self, entry: &Row, subject: Vid) -> Pred {
+        let pattern = Sym::from(entry.label.as_str());
+        let regex = self.terms.make(Term::Regex(pattern, Sym::from("")));
+        Pred::Match {
+            subject,
+            regex,
+            mode: MatchMode::Full,
+        }
     }
 
     /// Whether a text holds another one, or a list an entry.
@@ -292,7 +308,11 @@ impl Interp<'_> {
         at: Span,
         state: &mut State,
     ) -> Vid {
-        let mapped = match *self.terms.get(subject) {
+        let held = match *self.terms.get(subject) {
+            Term::Global { of, .. } => of,
+            _ => subject,
+        };
+        let mapped = match *self.terms.get(held) {
             Term::Mapped { element, coll } => Some((element, coll)),
             _ => None,
         };
@@ -374,9 +394,8 @@ impl Interp<'_> {
             "within" => {
                 if let Some(root) = other {
                     // Rust's strip_prefix gives a Result: it is asked later.
-                    if self.lang() == Lang::Rust
-                        && self.terms.string(root).is_some_and(|text| text.len() <= 2)
-                    {
+                    let is_word = |text: &str| text.len() <= 2 || !text.starts_with('/');
+                    if self.lang() == Lang::Rust && self.terms.string(root).is_some_and(is_word) {
                         return self.part("strip", subject, at, state);
                     }
                     if self.lang() == Lang::Rust {

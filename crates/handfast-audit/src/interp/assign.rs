@@ -50,7 +50,9 @@ impl Interp<'_> {
             ExprKind::Index(base, index) => {
                 let is_content = matches!(self.lang(), Lang::C | Lang::Cpp);
                 if let (true, ExprKind::Opaque(_)) = (is_content, &index.kind) {
-                    self.assign(base, vid, state, at);
+                    if !self.only_ends(base, vid, state) {
+                        self.assign(base, vid, state, at);
+                    }
                 } else {
                     let held = self.eval(base, state);
                     let index = self.eval(index, state);
@@ -65,6 +67,12 @@ impl Interp<'_> {
                 }
             }
             ExprKind::Ref(inner) => self.assign(inner, vid, state, at),
+            // `*dst++ = c`: what the pointer runs through holds it.
+            ExprKind::Call { callee, args, .. } if callee.dotted().as_deref() == Some("%step") => {
+                if let Some(moved) = args.first() {
+                    self.assign(&moved.value, vid, state, at);
+                }
+            }
             ExprKind::List(parts) => {
                 for (index, part) in parts.iter().enumerate() {
                     // Python: `first, *rest = parts`.
@@ -87,6 +95,20 @@ impl Interp<'_> {
             }
             _ => {}
         }
+    }
+
+    /// C: a terminator or a single character that is set in a text leaves the text what it is.
+    fn only_ends(&mut self, base: &Expr, vid: Vid, state: &mut State) -> bool {
+        let is_char = match self.terms.get(vid) {
+            Term::Str(text) => text.chars().count() <= 1,
+            Term::Num(_) => true,
+            _ => false,
+        };
+        if !is_char || !matches!(base.kind, ExprKind::Name(_) | ExprKind::Field(..)) {
+            return is_char && matches!(base.kind, ExprKind::Call { .. });
+        }
+        let held = self.eval(base, state);
+        !self.leaves(held, state).is_empty()
     }
 
     /// Functions that a module's own statements call see the names it has set so far.
@@ -140,6 +162,13 @@ impl Interp<'_> {
         }
     }
 
+    /// Go: `type Slug string`, of which only the name is known.
+    fn is_named_string(&self, ty: &str) -> bool {
+        self.lang() == Lang::Go
+            && ty.chars().all(char::is_alphanumeric)
+            && self.program.class(self.here().0, ty).is_none()
+    }
+
     pub(super) fn as_collection(&mut self, vid: Vid) -> Vid {
         match self.terms.get(vid).clone() {
             Term::Coll { .. } => vid,
@@ -151,10 +180,12 @@ impl Interp<'_> {
             Term::List(_) | Term::Dict(_) => vid,
             _ => {
                 let is_text = !matches!(self.terms.get(vid), Term::Unknown(_) | Term::Call { .. })
-                    && self
-                        .terms
-                        .ty(vid)
-                        .is_none_or(|ty| ty == "str" || ty == "text" || ty.ends_with("tring"));
+                    && self.terms.ty(vid).is_none_or(|ty| {
+                        ty == "str"
+                            || ty == "text"
+                            || ty.ends_with("tring")
+                            || self.is_named_string(ty)
+                    });
                 let is_path = self.terms.ty(vid).is_some_and(|ty| match self.lang() {
                     Lang::Cpp => ty.ends_with("path"),
                     Lang::Java => ty == "java.Path",
@@ -190,14 +221,25 @@ impl Interp<'_> {
                 }
                 self.payload(vid)
             }
+            // `items.map(parse).collect()?`: goes on only if each of them went well.
+            Term::Mapped { element, coll }
+                if matches!(
+                    self.terms.get(element),
+                    Term::Outcome(_) | Term::Variant(..)
+                ) =>
+            {
+                let element = self.question(element, at, state);
+                let element = self.deref(element, state);
+                self.terms.make(Term::Mapped { element, coll })
+            }
             Term::Variant(name, inner) => {
                 if matches!(&*name, "Err" | "None") {
                     if state.failing.is_some() && !state.missing {
                         let raw = self.is_raw_error(inner, state);
                         let how = if raw {
-                            super::Failure::Raw
+                            super::FailedCheck::Raw
                         } else {
-                            super::Failure::Mapped
+                            super::FailedCheck::Mapped
                         };
                         self.failure(how, at);
                         state.failing = None;
@@ -213,7 +255,7 @@ impl Interp<'_> {
                 vid
             }
             Term::Stat { fd: false, .. } => {
-                self.failure(super::Failure::Raw, at);
+                self.failure(super::FailedCheck::Raw, at);
                 let mut failed = state.clone();
                 self.throw(&mut failed);
                 vid

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::facts::bit;
 use crate::interp::Interp;
-use crate::ir::{Op, Span};
+use crate::ir::{Operation, Span};
 use crate::state::State;
 use crate::term::{CollKind, ObjectKind, Pred, Term, Vid};
 
@@ -22,7 +22,7 @@ impl Interp<'_> {
     }
 
     /// What is known of `Path::new(x)` is known of `x`: it is the same text.
-    fn unwrap_facts(&self, before: &crate::known::Known, state: &mut State) {
+    fn unwrap_facts(&self, before: &crate::known::KnownValues, state: &mut State) {
         for (outer, inner) in self.wraps.iter().rev() {
             let Some(facts) = state.facts.get(*outer) else {
                 continue;
@@ -107,7 +107,7 @@ impl Interp<'_> {
                 ref name, ref args, ..
             } if &**name == "strcmp" => {
                 if let [a, b, ..] = args.as_slice() {
-                    let pred = Pred::Compare(Op::Eq, *a, *b);
+                    let pred = Pred::Compare(Operation::Eq, *a, *b);
                     self.assume_pred(&pred, !truth, state, at);
                 }
             }
@@ -288,11 +288,25 @@ impl Interp<'_> {
             Term::Variant(name, _) => matches!(&**name, "Ok" | "Some") == truth || truth,
             Term::Join { .. } | Term::Norm { .. } | Term::Fd(_) | Term::Object { .. } => truth,
             Term::Global { of, .. } => self.can_be(*of, truth),
+            Term::Config { label, .. } | Term::Undefined(label) | Term::Field(_, label)
+                if label.ends_with("nullopt") =>
+            {
+                !truth
+            }
             // Errors that are made, or defined elsewhere, are there.
             Term::Config { .. } => truth,
             Term::Call { name, .. } if matches!(&**name, "errors.New" | "fmt.Errorf") => truth,
             _ => true,
         }
+    }
+
+    /// `filepath.IsLocal` and its like said yes.
+    fn assume_local(&mut self, subject: Vid, state: &mut State, at: Span) {
+        let subject = self.deref(subject, state);
+        let bits = bit::SEGS_CLEAN | bit::NOT_ABSOLUTE | bit::NONEMPTY | bit::REL_NOT_UP;
+        state.add(subject, bits, at);
+        self.add_down(subject, bit::IN_LEXICAL, state, at);
+        self.settle_relative(subject, state, at);
     }
 
     pub(super) fn assume_pred(&mut self, pred: &Pred, truth: bool, state: &mut State, at: Span) {
@@ -310,6 +324,9 @@ impl Interp<'_> {
                     self.assume(a, !truth, &mut other, at);
                     self.assume(b, truth, &mut other, at);
                     state.join(other, &mut self.terms, mark);
+                    if is_and && !state.dead {
+                        self.refute_dotdot(pred, state, at);
+                    }
                 }
             }
             Pred::Match {
@@ -331,21 +348,15 @@ impl Interp<'_> {
             Pred::IsAbsolute(subject) => {
                 let subject = self.deref(subject, state);
                 if !truth {
-                    state.add(subject, bit::NOT_ABSOLUTE, at);
+                    // The plain form of a text is absolute if the text is.
+                    self.add_down(subject, bit::NOT_ABSOLUTE, state, at);
                     self.spread(subject, state);
                     self.settle_relative(subject, state, at);
                 }
             }
             Pred::IsLocal(subject) => {
                 if truth {
-                    let subject = self.deref(subject, state);
-                    state.add(
-                        subject,
-                        bit::SEGS_CLEAN | bit::NOT_ABSOLUTE | bit::NONEMPTY | bit::REL_NOT_UP,
-                        at,
-                    );
-                    self.add_down(subject, bit::IN_LEXICAL, state, at);
-                    self.settle_relative(subject, state, at);
+                    self.assume_local(subject, state, at);
                 }
             }
             Pred::Within(subject, root) => {
@@ -373,6 +384,9 @@ impl Interp<'_> {
                 if state.own(subject).is_some_and(|facts| facts.chars == 0) {
                     state.dead = true;
                 }
+            }
+            Pred::Quant { any, cond, coll } if any == truth => {
+                self.holds_of_one(cond, coll, truth, state, at);
             }
             Pred::Quant { any, cond, coll } => {
                 // `any` is false, or `all` is true: it holds of every element.
@@ -412,6 +426,46 @@ impl Interp<'_> {
                     state.missing = truth;
                 }
             }
+        }
+    }
+
+    /// `roots.some(root => inside(path, root))`: it holds of some element, whichever that is; what it
+    /// says of other values is true of them.
+    fn holds_of_one(&mut self, cond: Vid, coll: Vid, truth: bool, state: &mut State, at: Span) {
+        let elem = self.terms.make(Term::Elem(coll));
+        let mut inner = state.clone();
+        self.assume(cond, truth, &mut inner, at);
+        if inner.dead {
+            return;
+        }
+        let new: Vec<(Vid, Arc<crate::facts::Facts>)> = inner
+            .facts
+            .changed_since(&state.facts)
+            .filter(|(vid, _)| !self.is_made_of(*vid, elem, 0))
+            .map(|(vid, facts)| (vid, facts.clone()))
+            .collect();
+        for (vid, facts) in new {
+            state.edit(vid).and(&facts);
+        }
+    }
+
+    /// A value that is an element, or was taken from one.
+    fn is_made_of(&self, vid: Vid, elem: Vid, depth: usize) -> bool {
+        if vid == elem {
+            return true;
+        }
+        match self.terms.get(vid) {
+            Term::Field(of, _)
+            | Term::Index(of, _)
+            | Term::Elem(of)
+            | Term::Coll { of, .. }
+            | Term::Norm { of, .. }
+            | Term::Part { of, .. }
+                if depth < 8 =>
+            {
+                self.is_made_of(*of, elem, depth + 1)
+            }
+            _ => false,
         }
     }
 

@@ -76,6 +76,7 @@ impl Interp<'_> {
             self.assume(vid, true, &mut inner, filter.span);
         }
         let element = self.eval(element, &mut inner);
+        let element = self.each_letter(coll, elem, element, at, &mut inner);
         let element = self.keep(element, at, &mut inner);
         if let Some(facts) = inner.own(element).cloned() {
             *state.edit(element) = facts;
@@ -125,7 +126,22 @@ impl Interp<'_> {
             self.terms.get(value),
             Term::Join { .. } | Term::Concat(_) | Term::Norm { .. }
         );
-        if !differs || !is_path {
+        // Text of which one branch alone knows that it is harmless: `ok(x) ? x : y`.
+        let is_text = matches!(
+            self.terms.get(value),
+            Term::Source { .. }
+                | Term::Field(..)
+                | Term::Index(..)
+                | Term::Part { .. }
+                | Term::Param { .. }
+                | Term::Elem(_)
+        );
+        let is_guarded = |facts: &crate::facts::Facts| {
+            facts.is_validated() || facts.is_one_segment() || facts.has_no_dots()
+        };
+        let is_better =
+            here.own(value).is_some_and(is_guarded) && !there.own(value).is_some_and(is_guarded);
+        if !(differs && (is_path || is_text && is_better)) {
             return value;
         }
         let facts = self.facts_of(value, here);

@@ -48,6 +48,13 @@ impl Interp<'_> {
     ) -> Vid {
         let dotted = callee.dotted();
         let file = self.here().0;
+        // Go: `Slug(text)` is the text.
+        if let (ExprKind::Name(name), [arg]) = (&callee.kind, args)
+            && self.lang() == Lang::Go
+            && self.program.is_named_type(file, name)
+        {
+            return self.eval(&arg.value, state);
+        }
         if let Some(vid) = self.eval_form(dotted.as_deref(), args, at, state) {
             return vid;
         }
@@ -59,10 +66,17 @@ impl Interp<'_> {
             if self.goes_on(vid, !args.is_empty(), state) {
                 return self.terms.make(Term::Null);
             }
-            if matches!(
-                self.terms.get(vid),
-                Term::Closure { .. } | Term::Config { .. } | Term::Field(..) | Term::Object { .. }
-            ) {
+            let is_known =
+                matches!(self.terms.get(vid), Term::Undefined(_)) && self.is_function(vid);
+            if is_known
+                || matches!(
+                    self.terms.get(vid),
+                    Term::Closure { .. }
+                        | Term::Config { .. }
+                        | Term::Field(..)
+                        | Term::Object { .. }
+                )
+            {
                 let args = self.eval_args(args, None, state);
                 if state.dead {
                     return self.terms.unknown();
@@ -102,8 +116,12 @@ impl Interp<'_> {
                 return parsed;
             }
             if let Some(id) = self.associated(file, dotted) {
-                let args = self.eval_args(args, None, state);
-                return self.invoke(id, None, &args, None, at, state);
+                let mut args = self.eval_args(args, None, state);
+                let object = self.named_receiver(id, &mut args);
+                return self.invoke(id, object, &args, None, at, state);
+            }
+            if let Some(object) = self.made_empty(file, dotted, args) {
+                return object;
             }
         }
         if let ExprKind::Name(name) = &callee.kind
@@ -145,6 +163,26 @@ impl Interp<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Python: `Names.check(x)` of a class method knows its class; `Base.check(self, x)` is given the
+    /// object first.
+    fn named_receiver(&mut self, id: FnId, args: &mut Args) -> Option<Vid> {
+        let function = self.program.function(id);
+        if self.lang() != Lang::Python || function.receiver.is_none() {
+            return None;
+        }
+        let of_class = |decorator: &Expr| decorator.dotted().as_deref() == Some("classmethod");
+        if function.decorators.iter().any(of_class) {
+            let class = function.class.clone();
+            return Some(self.make_object(class));
+        }
+        let is_full = args.list.len() > function.params.len();
+        let is_plain = args.list.first().is_some_and(|(name, _)| name.is_none());
+        (is_full && is_plain).then(|| {
+            args.places.remove(0);
+            args.list.remove(0).1
+        })
     }
 
     pub(super) fn first_row(&self, name: &str, _args: &[Arg]) -> Option<usize> {
@@ -235,233 +273,14 @@ impl Interp<'_> {
         }
         out
     }
-
-    pub(super) fn method_call(
-        &mut self,
-        callee: &Expr,
-        base: &Expr,
-        method: &Sym,
-        args: &[Arg],
-        at: Span,
-        state: &mut State,
-    ) -> Vid {
-        let file = self.here().0;
-        if let Some((id, object)) = self.inherited(base, method, state) {
-            let args = self.eval_args(args, Some(object), state);
-            return self.invoke(id, Some(object), &args, None, at, state);
-        }
-        let receiver = self.eval(base, state);
-        if state.dead {
-            return receiver;
-        }
-        let real = self.deref(receiver, state);
-        self.note_lookup(real, method, args, at, state);
-        let name = self.canonical_name(method);
-        // A field that holds a function, an object of a class of the program.
-        if let Some(value) = state.get_field(real, method)
-            && let Term::Closure { of, env } = *self.terms.get(value)
-        {
-            let args = self.eval_args(args, Some(real), state);
-            return self.invoke(of, Some(real), &args, Some(env), at, state);
-        }
-        if let Some(value) = state.get_field(real, method)
-            && self.is_function(value)
-        {
-            let args = self.eval_args(args, None, state);
-            if let Some(result) = self.apply_value(value, &args, at, state) {
-                return result;
-            }
-        }
-        // A field of an entry of a table: `route.handler(request)`.
-        if matches!(
-            self.terms.get(real),
-            Term::Elem(_) | Term::List(_) | Term::Dict(_)
-        ) {
-            let held = self.field(real, method, at, state);
-            let is_known = match self.terms.get(held) {
-                Term::Phi(parts) => parts.iter().all(|part| self.is_function(*part)),
-                _ => self.is_function(held),
-            };
-            if is_known {
-                let args = self.eval_args(args, None, state);
-                if let Some(result) = self.apply_value(held, &args, at, state) {
-                    return result;
-                }
-            }
-        }
-        // Java: a function has one method, whatever it is called; one of several from a table.
-        if self.lang() == Lang::Java && self.is_any_function(real) && !is_combinator(method) {
-            let args = self.eval_args(args, None, state);
-            if let Some(result) = self.apply_value(real, &args, at, state) {
-                return result;
-            }
-        }
-        // A function as an object: `next.ServeHTTP(w, r)`, `f.call(this, x)`.
-        if let (Term::Closure { .. } | Term::Config { .. }, "ServeHTTP" | "call" | "__call__") =
-            (self.terms.get(real), &**method)
-        {
-            let skipped = usize::from(&**method == "call");
-            let args = self.eval_args(args.get(skipped..).unwrap_or_default(), None, state);
-            if let Some(result) = self.apply_value(real, &args, at, state) {
-                return result;
-            }
-        }
-        let objects = self.objects_in(real);
-        if objects.len() > 1 {
-            let args = self.eval_args(args, None, state);
-            if let Some(result) = self.call_each(&objects, method, &args, at, state) {
-                return result;
-            }
-        }
-        let class = match self.terms.get(real) {
-            Term::Object { class, .. } => class.clone(),
-            _ => self.terms.ty(real).map(Sym::from),
-        };
-        if let Some(class) = &class
-            && let Some(id) = self.program.method(file, class, method)
-        {
-            let args = self.eval_args(args, Some(real), state);
-            return self.invoke(id, Some(real), &args, None, at, state);
-        }
-        if let Some(parsed) = self.parsed_text(real, method, args, at, state) {
-            return parsed;
-        }
-        if matches!(&*name, "group" | "groups" | "get" | "name")
-            && matches!(
-                self.terms.get(real),
-                Term::Pred(crate::term::Pred::Match { .. })
-            )
-        {
-            let args = self.eval_args(args, Some(real), state);
-            let first = args.at(0);
-            if &*name == "groups" {
-                return real;
-            }
-            if let Some(piece) = self.captured(real, first, at, state) {
-                return piece;
-            }
-        }
-        if self.is_schema(real, 0) && args.len() == 1 {
-            let given = self.eval_args(args, Some(real), state);
-            if let Some(passed) = self.schema_call(real, method, given.at(0), at, state) {
-                return passed;
-            }
-            return self.unknown_call(method, &given, at, state);
-        }
-        if matches!(&*name, "get" | "at") && args.len() <= 2 && self.is_table(real) {
-            let args = self.eval_args(args, Some(real), state);
-            if let Some(key) = args.at(0) {
-                let held = self.index(real, key, at, state);
-                let is_entry = !matches!(self.terms.get(held), Term::Index(..));
-                return match args.at(1) {
-                    Some(otherwise) if !is_entry => self.terms.phi(held, otherwise),
-                    _ => held,
-                };
-            }
-        }
-        if matches!(&*name, "pop" | "remove" | "shift") && place_of(base).is_some() {
-            let given = self.eval_args(args, Some(real), state);
-            if let Some((left, taken)) = self.taken(&name, &given) {
-                self.assign(base, left, state, at);
-                return taken;
-            }
-        }
-        let mut names = Vec::new();
-        if let Some(ty) = &class {
-            names.push(format!("{ty}.{name}"));
-        }
-        // A parameter by its customary name: `c.Param`, `req.param`.
-        if let (Term::Param { .. } | Term::Unknown(_) | Term::Object { .. }, Some(dotted)) =
-            (self.terms.get(real), callee.dotted())
-        {
-            names.push(dotted);
-        }
-        if self.is_pathish(real) && self.lang() == Lang::Python {
-            names.push(format!("pathlib.Path.{name}"));
-        }
-        for candidate in &names {
-            if self.first_row(candidate, args).is_some() {
-                let args = self.eval_args(args, Some(real), state);
-                if state.dead {
-                    return self.terms.unknown();
-                }
-                if let Some(row) = self.fitting_row(candidate, &args) {
-                    let shown = callee.dotted().unwrap_or_else(|| candidate.clone());
-                    return self.apply(row, &args, &shown, at, false, state);
-                }
-                return self.unknown_call(method, &args, at, state);
-            }
-        }
-        let loose = format!("*.{name}");
-        if self.first_row(&loose, args).is_some() {
-            // Whether it is an error is asked of all ways out at once.
-            let asks = [
-                "is_err",
-                "is_ok",
-                "is_some",
-                "is_none",
-                "unwrap",
-                "expect",
-                "ok",
-                "map_err",
-                "ok_or",
-                "ok_or_else",
-            ];
-            let whole = self.lang() == Lang::Rust && asks.contains(&&*name);
-            let of = if whole { receiver } else { real };
-            let args = self.eval_args(args, Some(of), state);
-            if state.dead {
-                return self.terms.unknown();
-            }
-            if let Some(row) = self.fitting_row(&loose, &args) {
-                let shown = callee.dotted().unwrap_or_else(|| format!("(…).{method}"));
-                let result = self.apply(row, &args, &shown, at, true, state);
-                // Text and lists that grew have their name's new value.
-                let grew = matches!(&*self.family().rows[row].what, "grow" | "append")
-                    && !matches!(self.terms.get(result), Term::Call { .. });
-                if grew && place_of(base).is_some() {
-                    self.assign(base, result, state, at);
-                }
-                return result;
-            }
-            return self.unknown_call(method, &args, at, state);
-        }
-        let is_open = class.as_deref().is_none_or(|class| !class.contains('.'));
-        // Go: what a request holds are tables with methods of their own.
-        let is_table_of_request = self.lang() == Lang::Go
-            && matches!(&**method, "Get" | "Set" | "Add" | "Del" | "Has" | "Values")
-            && self.external_base(real, 0) == Some(crate::term::SourceKind::Request);
-        let is_open = is_open && !is_table_of_request;
-        if is_open
-            && !matches!(self.terms.get(real), Term::Config { .. } | Term::Str(_))
-            && let Some(id) = self.program.unique_method(file, method)
-            && !self.program.function(id).body.is_empty()
-        {
-            let args = self.eval_args(args, Some(real), state);
-            return self.invoke(id, Some(real), &args, None, at, state);
-        }
-        let args = self.eval_args(args, Some(real), state);
-        let shown = callee
-            .dotted()
-            .map(|dotted| self.program.qualify(file, &dotted));
-        self.unknown_call(
-            &shown.unwrap_or_else(|| method.to_string()),
-            &args,
-            at,
-            state,
-        )
-    }
 }
 
 pub(super) fn place_of(expr: &Expr) -> Option<Expr> {
     match &expr.kind {
         ExprKind::Name(_) | ExprKind::Field(..) => Some(expr.clone()),
         ExprKind::Ref(inner) | ExprKind::Cast(inner, _) => place_of(inner),
+        // `buffer + used`: further on in the same buffer.
+        ExprKind::Binary(crate::ir::Operation::Add, base, _) => place_of(base),
         _ => None,
     }
-}
-
-/// Methods of Java's function types that make another function.
-fn is_combinator(method: &str) -> bool {
-    matches!(method, "andThen" | "compose" | "negate" | "and" | "or")
 }

@@ -2,15 +2,15 @@
 
 use crate::facts::bit;
 use crate::interp::Interp;
-use crate::ir::{Op, Span};
+use crate::ir::{Operation, Span};
 use crate::state::State;
-use crate::term::{ObjectKind, Pred, Term, Vid};
+use crate::term::{Pred, Term, Vid};
 
 impl Interp<'_> {
     /// Compares two values.
     pub(super) fn assume_compare(
         &mut self,
-        op: Op,
+        op: Operation,
         a: Vid,
         b: Vid,
         truth: bool,
@@ -18,7 +18,7 @@ impl Interp<'_> {
         at: Span,
     ) {
         let (op, truth) = match (op, truth) {
-            (Op::Ne, _) => (Op::Eq, !truth),
+            (Operation::Ne, _) => (Operation::Eq, !truth),
             (other, _) => (other, truth),
         };
         // Lengths.
@@ -31,8 +31,8 @@ impl Interp<'_> {
             };
             let of = self.deref(of, state);
             let max = match (op, truth) {
-                (Op::Gt, false) | (Op::Le, true) | (Op::Eq, true) => Some(n),
-                (Op::Ge, false) | (Op::Lt, true) => Some(n - 1),
+                (Operation::Gt, false) | (Operation::Le, true) | (Operation::Eq, true) => Some(n),
+                (Operation::Ge, false) | (Operation::Lt, true) => Some(n - 1),
                 _ => None,
             };
             if let Some(max) = max.and_then(|max| u32::try_from(max).ok()) {
@@ -43,18 +43,23 @@ impl Interp<'_> {
             }
             let nonempty = matches!(
                 (op, truth, n),
-                (Op::Eq, false, 0)
-                    | (Op::Gt, true, 0)
-                    | (Op::Lt, false, 1)
-                    | (Op::Ge, true, 1)
-                    | (Op::Le, false, 0)
+                (Operation::Eq, false, 0)
+                    | (Operation::Gt, true, 0)
+                    | (Operation::Lt, false, 1)
+                    | (Operation::Ge, true, 1)
+                    | (Operation::Le, false, 0)
             );
             if nonempty {
                 state.add(of, bit::NONEMPTY, at);
             }
+            if max == Some(0) {
+                // Nothing in it that could lead anywhere.
+                let bits = bit::NO_DOTDOT | bit::SEGS_CLEAN | bit::NOT_DOTDOT | bit::NOT_ABSOLUTE;
+                self.add_down(of, bits, state, at);
+            }
             return;
         }
-        if op != Op::Eq {
+        if op != Operation::Eq {
             self.compare_order(op, a, b, truth, state, at);
             return;
         }
@@ -132,37 +137,8 @@ impl Interp<'_> {
             return true;
         }
         match self.terms.get(one).clone() {
-            Term::Call { name, args, .. } if &*name == "%prefix" => {
-                if let [text, root] = args.as_slice() {
-                    let same = self.deref(two, state) == self.deref(*root, state);
-                    if same {
-                        self.assume_prefix(*text, *root, truth, state, at);
-                    }
-                }
-                true
-            }
-            Term::Call { name, args, .. }
-                if matches!(&*name, "strcmp" | "strncmp") && self.terms.number(two) == Some(0) =>
-            {
-                if let [a, b, ..] = args.as_slice() {
-                    let pred = if &*name == "strcmp" {
-                        Pred::Compare(Op::Eq, *a, *b)
-                    } else {
-                        self.strncmp(&args)
-                    };
-                    let pred = self.terms.make(Term::Pred(pred));
-                    self.assume(pred, truth, state, at);
-                }
-                true
-            }
-            Term::Call { name, args, .. }
-                if matches!(&*name, "strstr" | "strchr")
-                    && matches!(self.terms.get(two), Term::Null) =>
-            {
-                if let [text, needle] = args.as_slice() {
-                    self.assume_contains(*text, *needle, !truth, state, at);
-                }
-                true
+            Term::Call { name, args, .. } if super::compared::COMPARED.contains(&&*name) => {
+                self.compare_call(&name, &args, two, truth, state, at)
             }
             // C++: `s.find(x) == npos`.
             Term::Pred(Pred::Contains(text, needle))
@@ -175,41 +151,6 @@ impl Interp<'_> {
             // `s.indexOf(x) === 0`, `s.rfind(x, 0) == 0`: it begins with it.
             Term::Pred(Pred::Contains(text, needle)) if self.terms.number(two) == Some(0) => {
                 self.assume_prefix(text, needle, truth, state, at);
-                true
-            }
-            // Go: several errors at once are none if each is none.
-            Term::Call { name, args, .. }
-                if &*name == "errors.Join" && matches!(self.terms.get(two), Term::Null) =>
-            {
-                if truth {
-                    for error in args {
-                        let none = Pred::Compare(Op::Eq, error, two);
-                        self.assume_pred(&none, true, state, at);
-                    }
-                }
-                true
-            }
-            Term::Call { name, args, .. } if &*name == "strspn" => {
-                // strspn(name, OK) == strlen(name), or the length that the name has
-                let of = match (self.terms.get(two), args.first()) {
-                    (Term::Length(of, _), Some(text)) if of == text => Some(*of),
-                    (Term::Num(n), Some(text)) => {
-                        let longest = i64::from(self.facts_of(*text, state).max_len);
-                        (longest <= *n).then_some(*text)
-                    }
-                    _ => None,
-                };
-                if truth
-                    && let Some(of) = of
-                    && let Some(allowed) = args
-                        .get(1)
-                        .and_then(|arg| self.terms.string(*arg))
-                        .map(str::to_owned)
-                {
-                    state
-                        .edit(of)
-                        .narrow_chars(crate::facts::stands_for(&allowed), at);
-                }
                 true
             }
             // `name[strspn(name, OK)] == '\0'`, `name[0] == '\0'`
@@ -231,7 +172,7 @@ impl Interp<'_> {
             Term::Proj(of, 1) if matches!(self.terms.get(two), Term::Null) => {
                 match self.terms.get(of).clone() {
                     Term::Stat { .. } => self.stat_status(of, !truth, state, at),
-                    Term::Outcome(call) => self.filter_by_error(call, !truth, state),
+                    Term::Outcome(call) => self.filter_by_error(call, !truth, state, at),
                     Term::Relative { .. } => {}
                     _ => {}
                 }
@@ -241,7 +182,7 @@ impl Interp<'_> {
                 match self.terms.get(two).clone() {
                     Term::Null => self.assume(one, !truth, state, at),
                     Term::Bool(value) => self.assume(one, value == truth, state, at),
-                    Term::Num(n) => self.filter_number(one, Op::Eq, n, truth, state),
+                    Term::Num(n) => self.filter_number(one, Operation::Eq, n, truth, state),
                     _ => return false,
                 }
                 true
@@ -266,16 +207,6 @@ impl Interp<'_> {
                 _ => false,
             },
             Term::StatField(stat, field) => self.compare_stat(stat, &field, two, truth, state, at),
-            Term::Call { name, args, .. } if &*name == "typeof" => {
-                if truth
-                    && self.terms.string(two) == Some("string")
-                    && let Some(arg) = args.first()
-                {
-                    let arg = self.deref(*arg, state);
-                    state.add(arg, bit::TYPED, at);
-                }
-                true
-            }
             _ => {
                 // `e.code === "ENOENT"`, `errno == ENOENT`, `e.kind() == ErrorKind::NotFound`.
                 let missing = self
@@ -297,70 +228,11 @@ impl Interp<'_> {
         }
     }
 
-    pub(super) fn compare_stat(
-        &mut self,
-        stat: Vid,
-        field: &str,
-        two: Vid,
-        truth: bool,
-        state: &mut State,
-        at: Span,
-    ) -> bool {
-        if field.contains("nlink") {
-            if self.terms.number(two) == Some(1)
-                && truth
-                && let Term::Stat { of, .. } = *self.terms.get(stat)
-            {
-                state.add(of, bit::NLINK_ONE, at);
-                self.fd_places.push((of, bit::NLINK_ONE, at));
-            }
-            return true;
-        }
-        let name = self.name_of(two).unwrap_or_default();
-        let kind = if name.contains("LNK") || name.contains("ymlink") {
-            ObjectKind::Link
-        } else if name.contains("DIR") {
-            ObjectKind::Dir
-        } else if name.contains("REG") {
-            ObjectKind::Reg
-        } else {
-            return false;
-        };
-        let pred = self.terms.make(Term::Pred(Pred::StatIs(stat, kind)));
-        self.assume(pred, truth, state, at);
-        true
-    }
-
-    /// The end of a C string.
-    pub(super) fn ends_text(&self, vid: Vid) -> bool {
-        self.terms.string(vid) == Some("\0") || self.terms.number(vid) == Some(0)
-    }
-
-    /// The text whose length a number is: by what it was made from, or because a prefix of that
-    /// length was compared.
-    fn length_of(&self, vid: Vid) -> Option<Vid> {
-        match self.terms.get(vid) {
-            Term::Length(of, _) => Some(*of),
-            _ => self.lengths.get(&vid).copied(),
-        }
-    }
-
-    pub(super) fn strncmp(&mut self, args: &[Vid]) -> Pred {
-        let (subject, prefix) = (args[0], args[1]);
-        if let Some(length) = args.get(2)
-            && self.terms.number(*length).is_none()
-        {
-            self.lengths.insert(*length, prefix);
-        }
-        // strncmp(p, root, strlen(root)): a prefix without separator.
-        Pred::Prefix(subject, prefix)
-    }
-
     /// `f() < 0`, `f() == 0`: which ways are left.
     pub(super) fn filter_number(
         &mut self,
         one: Vid,
-        op: Op,
+        op: Operation,
         n: i64,
         truth: bool,
         state: &mut State,
@@ -369,11 +241,11 @@ impl Interp<'_> {
             self.keep_ways(call, state, |terms, value| match terms.get(value) {
                 Term::Num(m) => {
                     let holds = match op {
-                        Op::Eq => *m == n,
-                        Op::Lt => *m < n,
-                        Op::Le => *m <= n,
-                        Op::Gt => *m > n,
-                        Op::Ge => *m >= n,
+                        Operation::Eq => *m == n,
+                        Operation::Lt => *m < n,
+                        Operation::Le => *m <= n,
+                        Operation::Gt => *m > n,
+                        Operation::Ge => *m >= n,
                         _ => true,
                     };
                     holds == truth
@@ -381,9 +253,9 @@ impl Interp<'_> {
                 // A descriptor or a pointer is not negative.
                 Term::Fd(_) => {
                     let holds = match op {
-                        Op::Lt => false,
-                        Op::Ge => true,
-                        Op::Eq => n >= 0,
+                        Operation::Lt => false,
+                        Operation::Ge => true,
+                        Operation::Eq => n >= 0,
                         _ => return true,
                     };
                     holds == truth
@@ -395,7 +267,7 @@ impl Interp<'_> {
 
     pub(super) fn compare_order(
         &mut self,
-        op: Op,
+        op: Operation,
         a: Vid,
         b: Vid,
         truth: bool,
@@ -404,8 +276,8 @@ impl Interp<'_> {
     ) {
         if let (Term::Stat { .. }, Some(0)) = (self.terms.get(a), self.terms.number(b)) {
             let failed = match op {
-                Op::Lt => truth,
-                Op::Ge => !truth,
+                Operation::Lt => truth,
+                Operation::Ge => !truth,
                 _ => return,
             };
             self.stat_status(a, failed, state, at);
@@ -416,8 +288,8 @@ impl Interp<'_> {
             (self.terms.get(a).clone(), self.terms.number(b))
         {
             let there = match (op, n) {
-                (Op::Ge, 0) | (Op::Gt, -1) => truth,
-                (Op::Lt, 0) | (Op::Le, -1) => !truth,
+                (Operation::Ge, 0) | (Operation::Gt, -1) => truth,
+                (Operation::Lt, 0) | (Operation::Le, -1) => !truth,
                 _ => return,
             };
             self.assume_contains(text, needle, there, state, at);
@@ -427,7 +299,7 @@ impl Interp<'_> {
             if let Term::StatField(stat, field) = self.terms.get(a).clone()
                 && field.contains("nlink")
                 && n <= 2
-                && truth == matches!(op, Op::Le | Op::Lt)
+                && truth == matches!(op, Operation::Le | Operation::Lt)
                 && let Term::Stat { of, .. } = *self.terms.get(stat)
             {
                 state.add(of, bit::NLINK_ONE, at);
@@ -449,10 +321,10 @@ impl Interp<'_> {
                 continue;
             };
             let mask = crate::facts::mask(|probe| match op {
-                Op::Lt => probe < c,
-                Op::Le => probe <= c,
-                Op::Gt => probe > c,
-                Op::Ge => probe >= c,
+                Operation::Lt => probe < c,
+                Operation::Le => probe <= c,
+                Operation::Gt => probe > c,
+                Operation::Ge => probe >= c,
                 _ => true,
             });
             state
@@ -465,24 +337,51 @@ impl Interp<'_> {
     }
 
     /// Go: the error of a call is nil, or is not.
-    pub(super) fn filter_by_error(&mut self, call: u32, is_error: bool, state: &mut State) {
+    pub(super) fn filter_by_error(
+        &mut self,
+        call: u32,
+        is_error: bool,
+        state: &mut State,
+        at: Span,
+    ) {
         self.keep_ways(call, state, |terms, value| match terms.get(value) {
             Term::List(parts) => match parts.last() {
-                Some(last) => matches!(terms.get(*last), Term::Null) != is_error,
+                Some(last) => {
+                    matches!(terms.get(*last), Term::Null) != is_error
+                        || is_open_error(terms, parts)
+                }
                 None => true,
             },
             Term::Null => !is_error,
             _ => true,
         });
+        // `return value, value.check()`: what the check says holds where there is no error.
+        if let (false, Some([only])) = (is_error, state.ways.get(&call).map(Vec::as_slice))
+            && let Term::List(parts) = self.terms.get(self.ways[call as usize][*only].value)
+            && let Some(last) = parts.last().copied()
+            && matches!(self.terms.get(last), Term::Outcome(_))
+        {
+            self.assume(last, false, state, at);
+        }
     }
 }
 
-pub(super) fn mirror(op: Op) -> Op {
+/// `return value, check(value)`: a value is given whatever the check says.
+fn is_open_error(terms: &crate::term::Terms, parts: &[Vid]) -> bool {
+    let [first, .., last] = parts else {
+        return false;
+    };
+    let has_value = !matches!(terms.get(*first), Term::Null | Term::Num(_) | Term::Bool(_))
+        && terms.string(*first).is_none_or(|text| !text.is_empty());
+    has_value && matches!(terms.get(*last), Term::Outcome(_))
+}
+
+pub(super) fn mirror(op: Operation) -> Operation {
     match op {
-        Op::Lt => Op::Gt,
-        Op::Le => Op::Ge,
-        Op::Gt => Op::Lt,
-        Op::Ge => Op::Le,
+        Operation::Lt => Operation::Gt,
+        Operation::Le => Operation::Ge,
+        Operation::Gt => Operation::Lt,
+        Operation::Ge => Operation::Le,
         other => other,
     }
 }

@@ -75,7 +75,8 @@ impl Interp<'_> {
             }
             return Some(object);
         }
-        let ctors = self.program.constructors(of, &name);
+        let mut ctors = self.program.constructors(of, &name);
+        ctors.retain(|ctor| &*self.program.function(*ctor).name != "__post_init__");
         let args = self.eval_args(args, Some(object), state);
         if let Some(ctor) = ctors.first() {
             self.invoke(*ctor, Some(object), &args, None, at, state);
@@ -96,10 +97,25 @@ impl Interp<'_> {
         Some(object)
     }
 
+    /// `T::default()` where nobody wrote it: an object with nothing in it.
+    pub(super) fn made_empty(&mut self, file: u32, dotted: &str, args: &[Arg]) -> Option<Vid> {
+        let (class, "default") = dotted.rsplit_once('.')? else {
+            return None;
+        };
+        if !args.is_empty() {
+            return None;
+        }
+        let full = self.program.qualify(file, class);
+        let (_, class) = self.program.class(file, &full)?;
+        let name = class.name.clone();
+        Some(self.make_object(Some(name)))
+    }
+
     /// A table that is written down.
     pub(super) fn is_table(&self, vid: Vid) -> bool {
         match self.terms.get(vid) {
             Term::Dict(pairs) => !pairs.is_empty(),
+            Term::List(parts) => !parts.is_empty() && self.lang() == Lang::Java,
             Term::Global { of, .. } => self.is_table(*of),
             _ => false,
         }

@@ -4,7 +4,7 @@ use crate::facts::bit;
 use crate::interp::Interp;
 use crate::ir::Span;
 use crate::state::State;
-use crate::term::{CollKind, PartKind, Pred, Term, Vid};
+use crate::term::{CollKind, PartKind, Pred, SourceKind, Term, Vid};
 
 impl Interp<'_> {
     pub(super) fn not_equal_text(&mut self, a: Vid, b: Vid, state: &mut State, at: Span) {
@@ -136,10 +136,10 @@ impl Interp<'_> {
         }
         for (one, two) in [(a, b), (b, a)] {
             if !self.leaves(one, state).is_empty()
-                && self
-                    .leaves(two, state)
-                    .iter()
-                    .all(|leaf| leaf.kind == crate::term::SourceKind::Guessed)
+                && self.leaves(two, state).iter().all(|leaf| {
+                    // A root that the caller or the operator decides.
+                    matches!(leaf.kind, SourceKind::Guessed | SourceKind::Process)
+                })
             {
                 self.contained(one, two, true, state, at);
                 return;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::facts::bit;
 use crate::interp::Interp;
-use crate::ir::{Expr, ExprKind, Op, Span, Sym};
+use crate::ir::{Expr, ExprKind, Operation, Span, Sym};
 use crate::lang::Lang;
 use crate::state::State;
 use crate::term::{Pred, SourceKind, Term, Vid};
@@ -250,23 +250,23 @@ impl Interp<'_> {
 
     pub(super) fn binary(
         &mut self,
-        op: Op,
+        op: Operation,
         left: &Expr,
         right: &Expr,
         at: Span,
         state: &mut State,
     ) -> Vid {
         let a = self.eval(left, state);
-        if matches!(op, Op::And | Op::Or) {
+        if matches!(op, Operation::And | Operation::Or) {
             // The right side runs only on one outcome of the left.
             let mark = self.terms.len();
             let mut skipped = state.clone();
             let left_span = left.span;
-            self.assume(a, op == Op::And, state, left_span);
+            self.assume(a, op == Operation::And, state, left_span);
             let b = self.eval(right, state);
             if state.dead {
                 // `ok || panic()`
-                self.assume(a, op != Op::And, &mut skipped, left.span);
+                self.assume(a, op != Operation::And, &mut skipped, left.span);
                 *state = skipped;
                 return a;
             }
@@ -274,7 +274,7 @@ impl Interp<'_> {
             let heap = state.heap.clone();
             let ways = state.ways.clone();
             let mut left = skipped.clone();
-            self.assume(a, op != Op::And, &mut left, left_span);
+            self.assume(a, op != Operation::And, &mut left, left_span);
             if !left.dead {
                 left.env = skipped.env;
                 left.heap = skipped.heap;
@@ -294,10 +294,10 @@ impl Interp<'_> {
                     Term::Pred(_) | Term::Bool(_) | Term::Outcome(_)
                 )
             };
-            if op == Op::Or && !truthy(&self.terms, a) && !truthy(&self.terms, b) {
+            if op == Operation::Or && !truthy(&self.terms, a) && !truthy(&self.terms, b) {
                 return self.terms.phi(a, b);
             }
-            let pred = if op == Op::And {
+            let pred = if op == Operation::And {
                 Pred::And(a, b)
             } else {
                 Pred::Or(a, b)
@@ -310,17 +310,17 @@ impl Interp<'_> {
         }
         match op {
             // C: further on in the same text.
-            Op::Add if self.is_further_on(a, b) => self.slice(a, Some(b), None, at),
-            Op::Add => self.concat(vec![a, b], state),
-            Op::Div => {
+            Operation::Add if self.is_further_on(a, b) => self.slice(a, Some(b), None, at),
+            Operation::Add => self.concat(vec![a, b], state),
+            Operation::Div => {
                 let parts = vec![a, b];
                 self.join_paths(parts, self.lang().absolute_operand_discards_root(), state)
             }
-            Op::Mod => match self.terms.string(a).map(str::to_owned) {
+            Operation::Mod => match self.terms.string(a).map(str::to_owned) {
                 Some(format) => self.format_percent(&format, b, state),
                 None => self.terms.unknown(),
             },
-            Op::BitOr => {
+            Operation::BitOr => {
                 let mut names = Vec::new();
                 for vid in [a, b] {
                     let vid = self.deref(vid, state);
@@ -342,26 +342,33 @@ impl Interp<'_> {
                 self.terms.make(Term::Flags(names))
             }
             // `mode & S_IFMT`, `mode & fs.ModeSymlink`.
-            Op::BitAnd => self.mode_test(a, b),
-            Op::Coalesce => self.terms.phi(a, b),
-            Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => {
-                self.terms.make(Term::Pred(Pred::Compare(op, a, b)))
-            }
-            Op::In => {
+            Operation::BitAnd => self.mode_test(a, b),
+            Operation::Coalesce => self.terms.phi(a, b),
+            Operation::Eq
+            | Operation::Ne
+            | Operation::Lt
+            | Operation::Le
+            | Operation::Gt
+            | Operation::Ge => self.terms.make(Term::Pred(Pred::Compare(op, a, b))),
+            Operation::In => {
                 self.note_key(b, a, at, state);
                 self.terms.make(Term::Pred(Pred::Member(a, b)))
             }
-            Op::NotIn => {
+            Operation::NotIn => {
                 let inner = self.terms.make(Term::Pred(Pred::Member(a, b)));
                 self.terms.make(Term::Pred(Pred::Not(inner)))
             }
-            Op::And | Op::Or | Op::Other | Op::Sub | Op::Mul | Op::Quot | Op::Rem => {
-                self.terms.make(Term::Call {
-                    name: Sym::from("?"),
-                    args: vec![a, b],
-                    at,
-                })
-            }
+            Operation::And
+            | Operation::Or
+            | Operation::Other
+            | Operation::Sub
+            | Operation::Mul
+            | Operation::Quot
+            | Operation::Rem => self.terms.make(Term::Call {
+                name: Sym::from("?"),
+                args: vec![a, b],
+                at,
+            }),
         }
     }
 

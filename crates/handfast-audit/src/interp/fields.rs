@@ -10,6 +10,13 @@ use crate::lang::Lang;
 use crate::state::State;
 use crate::term::{SourceKind, Term, Vid};
 
+/// `char::is_alphanumeric`: a function of a type that the language has.
+fn is_primitive(dotted: &str) -> bool {
+    ["char.", "u8.", "str."]
+        .iter()
+        .any(|start| dotted.starts_with(start))
+}
+
 impl Interp<'_> {
     pub(super) fn eval_field(
         &mut self,
@@ -61,7 +68,7 @@ impl Interp<'_> {
                     && matches!(self.lang().family(), "rust" | "c")
                     && whole
                         .dotted()
-                        .is_some_and(|d| d.starts_with(char::is_uppercase))
+                        .is_some_and(|d| d.starts_with(char::is_uppercase) || is_primitive(&d))
                 {
                     return self.terms.make(Term::Config {
                         label: Sym::from(dotted.as_str()),
@@ -408,6 +415,10 @@ impl Interp<'_> {
         match self.terms.get(vid) {
             Term::Phi(parts) => parts.iter().all(|part| self.is_function(*part)),
             Term::Closure { .. } => true,
+            Term::Index(of, _) => {
+                let parts = self.entries_of(*of);
+                !parts.is_empty() && parts.iter().all(|part| self.is_function(*part))
+            }
             _ => false,
         }
     }

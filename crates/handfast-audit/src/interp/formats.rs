@@ -248,6 +248,11 @@ impl Interp<'_> {
         let Term::Closure { of, env } = *self.terms.get(closure) else {
             return self.map_named(receiver, closure, at, state);
         };
+        if let Term::Outcome(call) = *self.terms.get(receiver)
+            && let Some(mapped) = self.map_ways(call, (of, env), at, state)
+        {
+            return mapped;
+        }
         let is_one = self.lang() == crate::lang::Lang::Rust
             && !matches!(
                 self.terms.get(receiver),
@@ -270,6 +275,169 @@ impl Interp<'_> {
             places: vec![None],
         };
         let element = self.invoke(of, None, &inner, Some(env), at, state);
+        if let Some(text) = self.mapped_letters(coll, elem, element, at, state) {
+            return text;
+        }
         self.terms.make(Term::Mapped { element, coll })
+    }
+
+    /// `option.filter(ok).map(f)`: what the way with a value knows, the function knows.
+    fn map_ways(
+        &mut self,
+        call: u32,
+        (of, env): (crate::term::FnId, u32),
+        at: Span,
+        state: &mut State,
+    ) -> Option<Vid> {
+        let ways = self.ways[call as usize].clone();
+        let left = state.ways.get(&call).cloned();
+        let is_left = |index: usize| left.as_ref().is_none_or(|left| left.contains(&index));
+        let is_fork = ways.len() == 2
+            && ways.iter().any(|way| self.is_nothing(way.value))
+            && ways
+                .iter()
+                .any(|way| matches!(self.terms.get(way.value), Term::Variant(..)));
+        if !is_fork {
+            return None;
+        }
+        let mut out = Vec::new();
+        for (index, way) in ways.into_iter().enumerate() {
+            if !is_left(index) {
+                continue;
+            }
+            if self.is_nothing(way.value) {
+                out.push(way);
+                continue;
+            }
+            let value = self.payload(way.value);
+            let given = Args {
+                receiver: None,
+                list: vec![(None, value)],
+                places: vec![None],
+            };
+            let mut inner = state.clone();
+            inner.facts = way.facts;
+            let made = self.invoke(of, None, &given, Some(env), at, &mut inner);
+            let name = crate::ir::Sym::from("Some");
+            out.push(super::Way {
+                value: self.terms.make(Term::Variant(name, made)),
+                facts: inner.facts,
+                epoch: way.epoch,
+            });
+        }
+        let call = u32::try_from(self.ways.len()).unwrap_or(u32::MAX);
+        self.ways.push(out);
+        Some(self.terms.make(Term::Outcome(call)))
+    }
+
+    /// `chars().map(|c| if ok(c) { c } else { '_' })`: a text with the letters that are left.
+    fn mapped_letters(
+        &mut self,
+        coll: Vid,
+        elem: Vid,
+        element: Vid,
+        at: Span,
+        state: &mut State,
+    ) -> Option<Vid> {
+        let Term::Coll {
+            kind: crate::term::CollKind::Chars,
+            of,
+            ..
+        } = *self.terms.get(coll)
+        else {
+            return None;
+        };
+        let letters = self.letters_in(element, elem, &state.facts, 0)?;
+        if letters == crate::facts::ANY {
+            return None;
+        }
+        Some(self.with_letters(of, letters, at, state))
+    }
+
+    /// One letter of a text, as a comprehension gives it out: one that is left, or what stands for it.
+    pub(super) fn each_letter(
+        &mut self,
+        coll: Vid,
+        elem: Vid,
+        element: Vid,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        let is_text = matches!(
+            self.terms.get(coll),
+            Term::Coll {
+                kind: crate::term::CollKind::Chars,
+                ..
+            }
+        );
+        if !is_text || element == elem {
+            return element;
+        }
+        match self.letters_in(element, elem, &state.facts, 0) {
+            Some(letters) => self.with_letters(elem, letters, at, state),
+            None => element,
+        }
+    }
+
+    /// The same text, of which only some letters are left.
+    pub(super) fn with_letters(
+        &mut self,
+        of: Vid,
+        letters: u32,
+        at: Span,
+        state: &mut State,
+    ) -> Vid {
+        let text = self.terms.make(Term::Part {
+            kind: crate::term::PartKind::Replace,
+            of,
+            at: Span {
+                file: at.file,
+                line: at.line,
+                ..Span::default()
+            },
+        });
+        state.edit(text).narrow_chars(letters, at);
+        text
+    }
+
+    /// Which letters a value can be that is made of one letter.
+    fn letters_in(
+        &self,
+        value: Vid,
+        elem: Vid,
+        facts: &crate::known::KnownValues,
+        depth: usize,
+    ) -> Option<u32> {
+        if depth > 6 {
+            return None;
+        }
+        if value == elem {
+            return Some(
+                facts
+                    .get(elem)
+                    .map_or(crate::facts::ANY, |known| known.chars),
+            );
+        }
+        match self.terms.get(value) {
+            Term::Str(text) => Some(crate::facts::stands_for(text)),
+            Term::Outcome(call) => {
+                let ways = self.ways[*call as usize].iter();
+                ways.map(|way| self.letters_in(way.value, elem, &way.facts, depth + 1))
+                    .try_fold(0, |all, one| Some(all | one?))
+            }
+            Term::Phi(parts) => parts
+                .iter()
+                .map(|part| self.letters_in(*part, elem, facts, depth + 1))
+                .try_fold(0, |all, one| Some(all | one?)),
+            Term::Part {
+                kind: crate::term::PartKind::Case | crate::term::PartKind::Text,
+                of,
+                ..
+            } => match facts.get(value) {
+                Some(known) => Some(known.chars),
+                None => self.letters_in(*of, elem, facts, depth + 1),
+            },
+            _ => None,
+        }
     }
 }

@@ -71,7 +71,8 @@ impl Interp<'_> {
         let is_text = matches!(self.lang(), Lang::C | Lang::Cpp | Lang::Go)
             && self.terms.number(index).is_none()
             && self.terms.string(index).is_none();
-        if matches!(self.terms.get(index), Term::Length(of, _) if *of != base) {
+        let is_prefix = self.lengths.get(&index).is_some_and(|of| *of != base);
+        if is_prefix || matches!(self.terms.get(index), Term::Length(of, _) if *of != base) {
             return self.terms.make(Term::Index(base, index));
         }
         // C++: what an optional or a pointer to a path holds.
@@ -141,12 +142,38 @@ impl Interp<'_> {
                 }
                 Some(self.terms.make(Term::List(parts)))
             }
+            // C++: a map that was declared and not filled yet.
+            // C: an array of pointers, by a number that is written down.
+            Term::Undefined(_) | Term::Unknown(_)
+                if self.is_map_key(key) || self.is_pointer_entry(key, value) =>
+            {
+                let key = self.key_text(key).unwrap_or_else(|| Sym::from("%any"));
+                Some(self.terms.make(Term::Dict(vec![(key, value)])))
+            }
             Term::Call { name, args, .. } if &*name == "make" && args.len() <= 2 => {
                 let key = self.key_text(key).unwrap_or_else(|| Sym::from("%any"));
                 Some(self.terms.make(Term::Dict(vec![(key, value)])))
             }
             _ => None,
         }
+    }
+
+    fn is_pointer_entry(&self, key: Vid, value: Vid) -> bool {
+        let is_char = match self.terms.get(value) {
+            Term::Str(text) => text.chars().count() <= 1,
+            Term::Num(_) | Term::Elem(_) | Term::Call { .. } => true,
+            _ => false,
+        };
+        self.lang().family() == "c" && self.terms.number(key).is_some() && !is_char
+    }
+
+    /// Text, where an index of an array would be a number.
+    fn is_map_key(&self, key: Vid) -> bool {
+        self.lang() == Lang::Cpp
+            && matches!(
+                self.terms.get(key),
+                Term::Str(_) | Term::Part { .. } | Term::Concat(_) | Term::Source { .. }
+            )
     }
 
     pub(super) fn slice(&mut self, base: Vid, from: Option<Vid>, to: Option<Vid>, at: Span) -> Vid {

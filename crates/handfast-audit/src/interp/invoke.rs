@@ -1,9 +1,12 @@
 //! Following a call into a function of the program, and what comes back.
 
+use std::sync::Arc;
+
 use crate::facts::bit;
 use crate::interp::call::Args;
 use crate::interp::{Interp, MAX_CALLS, Way};
 use crate::ir::{Expr, ExprKind, Function, Span, StmtKind};
+use crate::kb::Role;
 use crate::state::State;
 use crate::term::{FnId, Term, Vid};
 
@@ -36,6 +39,11 @@ impl Interp<'_> {
             let name = program.function(id).name.to_string();
             return self.unknown_call(&name, args, at, state);
         }
+        let quiet = self.quiet_call(id, receiver, args, env);
+        if let Some(known) = quiet.as_ref().and_then(|call| self.quiet.get(call)) {
+            return *known;
+        }
+        let entered = (state.epoch, state.heap.clone(), state.ways.clone());
         let is_loose = self.loose == Some(at) && program.function(id).is_async;
         self.called.insert(id);
         let is_blank = |vid: Vid| matches!(self.terms.get(vid), Term::Unknown(_));
@@ -61,6 +69,7 @@ impl Interp<'_> {
             return self.terms.unknown();
         };
         let given_out = frame.yields;
+        let is_calm = frame.throws.is_empty() && given_out.is_empty();
         let mut ways = frame.returns;
         if !inner.dead {
             let nothing = self.terms.make(Term::Null);
@@ -94,10 +103,44 @@ impl Interp<'_> {
             return result;
         }
         self.note_unseen(function, args, &before, result, at, state);
+        if let Some(call) = quiet.filter(|_| is_calm && !state.dead) {
+            let is_same = Arc::ptr_eq(&before, &state.facts)
+                && Arc::ptr_eq(&entered.1, &state.heap)
+                && Arc::ptr_eq(&entered.2, &state.ways)
+                && entered.0 == state.epoch;
+            let is_value = !matches!(
+                self.terms.get(result),
+                Term::Outcome(_) | Term::Object { .. }
+            );
+            if is_same && is_value {
+                self.quiet.insert(call, result);
+            }
+        }
         if state.dead {
             state.env = caller_env;
         }
         result
+    }
+
+    /// A call that reaches no operation, and can be told by what it is given.
+    fn quiet_call(
+        &self,
+        id: FnId,
+        receiver: Option<Vid>,
+        args: &Args,
+        env: Option<u32>,
+    ) -> Option<super::QuietCall> {
+        let graph = self.graph?;
+        let is_plain = env.is_none() && args.list.iter().all(|(name, _)| name.is_none());
+        let is_written = self.program.file(id.0).lang.family() == "c";
+        if graph.reaches(id) || !is_plain || is_written {
+            return None;
+        }
+        Some((
+            id,
+            receiver,
+            args.list.iter().map(|(_, vid)| *vid).collect(),
+        ))
     }
 
     /// A function that by its name decides about a value, and of which nothing was understood.
@@ -105,7 +148,7 @@ impl Interp<'_> {
         &mut self,
         function: &Function,
         args: &Args,
-        before: &std::sync::Arc<crate::known::Known>,
+        before: &std::sync::Arc<crate::known::KnownValues>,
         result: Vid,
         at: Span,
         state: &mut State,
@@ -120,7 +163,7 @@ impl Interp<'_> {
         let list: Vec<Vid> = args.list.iter().map(|(_, vid)| *vid).collect();
         for vid in list {
             let real = self.deref(vid, state);
-            let own = |known: &crate::known::Known| known.get(real).cloned();
+            let own = |known: &crate::known::KnownValues| known.get(real).cloned();
             let told = match self.terms.get(result) {
                 // Each way may tell something of its own.
                 Term::Outcome(call) => self.ways[*call as usize]
@@ -138,7 +181,7 @@ impl Interp<'_> {
     /// A call that can neither reach a path operation nor say anything about external text needs
     /// no look inside.
     pub(super) fn is_worth_following(
-        &self,
+        &mut self,
         id: FnId,
         receiver: Option<Vid>,
         args: &Args,
@@ -171,6 +214,51 @@ impl Interp<'_> {
                 .into_iter()
                 .chain(args.list.iter().map(|(_, vid)| *vid))
                 .any(|vid| self.may_carry_text(vid, state, 0))
+            || self.gives_text(id, 0)
+    }
+
+    /// The function brings in external text itself: `param("name")` that asks the request.
+    fn gives_text(&mut self, id: FnId, depth: usize) -> bool {
+        if let Some(known) = self.gives.get(&id) {
+            return *known;
+        }
+        self.gives.insert(id, false);
+        let program = self.program;
+        let family = self.knowledge.family(program.file(id.0).lang);
+        let is_source = |row: usize| family.rows[row].role == Role::Source;
+        let (mut found, mut reads) = (false, false);
+        let mut called: Vec<FnId> = Vec::new();
+        crate::calls::each_call(
+            &program.function(id).body,
+            &mut |callee, _| {
+                let Some(dotted) = callee.dotted() else {
+                    return;
+                };
+                let full = program.qualify(id.0, &dotted);
+                let last = dotted.rsplit('.').next().unwrap_or(&dotted);
+                let mut rows = family.call(&full).iter();
+                let mut loose = family.call(&format!("*.{last}")).iter();
+                found = found
+                    || rows.any(|row| is_source(*row))
+                    || dotted.contains('.') && loose.any(|row| is_source(*row));
+                called.extend(program.free_function(id.0, &dotted));
+            },
+            &mut |expr| {
+                if let (false, ExprKind::Field(..), Some(dotted)) =
+                    (reads, &expr.kind, expr.dotted())
+                {
+                    let row = family
+                        .field(&program.qualify(id.0, &dotted))
+                        .or_else(|| family.field(&dotted));
+                    reads = row.is_some_and(is_source);
+                }
+            },
+        );
+        let found = found
+            || reads
+            || depth < 2 && called.iter().any(|next| self.gives_text(*next, depth + 1));
+        self.gives.insert(id, found);
+        found
     }
 
     pub(super) fn may_carry_text(&self, vid: Vid, state: &State, depth: usize) -> bool {

@@ -264,11 +264,28 @@ impl Interp<'_> {
         }
     }
 
+    /// A field of what some unseen function gave for external text: a row of a database, perhaps.
+    fn is_answered(&self, mut vid: Vid) -> bool {
+        for _ in 0..12 {
+            vid = match self.terms.get(vid) {
+                Term::Field(of, _)
+                | Term::Index(of, _)
+                | Term::Elem(of)
+                | Term::Coll { of, .. }
+                | Term::Payload(of)
+                | Term::Proj(of, _) => *of,
+                Term::Call { .. } => return true,
+                _ => return false,
+            };
+        }
+        false
+    }
+
     pub(super) fn leaf(&mut self, vid: Vid, kind: SourceKind, state: &State, search: &mut Search) {
         let mut chain: Vec<Vid> = search.chain.clone();
         chain.reverse();
         let mut facts = Facts::default();
-        let mut through_unknown = false;
+        let mut through_unknown = self.is_answered(vid);
         for (index, step) in chain.iter().enumerate() {
             let mut own = self.facts_of(*step, state);
             if let Term::Call { .. } = self.terms.get(*step) {

@@ -2,11 +2,17 @@
 
 use crate::facts::{FOREIGN, bit, chars};
 use crate::interp::{Interp, Loop};
-use crate::ir::{Expr, ExprKind, Op, Span, Stmt};
+use crate::ir::{Expr, ExprKind, Operation, Span, Stmt};
 use crate::state::State;
 use crate::term::{CollKind, Term, Vid};
 
 impl Interp<'_> {
+    /// A loop is run twice, so that the second turn has what the first one left. While a loop around it is
+    /// rehearsed, once is enough.
+    fn first_round(&self) -> usize {
+        usize::from(self.rehearsals > 0)
+    }
+
     pub(super) fn exec_while(
         &mut self,
         cond: Option<&Expr>,
@@ -23,11 +29,17 @@ impl Interp<'_> {
             dead: true,
             ..State::default()
         };
-        for round in 0..2 {
+        let pointer = self.segment_pointer(body, step, state);
+        for round in self.first_round()..2 {
             if round == 0 {
                 self.muted += 1;
+                self.rehearsals += 1;
             }
             let mut now = state.clone();
+            if let Some((name, segment)) = &pointer {
+                now.env.insert(name.clone(), *segment);
+                over = self.walked_over(*segment);
+            }
             if let Some(cond) = cond.filter(|_| !body_first) {
                 let vid = self.eval(cond, &mut now);
                 over = over.or_else(|| self.walked_over(vid));
@@ -57,6 +69,7 @@ impl Interp<'_> {
             self.pop_loop();
             if round == 0 {
                 self.muted -= 1;
+                self.rehearsals -= 1;
                 let dead = state.dead;
                 let mut head = now;
                 head.join(state.clone(), &mut self.terms, mark);
@@ -97,7 +110,7 @@ impl Interp<'_> {
         match self.terms.get(vid) {
             Term::Elem(coll) => Some(*coll),
             // `i < strlen(name)`
-            Term::Pred(crate::term::Pred::Compare(Op::Lt | Op::Ne, _, length))
+            Term::Pred(crate::term::Pred::Compare(Operation::Lt | Operation::Ne, _, length))
                 if matches!(self.terms.get(*length), Term::Length(..)) =>
             {
                 let Term::Length(of, _) = *self.terms.get(*length) else {
@@ -168,9 +181,10 @@ impl Interp<'_> {
             dead: true,
             ..State::default()
         };
-        for round in 0..2 {
+        for round in self.first_round()..2 {
             if round == 0 {
                 self.muted += 1;
+                self.rehearsals += 1;
             }
             let mut now = state.clone();
             // What an earlier turn proved of its element says nothing of this one; what an earlier
@@ -203,6 +217,7 @@ impl Interp<'_> {
             ends = now.clone();
             if round == 0 {
                 self.muted -= 1;
+                self.rehearsals -= 1;
                 let mut head = now;
                 head.join(state.clone(), &mut self.terms, mark);
                 let dead = state.dead;

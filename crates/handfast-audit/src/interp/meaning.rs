@@ -49,7 +49,7 @@ impl Interp<'_> {
         // Whether it is an error is asked of all ways out at once.
         let is_whole = entry.what.starts_with("is_")
             || entry.what == "holds_and"
-            || matches!(&*entry.what, "throws" | "mapped");
+            || matches!(&*entry.what, "throws" | "mapped" | "or");
         let subject = match subject {
             Some(vid) if !is_whole => Some(self.deref(vid, state)),
             other => other,

@@ -6,6 +6,7 @@
 //! if" are understood. Recursion, depth and steps are bounded; beyond them a call is unknown.
 
 mod applied;
+mod archives;
 mod asks;
 mod assign;
 mod assume;
@@ -13,6 +14,7 @@ mod branches;
 mod call;
 mod captures;
 mod compare;
+mod compared;
 mod construct;
 mod effects;
 mod entry;
@@ -21,6 +23,7 @@ mod expr;
 mod fields;
 mod flags;
 mod folding;
+mod folds;
 mod forks;
 mod formats;
 mod forms;
@@ -33,15 +36,19 @@ mod labels;
 mod leaves;
 mod loops;
 mod meaning;
+mod methods;
+mod models;
 mod object_tests;
 mod open;
 mod params;
 mod parsed;
 mod paths;
+mod platform;
 mod query;
 mod run;
 mod same;
 mod schema;
+mod segment_walk;
 mod shapes;
 mod single;
 mod sinks;
@@ -51,12 +58,13 @@ mod text_tests;
 mod tries;
 mod unknown;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::ir::{Span, Sym};
 use crate::kb::{Family, Knowledge};
 use crate::program::Program;
+use crate::quick::Quick;
 use crate::state::{Env, State};
 use crate::term::{FnId, Terms, Vid};
 
@@ -139,7 +147,7 @@ pub(crate) enum Event {
     /// A key or hash was derived.
     Key { at: Span, value: Vid, state: State },
     /// A filesystem question failed, and this became of it.
-    Failure { at: Span, how: Failure },
+    Failure { at: Span, how: FailedCheck },
     /// A filesystem question about a path.
     Asked {
         at: Span,
@@ -149,6 +157,8 @@ pub(crate) enum Event {
         /// Asked for rights or existence only.
         is_access: bool,
     },
+    /// An archive was unpacked below a directory, in whatever way.
+    Unpacked { at: Span, dir: Vid },
     /// A directory was opened or looked at as a root.
     RootSeen {
         at: Span,
@@ -159,7 +169,7 @@ pub(crate) enum Event {
 
 /// What became of a failed filesystem question.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Failure {
+pub(crate) enum FailedCheck {
     Raw,
     Mapped,
     MissingAccepted,
@@ -177,13 +187,13 @@ pub(crate) enum RootCheck {
 #[derive(Clone, Debug)]
 pub(crate) struct Way {
     pub(crate) value: Vid,
-    pub(crate) facts: Arc<crate::known::Known>,
+    pub(crate) facts: Arc<crate::known::KnownValues>,
     pub(crate) epoch: u32,
 }
 
 /// An opened file or directory.
 #[derive(Clone, Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedValue {
     pub(crate) path: Vid,
     pub(crate) dirfd: Option<Vid>,
 }
@@ -205,6 +215,9 @@ struct Frame {
     releases: usize,
 }
 
+/// A call by its function, its receiver and what it was given.
+type QuietCall = (FnId, Option<Vid>, Vec<Vid>);
+
 #[derive(Debug, Default)]
 struct Loop {
     breaks: Vec<State>,
@@ -225,7 +238,7 @@ pub(crate) struct Interp<'p> {
     declared: &'p Declared,
     pub(crate) terms: Terms,
     ways: Vec<Vec<Way>>,
-    pub(crate) opens: Vec<Opened>,
+    pub(crate) opens: Vec<OpenedValue>,
     envs: Vec<Env>,
     /// What was known where each of them was taken.
     taken: Vec<State>,
@@ -240,6 +253,10 @@ pub(crate) struct Interp<'p> {
     /// What is left of them for the entry that is run.
     left: u32,
     muted: u32,
+    /// Loops of which the first turn is being run.
+    rehearsals: u32,
+    /// What calls gave that changed nothing and reach no operation: by function, receiver and arguments.
+    quiet: HashMap<QuietCall, Vid, Quick>,
     /// Rows that were used, for the tests of the knowledge base.
     pub(crate) hits: BTreeSet<usize>,
     /// What was established of descriptors.
@@ -252,6 +269,10 @@ pub(crate) struct Interp<'p> {
     lengths: BTreeMap<Vid, Vid>,
     /// Values that are others in another type: the outer and the inner one.
     wraps: Vec<(Vid, Vid)>,
+    /// The archive that a source of entry names is of; `None` where it may be one of several.
+    archives: BTreeMap<Vid, Option<Vid>>,
+    /// Paths of what was opened, by the value that reads it.
+    read_from: BTreeMap<Vid, Vid>,
     called: BTreeSet<FnId>,
     /// Functions that were called with values, and the entry from where.
     pub(crate) reached_from: BTreeMap<FnId, FnId>,
@@ -288,6 +309,8 @@ pub(crate) struct Interp<'p> {
     pub(crate) graph: Option<&'p crate::callgraph::CallGraph>,
     /// The function of the operation that is being asked about.
     pub(crate) asking: Option<FnId>,
+    /// Functions that bring in external text themselves, as far as somebody asked.
+    gives: BTreeMap<FnId, bool>,
     /// The file whose report this is for.
     home: u32,
 }
@@ -325,12 +348,16 @@ impl<'p> Interp<'p> {
             steps: 0,
             left: MAX_ENTRY,
             muted: 0,
+            rehearsals: 0,
+            quiet: HashMap::default(),
             hits: BTreeSet::new(),
             fd_places: Vec::new(),
             pending: Vec::new(),
             removed: BTreeMap::new(),
             lengths: BTreeMap::new(),
             wraps: Vec::new(),
+            archives: BTreeMap::new(),
+            read_from: BTreeMap::new(),
             called: BTreeSet::new(),
             reached_from: BTreeMap::new(),
             orphans: BTreeSet::new(),
@@ -350,6 +377,7 @@ impl<'p> Interp<'p> {
             at_top: false,
             graph: None,
             asking: None,
+            gives: BTreeMap::new(),
             home,
         }
     }

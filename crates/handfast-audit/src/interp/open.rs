@@ -1,9 +1,11 @@
 //! Opening, looking, locking: what leaves handles and marks behind.
 
 use crate::facts::bit;
-use crate::interp::{Event, Failure, Interp, OpenFlags, Opened, RootCheck, Sink, SinkKind};
+use crate::interp::{
+    Event, FailedCheck, Interp, OpenFlags, OpenedValue, RootCheck, Sink, SinkKind,
+};
 use crate::ir::{Arg, Span, Sym};
-use crate::state::{Held, State};
+use crate::state::{HeldLock, State};
 use crate::term::{Term, Vid};
 
 impl Interp<'_> {
@@ -38,12 +40,23 @@ impl Interp<'_> {
             .map(|frame| (frame.id, frame.called_at))
             .collect();
         let tolerates = false;
+        // What a macro does happens where the macro is named.
+        let mut frames = self.frames.iter().rev();
+        let mut at = at;
+        let mut function = self.here();
+        while let Some(frame) = frames.next()
+            && self.program.function(frame.id).is_macro
+            && frame.called_at.line > 0
+        {
+            at = frame.called_at;
+            function = frames.clone().next().map_or(function, |outer| outer.id);
+        }
         Sink {
             entry: self.entry(),
             kind,
             name: Sym::from(name),
             at,
-            function: self.here(),
+            function,
             path,
             flags: OpenFlags::default(),
             recursive: false,
@@ -76,7 +89,7 @@ impl Interp<'_> {
     ) -> Vid {
         let path = self.deref(path, state);
         let index = u32::try_from(self.opens.len()).unwrap_or(u32::MAX);
-        self.opens.push(Opened { path, dirfd });
+        self.opens.push(OpenedValue { path, dirfd });
         let fd = self.terms.make(Term::Fd(index));
         if flags.directory && flags.no_follow {
             // A step of a walk by descriptors.
@@ -131,7 +144,7 @@ impl Interp<'_> {
             if self.is_caught() {
                 self.may_throw(&failed);
             } else if external && matches!(self.lang().family(), "python" | "javascript") {
-                self.failure(Failure::Raw, at);
+                self.failure(FailedCheck::Raw, at);
             }
         }
         self.note_stat(vid, state);
@@ -188,7 +201,7 @@ impl Interp<'_> {
             });
         }
         state.age();
-        state.held.push(Held { at, value, scoped });
+        state.held.push(HeldLock { at, value, scoped });
     }
 
     /// A table indexed by external text is a key derived from it.

@@ -108,8 +108,20 @@ impl Interp<'_> {
                     .ty
                     .as_deref()
                     .is_some_and(super::leaves::is_number_type)
+                    || is_route && self.is_number_in_route(id, function, &param.name)
                 {
                     let bits = crate::facts::bit::CHOSEN | crate::facts::bit::NONEMPTY;
+                    state.add(vid, bits, function.span);
+                }
+                // Rocket makes paths of segments, and refuses those that lead up.
+                if self.lang() == crate::lang::Lang::Rust
+                    && is_route
+                    && param
+                        .ty
+                        .as_deref()
+                        .is_some_and(|ty| ty.ends_with("PathBuf"))
+                {
+                    let bits = crate::facts::bit::SEGS_CLEAN | crate::facts::bit::NOT_ABSOLUTE;
                     state.add(vid, bits, function.span);
                 }
                 if self.has_string_type(param.ty.as_deref())
@@ -118,6 +130,9 @@ impl Interp<'_> {
                     state.add(vid, crate::facts::bit::TYPED, function.span);
                 }
                 state.env.insert(param.name.clone(), vid);
+                if let (crate::lang::Lang::Python, Some(ty)) = (self.lang(), &param.ty) {
+                    self.apply_model(vid, ty, id.0, function.span, state);
+                }
             } else if self.has_string_type(param.ty.as_deref())
                 && let Some(vid) = state.env.get(&param.name).copied()
             {
@@ -134,6 +149,32 @@ impl Interp<'_> {
         {
             self.apply_schemas(id, &first.name, function.span, state);
         }
+    }
+
+    /// The route takes only a number or an identifier there: `<int:page>`, `{page:int}`.
+    fn is_number_in_route(&self, id: FnId, function: &Function, name: &str) -> bool {
+        if self.lang() != crate::lang::Lang::Python {
+            return false;
+        }
+        let is_number = |route: &str| {
+            ["int", "uuid", "float"].iter().any(|ty| {
+                route.contains(&format!("<{ty}:{name}>"))
+                    || route.contains(&format!("<{name}:{ty}>"))
+                    || route.contains(&format!("{{{name}:{ty}}}"))
+            })
+        };
+        let text = &self.program.file(id.0).text;
+        let by_decorator = function.decorators.iter().any(|decorator| {
+            let span = decorator.span;
+            text.get(span.start as usize..span.end as usize)
+                .is_some_and(is_number)
+        });
+        let owner = function.class.as_ref().unwrap_or(&function.name);
+        by_decorator
+            || self.program.registrars().iter().any(|file| {
+                let mut lines = self.program.file(*file).text.lines();
+                lines.any(|line| line.contains(&**owner) && is_number(line))
+            })
     }
 
     pub(super) fn has_string_type(&self, ty: Option<&str>) -> bool {

@@ -173,6 +173,14 @@ impl Interp<'_> {
                 });
             }
             "stat" => return of,
+            "ext" => return self.extension(of, at, state),
+            "splitext" => {
+                let parts = vec![
+                    self.part("stem", of, at, state),
+                    self.extension(of, at, state),
+                ];
+                return self.terms.make(Term::List(parts));
+            }
             _ => PartKind::Text,
         };
         let ty = self.terms.ty(of).map(str::to_owned);
@@ -198,6 +206,14 @@ impl Interp<'_> {
         vid
     }
 
+    /// What follows the last dot of the last name: never a separator, and no way up.
+    fn extension(&mut self, of: Vid, at: Span, state: &mut State) -> Vid {
+        let last = self.part("basename", of, at, state);
+        let ext = self.part("text", last, at, state);
+        state.add(ext, bit::SEGMENT | bit::NOT_DOTDOT, at);
+        ext
+    }
+
     pub(super) fn split(&mut self, subject: Vid, args: &Args) -> Vid {
         let sep = args
             .list
@@ -220,6 +236,47 @@ impl Interp<'_> {
             of: subject,
             seps: 1,
         })
+    }
+
+    /// `text.replace(|c| !ok(c), "_")`: every letter of which something holds is another one after it.
+    fn replaced_letters(
+        &mut self,
+        subject: Vid,
+        given: &[Vid],
+        at: Span,
+        state: &mut State,
+    ) -> Option<Vid> {
+        let [which, new] = given else {
+            return None;
+        };
+        if self.lang() != crate::lang::Lang::Rust {
+            return None;
+        }
+        let new = crate::facts::stands_for(self.terms.string(*new)?);
+        let left = match self.terms.get(*which).clone() {
+            Term::List(parts) => {
+                let texts: Option<Vec<&str>> =
+                    parts.iter().map(|part| self.terms.string(*part)).collect();
+                let gone = mask(|c| texts.iter().flatten().any(|text| text.contains(c)));
+                !gone & crate::facts::ANY
+            }
+            _ if self.is_function(*which) => {
+                let chars = self.part("chars", subject, at, state);
+                let elem = self.terms.make(Term::Elem(chars));
+                let args = Args {
+                    receiver: None,
+                    list: vec![(None, elem)],
+                    places: vec![None],
+                };
+                let mut inside = state.clone();
+                let holds = self.apply_value(*which, &args, at, &mut inside)?;
+                self.assume(holds, false, &mut inside, at);
+                inside.own(elem)?.chars
+            }
+            _ => return None,
+        };
+        let letters = left & self.facts_of(subject, state).chars | new;
+        Some(self.with_letters(subject, letters, at, state))
     }
 
     pub(super) fn replaced(
@@ -257,6 +314,9 @@ impl Interp<'_> {
         let is_anchored = given.first().is_some_and(|first| {
             matches!(self.terms.get(*first), Term::Regex(pattern, _) if pattern.starts_with('^'))
         });
+        if let Some(text) = self.replaced_letters(subject, &given, at, state) {
+            return text;
+        }
         let vid = self.terms.make(Term::Part {
             kind: if is_first_only && !is_anchored {
                 PartKind::Decode
@@ -278,6 +338,14 @@ impl Interp<'_> {
             .iter()
             .filter_map(|arg| self.terms.string(*arg))
             .collect();
+        let letters = self.facts_of(subject, state).chars;
+        if let [_, new] = written.as_slice()
+            && given.len() >= 2
+            && letters != crate::facts::ANY
+        {
+            let allowed = letters | crate::facts::stands_for(new);
+            state.edit(vid).narrow_chars(allowed, at);
+        }
         if written == ["\\", "/"] && !self.wraps.contains(&(vid, subject)) {
             self.wraps.push((vid, subject));
         }

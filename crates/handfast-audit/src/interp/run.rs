@@ -54,6 +54,7 @@ impl Interp<'_> {
         if let Some(receiver) = &function.receiver {
             let object = self.make_object(function.class.clone());
             self.run_constructor(id, object, &mut state);
+            self.fill_properties(id, object, &mut state);
             state.env.insert(receiver.clone(), object);
         }
         let is_route = self.is_route(function, id);
@@ -191,6 +192,41 @@ impl Interp<'_> {
             state.heap = joined.heap;
             state.ways = joined.ways;
             return;
+        }
+    }
+
+    /// Actions whose setters a framework calls with what the request says, before it runs them.
+    fn fill_properties(&mut self, id: FnId, object: Vid, state: &mut State) {
+        const ACTIONS: [&str; 4] = ["ActionSupport", "Action", "ActionBean", "ManagedBean"];
+        let program = self.program;
+        let Some(class) = &program.function(id).class else {
+            return;
+        };
+        let Some((file, known)) = program.class(id.0, class) else {
+            return;
+        };
+        let is_action = |base: &Sym| ACTIONS.iter().any(|end| base.ends_with(end));
+        if program.file(file).lang != crate::lang::Lang::Java || !known.bases.iter().any(is_action)
+        {
+            return;
+        }
+        for (name, ty) in &known.fields {
+            let mut letters = name.chars();
+            let setter: String = letters.next().map_or(String::new(), |first| {
+                format!("set{}{}", first.to_ascii_uppercase(), letters.as_str())
+            });
+            let Some(setter) = program.method(file, class, &setter) else {
+                continue;
+            };
+            if &**ty != "String" || setter == id {
+                continue;
+            }
+            let value = self.terms.make(Term::Source {
+                label: name.clone(),
+                kind: crate::term::SourceKind::Request,
+                at: program.function(setter).span,
+            });
+            state.set_field(object, name.clone(), value);
         }
     }
 

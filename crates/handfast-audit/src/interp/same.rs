@@ -26,11 +26,17 @@ impl Interp<'_> {
         }
         // The system's error became one of the program's own.
         if entry.what == "mapped" && matches!(self.terms.get(vid), Term::Stat { .. }) {
-            self.failure(super::Failure::Mapped, at);
+            self.failure(super::FailedCheck::Mapped, at);
             return self.terms.make(Term::Payload(vid));
+        }
+        if entry.what == "or" {
+            return self.value_or(vid, args.at(0), at, state);
         }
         if entry.what == "coerce" {
             state.add(vid, bit::WEAK_COERCED, at);
+        }
+        if let Some(made) = self.made_of(entry.what.as_str(), vid, args, at, state) {
+            return made;
         }
         match entry.what.as_str() {
             "map" => return self.map_value(args, at, state),
@@ -57,89 +63,6 @@ impl Interp<'_> {
                     None => first,
                 };
             }
-            "appended" => return self.appended(args, at, state),
-            // `text.push_str(more)` changes its receiver.
-            "grow" => {
-                let Some(old) = args.receiver else {
-                    return vid;
-                };
-                let mut parts = vec![old];
-                if matches!(
-                    self.terms.get(old),
-                    Term::Undefined(_) | Term::Unknown(_) | Term::Object { .. }
-                ) {
-                    parts.clear();
-                }
-                parts.extend(args.list.iter().map(|(_, vid)| *vid));
-                let new = self.concat(parts, state);
-                self.replace_everywhere(old, new, state);
-                return new;
-            }
-            "grown" => {
-                if matches!(self.terms.get(vid), Term::List(_) | Term::Mapped { .. }) {
-                    return self.appended(
-                        &Args {
-                            receiver: None,
-                            list: args.all().into_iter().map(|vid| (None, vid)).collect(),
-                            places: Vec::new(),
-                        },
-                        at,
-                        state,
-                    );
-                }
-                return self.concat(args.all(), state);
-            }
-            "empty_text" => return self.terms.make(Term::Str(Sym::from(""))),
-            "list" => {
-                let mut parts = Vec::new();
-                for (_, vid) in &args.list {
-                    match self.terms.get(*vid) {
-                        Term::List(inner) => parts.extend(inner.iter().copied()),
-                        _ => parts.push(*vid),
-                    }
-                }
-                return self.terms.make(Term::List(parts));
-            }
-            "sibling" => {
-                let parent = self.part("parent", vid, at, state);
-                let name = args.at(0).unwrap_or(vid);
-                return self.join_paths(vec![parent, name], false, state);
-            }
-            "then_some" => {
-                let value = args.at(0).unwrap_or(vid);
-                let value = match self.terms.get(value) {
-                    Term::Closure { .. } => {
-                        let mut inside = state.clone();
-                        self.assume(vid, true, &mut inside, at);
-                        let none = Args::default();
-                        self.apply_value(value, &none, at, &mut inside)
-                            .unwrap_or(value)
-                    }
-                    _ => value,
-                };
-                return self.some_if(vid, value, at, state);
-            }
-            "some_filter" => {
-                let Some(Term::Closure { of, env }) =
-                    args.at(0).map(|vid| self.terms.get(vid).clone())
-                else {
-                    return vid;
-                };
-                if matches!(
-                    self.terms.get(vid),
-                    Term::Coll { .. } | Term::Mapped { .. } | Term::List(_)
-                ) {
-                    return self.filtered(args, at, state);
-                }
-                let given = Args {
-                    receiver: None,
-                    list: vec![(None, vid)],
-                    places: vec![None],
-                };
-                let mut inside = state.clone();
-                let cond = self.invoke(of, None, &given, Some(env), at, &mut inside);
-                return self.some_if(cond, vid, at, state);
-            }
             "asserts" => {
                 let mut failed = state.clone();
                 self.assume(vid, true, state, at);
@@ -160,6 +83,10 @@ impl Interp<'_> {
                 let result = self.apply_rest(vid, args, at, state);
                 return result.unwrap_or_else(|| self.unknown_call(shown, args, at, state));
             }
+            what @ ("fold" | "try_fold") => {
+                let made = self.folded(what == "try_fold", args, at, state);
+                return made.unwrap_or_else(|| self.unknown_call(shown, args, at, state));
+            }
             "append" => {
                 let changed = self.append(args, at, state);
                 return changed.unwrap_or_else(|| self.unknown_call(shown, args, at, state));
@@ -171,6 +98,144 @@ impl Interp<'_> {
 }
 
 impl Interp<'_> {
+    /// Texts that grow, lists, and values that come with a condition.
+    fn made_of(
+        &mut self,
+        what: &str,
+        vid: Vid,
+        args: &Args,
+        at: Span,
+        state: &mut State,
+    ) -> Option<Vid> {
+        match what {
+            "appended" => Some(self.appended(args, at, state)),
+            // `text.push_str(more)` changes its receiver.
+            "grow" => {
+                let Some(old) = args.receiver else {
+                    return Some(vid);
+                };
+                let mut parts = vec![old];
+                if matches!(
+                    self.terms.get(old),
+                    Term::Undefined(_) | Term::Unknown(_) | Term::Object { .. }
+                ) {
+                    parts.clear();
+                }
+                parts.extend(args.list.iter().map(|(_, vid)| *vid));
+                let new = self.concat(parts, state);
+                self.replace_everywhere(old, new, state);
+                Some(new)
+            }
+            "grown" => {
+                if matches!(self.terms.get(vid), Term::List(_) | Term::Mapped { .. }) {
+                    return Some(self.appended(
+                        &Args {
+                            receiver: None,
+                            list: args.all().into_iter().map(|vid| (None, vid)).collect(),
+                            places: Vec::new(),
+                        },
+                        at,
+                        state,
+                    ));
+                }
+                Some(self.concat(args.all(), state))
+            }
+            // Nothing in it yet, or the text that it begins with.
+            "empty_text" => {
+                let given = args.at(0).filter(|vid| self.terms.number(*vid).is_none());
+                Some(given.unwrap_or_else(|| self.terms.make(Term::Str(Sym::from("")))))
+            }
+            "list" => {
+                let mut parts = Vec::new();
+                for (_, vid) in &args.list {
+                    match self.terms.get(*vid) {
+                        Term::List(inner) => parts.extend(inner.iter().copied()),
+                        _ => parts.push(*vid),
+                    }
+                }
+                Some(self.terms.make(Term::List(parts)))
+            }
+            "sibling" => {
+                let parent = self.part("parent", vid, at, state);
+                let name = args.at(0).unwrap_or(vid);
+                Some(self.join_paths(vec![parent, name], false, state))
+            }
+            "then_some" => {
+                let value = args.at(0).unwrap_or(vid);
+                let value = match self.terms.get(value) {
+                    Term::Closure { .. } => {
+                        let mut inside = state.clone();
+                        self.assume(vid, true, &mut inside, at);
+                        let none = Args::default();
+                        self.apply_value(value, &none, at, &mut inside)
+                            .unwrap_or(value)
+                    }
+                    _ => value,
+                };
+                Some(self.some_if(vid, value, at, state))
+            }
+            "some_filter" => {
+                let Some(Term::Closure { of, env }) =
+                    args.at(0).map(|vid| self.terms.get(vid).clone())
+                else {
+                    return Some(vid);
+                };
+                if matches!(
+                    self.terms.get(vid),
+                    Term::Coll { .. } | Term::Mapped { .. } | Term::List(_)
+                ) {
+                    return Some(self.filtered(args, at, state));
+                }
+                let given = Args {
+                    receiver: None,
+                    list: vec![(None, vid)],
+                    places: vec![None],
+                };
+                let mut inside = state.clone();
+                let cond = self.invoke(of, None, &given, Some(env), at, &mut inside);
+                Some(self.some_if(cond, vid, at, state))
+            }
+            _ => None,
+        }
+    }
+
+    /// `option.filter(f).unwrap_or(x)`: the value, with what its own way knows of it, or the other.
+    fn value_or(&mut self, vid: Vid, otherwise: Option<Vid>, at: Span, state: &mut State) -> Vid {
+        let Term::Outcome(call) = *self.terms.get(vid) else {
+            return self.deref(vid, state);
+        };
+        let left = state.ways.get(&call).cloned();
+        let ways: Vec<super::Way> = self.ways[call as usize].clone();
+        let mut all: Option<Vid> = None;
+        for (index, way) in ways.iter().enumerate() {
+            if left.as_ref().is_some_and(|left| !left.contains(&index))
+                || self.is_nothing(way.value)
+            {
+                continue;
+            }
+            let value = self.payload(way.value);
+            let mut there = state.clone();
+            there.facts = way.facts.clone();
+            let facts = self.facts_of(value, &there);
+            let kept = self.terms.make(Term::Part {
+                kind: crate::term::PartKind::Text,
+                of: value,
+                at,
+            });
+            *state.edit(kept) = facts;
+            all = Some(match all {
+                Some(all) => self.terms.phi(all, kept),
+                None => kept,
+            });
+        }
+        let otherwise = otherwise.filter(|other| !self.is_function(*other));
+        match (all, otherwise) {
+            (Some(value), Some(other)) => self.terms.phi(value, other),
+            (Some(value), None) | (None, Some(value)) => value,
+            (None, None) => self.deref(vid, state),
+        }
+    }
+
     /// Go: values that one handler puts into a request's context for the next.
     fn context(
         &mut self,

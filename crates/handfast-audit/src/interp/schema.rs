@@ -85,6 +85,9 @@ impl Interp<'_> {
         let (name, args) = match self.terms.get(schema).clone() {
             Term::Global { of, .. } => return self.passed(of, value, at, state, depth),
             Term::Call { name, args, .. } => (name, args),
+            Term::Dict(pairs) if self.is_described(&pairs) => {
+                return self.described(&pairs, value, at, state, depth);
+            }
             // A shape: fields with a schema each.
             Term::Dict(pairs) => {
                 for (key, part) in pairs {
@@ -98,7 +101,11 @@ impl Interp<'_> {
         // The method itself, after what stands before it.
         let is_base = name.contains('.');
         let given = if is_base {
-            args.as_slice()
+            // The library itself may stand first, as what the function is called on.
+            match args.split_first() {
+                Some((first, rest)) if self.is_library(*first) => rest,
+                _ => args.as_slice(),
+            }
         } else {
             if let Some(before) = args.first() {
                 self.passed(*before, value, at, state, depth + 1);
@@ -107,6 +114,71 @@ impl Interp<'_> {
         };
         let last = name.rsplit('.').next().unwrap_or(&name);
         self.schema_step(last, given, value, at, state, depth);
+    }
+
+    fn is_library(&self, vid: Vid) -> bool {
+        match self.terms.get(vid) {
+            Term::Global { of, .. } => self.is_library(*of),
+            Term::Config { label, .. } => LIBRARIES.contains(&&**label),
+            Term::Call { name, args, .. } => {
+                &**name == "require"
+                    && args
+                        .iter()
+                        .filter_map(|arg| self.terms.string(*arg))
+                        .any(|text| LIBRARIES.contains(&text))
+            }
+            _ => false,
+        }
+    }
+
+    /// A record that describes a value: JSON Schema.
+    fn is_described(&self, pairs: &[(Sym, Vid)]) -> bool {
+        pairs.iter().any(|(key, value)| match &**key {
+            "properties" => matches!(self.terms.get(*value), Term::Dict(_)),
+            "type" => self.terms.string(*value).is_some(),
+            "enum" => matches!(self.terms.get(*value), Term::List(_)),
+            _ => false,
+        })
+    }
+
+    /// What holds of a value that fits its description.
+    fn described(
+        &mut self,
+        pairs: &[(Sym, Vid)],
+        value: Vid,
+        at: Span,
+        state: &mut State,
+        depth: usize,
+    ) {
+        for (key, part) in pairs {
+            match (&**key, self.terms.string(*part).map(Sym::from)) {
+                ("pattern", Some(pattern)) => {
+                    let regex = self.terms.make(Term::Regex(pattern, Sym::from("")));
+                    self.assume_match(value, regex, MatchMode::Search, true, state, at);
+                }
+                ("format", Some(format)) => {
+                    self.schema_step(&format, &[], value, at, state, depth);
+                }
+                ("type", Some(ty)) => {
+                    let step = if &*ty == "integer" { "int" } else { &*ty };
+                    self.schema_step(step, &[], value, at, state, depth);
+                }
+                ("enum" | "const", _) => {
+                    self.schema_step("enum", &[], value, at, state, depth);
+                }
+                ("maxLength", _) => self.schema_step("max", &[*part], value, at, state, depth),
+                ("properties", _) => {
+                    let Term::Dict(fields) = self.terms.get(*part).clone() else {
+                        continue;
+                    };
+                    for (name, of) in fields {
+                        let field = self.field(value, &name, at, state);
+                        self.passed(of, field, at, state, depth + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
     }
 
     fn schema_step(
@@ -188,8 +260,16 @@ impl Interp<'_> {
             _ => return,
         };
         // A shape of schemas is one of the whole argument, unless the names are those of parts.
-        let is_part =
-            |key: &str| matches!(key, "params" | "query" | "body" | "payload" | "headers");
+        let is_part = |key: &str| {
+            matches!(
+                key,
+                "params" | "query" | "querystring" | "body" | "payload" | "headers"
+            )
+        };
+        if !part.is_empty() && self.is_described(pairs) {
+            found.push((Sym::from(part), vid));
+            return;
+        }
         let is_shape = !pairs.is_empty()
             && pairs
                 .iter()
@@ -199,7 +279,11 @@ impl Interp<'_> {
             return;
         }
         for (key, value) in pairs {
-            let name = if is_part(key) { key } else { part };
+            let name = match &**key {
+                "querystring" => "query",
+                key if is_part(key) => key,
+                _ => part,
+            };
             self.schemas_in(*value, name, found, depth + 1);
         }
     }

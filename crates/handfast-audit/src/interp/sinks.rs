@@ -202,6 +202,7 @@ impl Interp<'_> {
             })
         });
         if entry.what == "read" && !entry.returns.is_empty() {
+            self.read_from.insert(vid, origin);
             return self.terms.typed(vid, &entry.returns);
         }
         if entry.returns == "handle" {
@@ -250,22 +251,24 @@ impl Interp<'_> {
             }
             // Everything in an archive, below a directory, by the names it brings.
             "extract" => {
+                let dir = self.deref(path, state);
+                if self.muted == 0 {
+                    self.events.push(crate::interp::Event::Unpacked { at, dir });
+                }
                 // A list of members is a guard if something was asked of them.
                 let members = args.named("members").is_some_and(|list| {
                     let leaves = self.leaves(list, state);
                     leaves.is_empty() || leaves.iter().any(|leaf| !leaf.facts.anchors.is_empty())
                 });
-                if members || args.named("filter").is_some() {
+                let filter = args.named("filter");
+                if members || filter.is_some_and(|filter| !self.trusts_all(filter)) {
                     return None;
                 }
-                let names = self.terms.make(Term::Source {
-                    label: Sym::from("member"),
-                    kind: crate::term::SourceKind::Archive,
-                    at: Span::default(),
-                });
+                let names = self.entry_names();
                 // One member that something was asked about.
+                let file = entry.other.as_ref().and_then(|slot| self.slot(slot, args));
                 let given = match &entry.arg {
-                    Slot::Either(1, _) => args.at(0),
+                    Slot::Either(1, _) if file.is_none() => args.at(0),
                     _ => None,
                 };
                 let names = match given {
@@ -274,21 +277,25 @@ impl Interp<'_> {
                         let is_entry = !self.leaves(name, state).is_empty();
                         if is_entry { name } else { names }
                     }
-                    None => names,
+                    None => self
+                        .looked_through(args.receiver, file, state)
+                        .unwrap_or(names),
                 };
                 let below = self.join_paths(vec![path, names], true, state);
                 vec![(SinkKind::Create, below)]
             }
             "move" | "copy" => {
+                let from = match entry.what.as_str() {
+                    "move" => SinkKind::MoveFrom,
+                    _ => SinkKind::Read,
+                };
+                // What comes out of a stream is no path.
+                let is_typed = entry.fixed.iter().any(|name| name == "typed");
+                let real = self.deref(path, state);
                 let mut out = Vec::new();
-                out.push((
-                    if entry.what == "move" {
-                        SinkKind::MoveFrom
-                    } else {
-                        SinkKind::Read
-                    },
-                    path,
-                ));
+                if !is_typed || self.is_pathish(real) {
+                    out.push((from, path));
+                }
                 if let Some(to) = entry.other.as_ref().and_then(|slot| self.slot(slot, args)) {
                     out.push((
                         if entry.what == "move" {

@@ -34,6 +34,12 @@ impl Interp<'_> {
             kind = SourceKind::Remote;
         }
         let key = subject.and_then(|vid| self.terms.string(vid));
+        // `URLParam(r, "name")`: the key stands behind what it is asked of.
+        let key = key.or_else(|| {
+            args.list
+                .iter()
+                .find_map(|(_, vid)| self.terms.string(*vid))
+        });
         // The environment is the operator's, but for what a web server puts there.
         if entry.label == "getenv" && key.is_some_and(|key| !is_cgi_variable(key)) {
             let label = Sym::from(key.unwrap_or_default());
@@ -56,8 +62,19 @@ impl Interp<'_> {
         let vid = self.terms.make(Term::Source {
             label: Sym::from(label.as_str()),
             kind,
-            at: if is_read { at } else { Span::default() },
+            at: match is_read {
+                // What an earlier turn of a loop read is another text than what this turn reads.
+                true => Span {
+                    end: at.end + u32::from(self.muted > 0),
+                    ..at
+                },
+                false => Span::default(),
+            },
         });
+        let vid = match args.receiver {
+            Some(archive) if kind == SourceKind::Archive => self.names_of(vid, archive, at, state),
+            _ => vid,
+        };
         self.met.entry(vid).or_insert(at);
         if self.lang().has_static_strings() {
             state.add(vid, bit::TYPED, at);
@@ -99,7 +116,8 @@ impl Interp<'_> {
         let entry = &self.family().rows[row];
         if entry.returns.is_empty() {
             let label = entry.label.clone();
-            return Some(self.field_row(row, &label, at, state));
+            let names = self.field_row(row, &label, at, state);
+            return Some(self.names_of(names, coll, at, state));
         }
         let returns = entry.returns.clone();
         let made = self.terms.make(Term::Call {

@@ -1,6 +1,6 @@
 //! Statements: every way through and out of them.
 
-use crate::interp::{Event, Failure, Interp};
+use crate::interp::{Event, FailedCheck, Interp};
 use crate::ir::{Expr, ExprKind, Span, Stmt, StmtKind};
 use crate::state::State;
 use crate::term::{Term, Vid};
@@ -68,7 +68,11 @@ impl Interp<'_> {
                     None => state.failing.is_some(),
                 };
                 if state.failing.is_some() && !state.missing {
-                    let how = if raw { Failure::Raw } else { Failure::Mapped };
+                    let how = if raw {
+                        FailedCheck::Raw
+                    } else {
+                        FailedCheck::Mapped
+                    };
                     self.failure(how, at);
                 }
                 state.failing = None;
@@ -170,7 +174,7 @@ impl Interp<'_> {
         vid
     }
 
-    pub(super) fn failure(&mut self, how: Failure, at: Span) {
+    pub(super) fn failure(&mut self, how: FailedCheck, at: Span) {
         if self.muted == 0 {
             self.events.push(Event::Failure { at, how });
         }
@@ -180,9 +184,9 @@ impl Interp<'_> {
     pub(super) fn settle_failure(&mut self, state: &mut State, at: Span) {
         if state.failing.take().is_some() {
             let how = if state.missing {
-                Failure::MissingAccepted
+                FailedCheck::MissingAccepted
             } else {
-                Failure::Swallowed
+                FailedCheck::Swallowed
             };
             self.failure(how, at);
         }
@@ -197,13 +201,13 @@ impl Interp<'_> {
             return;
         }
         let how = if self.is_raw_error(vid, state) {
-            Failure::Raw
+            FailedCheck::Raw
         } else if state.missing {
-            Failure::MissingAccepted
+            FailedCheck::MissingAccepted
         } else if self.is_error_value(vid) {
-            Failure::Mapped
+            FailedCheck::Mapped
         } else {
-            Failure::Swallowed
+            FailedCheck::Swallowed
         };
         self.failure(how, at);
         state.failing = None;
@@ -213,16 +217,16 @@ impl Interp<'_> {
     pub(super) fn do_return(&mut self, vid: Vid, at: Span, state: &mut State) {
         if state.failing.is_some() && !state.missing {
             let how = if self.is_raw_error(vid, state) {
-                Failure::Raw
+                FailedCheck::Raw
             } else if matches!(self.terms.get(vid), Term::Null) || self.is_success_value(vid) {
                 // Going on as if nothing were there.
-                Failure::Swallowed
+                FailedCheck::Swallowed
             } else {
-                Failure::Mapped
+                FailedCheck::Mapped
             };
             self.failure(how, at);
         } else if state.failing.is_some() {
-            self.failure(Failure::MissingAccepted, at);
+            self.failure(FailedCheck::MissingAccepted, at);
         }
         state.failing = None;
         state.missing = false;
@@ -313,6 +317,10 @@ impl Interp<'_> {
         let mut other = state.clone();
         self.assume(vid, true, state, cond.span);
         self.assume(vid, false, &mut other, cond.span);
+        if self.asks_platform(vid, 0) {
+            self.doubt_entries(state, cond.span);
+            self.doubt_entries(&mut other, cond.span);
+        }
         self.exec_all(then, state);
         self.exec_all(otherwise, &mut other);
         if failing_before.is_none() {

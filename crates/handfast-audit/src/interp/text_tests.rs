@@ -226,7 +226,10 @@ impl Interp<'_> {
             }
             Term::Join { parts, .. } => match parts.as_slice() {
                 // `os.path.join(root, "")` ends with a separator.
-                [base, empty] if matches!(self.terms.string(*empty), Some("" | "/")) => {
+                [base, end]
+                    if matches!(self.terms.string(*end), Some("" | "/"))
+                        || self.is_separator(*end) =>
+                {
                     (*base, true)
                 }
                 [.., last] => {
@@ -380,9 +383,9 @@ pub(super) fn proves(of: Norm, root: Norm, has_sep: bool, clean: bool) -> u64 {
         return WEAK_PREFIX;
     }
     let bits = BY_FORM[of as usize][root as usize];
-    if bits == WEAK_MIXED && of == Norm::Canonical {
-        // A resolved path that begins like this has no way up left in it; a root that is a link
-        // makes the test fail, not pass.
+    if bits == WEAK_MIXED && of != Norm::Raw {
+        // A resolved or plain path that begins like this has no way up left in it; a root that is a
+        // link makes the test fail, not pass.
         return WEAK_MIXED | IN_LEXICAL;
     }
     if bits == WEAK_RAW && clean {

@@ -1,6 +1,6 @@
 //! Handlers, scopes and what is put off to their end.
 
-use crate::interp::{Event, Failure, Interp};
+use crate::interp::{Event, FailedCheck, Interp};
 use crate::ir::{Expr, ExprKind, Handler, Span, Stmt, StmtKind};
 use crate::state::State;
 use crate::term::{Term, Vid};
@@ -107,7 +107,7 @@ impl Interp<'_> {
         });
         // Only "not there" is caught: every other failure goes out as it is.
         if failing.is_some() && specific && seen_missing {
-            self.failure(Failure::Raw, handlers[0].span);
+            self.failure(FailedCheck::Raw, handlers[0].span);
         }
         *state = result;
     }

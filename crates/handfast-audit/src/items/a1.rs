@@ -1,10 +1,10 @@
 //! A1: every external segment passes an allow-list.
 
-use super::{Answer, Gap, every_text, gap, weak};
+use super::{Gap, ItemAnswer, every_text, gap, weak};
 use crate::facts::{AT_CHARS, bit};
 use crate::scope::{Flow, Scope};
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     let keys = AT_CHARS | bit::CHOSEN | bit::SEGS_ALLOWED;
     let windows = scope.is_windows_only;
     every_text(

@@ -1,10 +1,10 @@
 //! A2: every segment has a maximum length in bytes.
 
-use super::{Answer, every_text, gap, weak};
+use super::{ItemAnswer, every_text, gap, weak};
 use crate::facts::{AT_LEN, bit};
 use crate::scope::Scope;
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     let keys = AT_LEN | bit::CHOSEN | bit::SEGS_BOUNDED;
     every_text(
         scope,

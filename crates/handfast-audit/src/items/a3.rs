@@ -1,11 +1,11 @@
 //! A3: no value is read as an option by another program.
 
-use super::{Answer, Gap, conclude};
+use super::{Gap, ItemAnswer, conclude};
 use crate::scope::Scope;
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     if scope.spawns.is_empty() {
-        return Answer::NotApplicable(
+        return ItemAnswer::NotApplicable(
             "no shell-out; the path is consumed by system calls only".to_owned(),
         );
     }

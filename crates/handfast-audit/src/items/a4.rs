@@ -1,10 +1,10 @@
 //! A4: no segment is `.` or `..`.
 
-use super::{Answer, Gap, every_text, gap, weak};
+use super::{Gap, ItemAnswer, every_text, gap, weak};
 use crate::facts::{AT_CHARS, AT_FIRST, bit};
 use crate::scope::{Flow, Scope};
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     let keys = bit::SEGS_CLEAN
         | bit::NO_DOTDOT
         | bit::ROOTED

@@ -1,10 +1,10 @@
 //! A5: external input is a non-empty string.
 
-use super::{Answer, every_text, gap, weak};
+use super::{ItemAnswer, every_text, gap, weak};
 use crate::facts::{Facts, bit};
 use crate::scope::Scope;
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     let is_static = scope.lang.has_static_strings();
     let holds = move |facts: &Facts| {
         let typed = is_static || facts.any(bit::TYPED | bit::CHOSEN);

@@ -1,11 +1,11 @@
 //! A6: validation comes before any key derived from the input.
 
-use super::{Answer, Gap, conclude};
+use super::{Gap, ItemAnswer, conclude};
 use crate::scope::Scope;
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     if scope.keys.is_empty() {
-        return Answer::NotApplicable("no key or hash is derived from the input".to_owned());
+        return ItemAnswer::NotApplicable("no key or hash is derived from the input".to_owned());
     }
     let mut gaps = Vec::new();
     let mut anchor = None;

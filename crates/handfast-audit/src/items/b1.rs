@@ -1,9 +1,9 @@
 //! B1: the root is canonicalised once and kept.
 
-use super::{Answer, Gap, conclude};
+use super::{Gap, ItemAnswer, conclude};
 use crate::scope::Scope;
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     let mut gaps = Vec::new();
     let mut anchor = None;
     for root in &scope.roots {

@@ -1,11 +1,11 @@
 //! B3: containment is decided on canonical paths, component by component.
 
-use super::{Answer, Gap, anchored, every_flow, gap, weak};
+use super::{Gap, ItemAnswer, anchored, every_flow, gap, weak};
 use crate::facts::{Facts, bit};
 use crate::interp::SinkKind;
 use crate::scope::{Flow, Scope};
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     every_flow(
         scope,
         |flow| flow.sink.kind != SinkKind::Temp,

@@ -1,10 +1,10 @@
 //! C1: every component is looked at.
 
-use super::{Answer, anchored, every_flow, gap, weak};
+use super::{ItemAnswer, anchored, every_flow, gap, weak};
 use crate::facts::bit;
 use crate::scope::Scope;
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     every_flow(
         scope,
         |_| true,

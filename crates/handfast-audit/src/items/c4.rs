@@ -1,12 +1,12 @@
 //! C4: failures of the filesystem are mapped to the contract.
 
-use super::{Answer, Gap};
-use crate::interp::{Event, Failure};
+use super::{Gap, ItemAnswer};
+use crate::interp::{Event, FailedCheck};
 use crate::scope::Scope;
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     if let Some(flow) = scope.flows.iter().find(|flow| super::anchored(flow, "C4")) {
-        return Answer::Yes(flow.sink.at);
+        return ItemAnswer::Yes(flow.sink.at);
     }
     let mut mapped = None;
     let mut accepted = None;
@@ -16,16 +16,16 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
             continue;
         };
         let detail = match how {
-            Failure::Mapped => {
+            FailedCheck::Mapped => {
                 mapped = mapped.or(Some(*at));
                 continue;
             }
-            Failure::MissingAccepted => {
+            FailedCheck::MissingAccepted => {
                 accepted = accepted.or(Some(*at));
                 continue;
             }
-            Failure::Raw => "a raw system error leaves the validator",
-            Failure::Swallowed => "every failure is read as absence",
+            FailedCheck::Raw => "a raw system error leaves the validator",
+            FailedCheck::Swallowed => "every failure is read as absence",
         };
         gaps.push(Gap {
             flow: None,
@@ -36,10 +36,10 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
         });
     }
     if !gaps.is_empty() {
-        return Answer::Missing(gaps);
+        return ItemAnswer::Missing(gaps);
     }
     match mapped.or(accepted) {
-        Some(at) => Answer::Yes(at),
-        None => Answer::NotApplicable("no validator looks at the filesystem".to_owned()),
+        Some(at) => ItemAnswer::Yes(at),
+        None => ItemAnswer::NotApplicable("no validator looks at the filesystem".to_owned()),
     }
 }

@@ -1,13 +1,13 @@
 //! C5: a hard link planted at the leaf is excluded.
 
-use super::{Answer, anchored, every_flow, gap};
+use super::{ItemAnswer, anchored, every_flow, gap};
 use crate::facts::bit;
 use crate::interp::SinkKind;
 use crate::scope::{Flow, Scope};
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     if let Some((_, reason)) = scope.controls.iter().find(|(item, _)| item == "C5") {
-        return Answer::NotApplicable(reason.clone());
+        return ItemAnswer::NotApplicable(reason.clone());
     }
     let asked = |flow: &Flow| {
         flow.writes()

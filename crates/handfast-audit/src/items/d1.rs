@@ -1,11 +1,11 @@
 //! D1: no recursive creation of parents on an external path.
 
-use super::{Answer, anchored, every_flow, gap, weak};
+use super::{ItemAnswer, anchored, every_flow, gap, weak};
 use crate::facts::bit;
 use crate::interp::SinkKind;
 use crate::scope::Scope;
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     let fits =
         |flow: &crate::scope::Flow| matches!(flow.sink.kind, SinkKind::Mkdir | SinkKind::MkdirAll);
     every_flow(scope, fits, "no directory is created", |index, flow| {

@@ -1,12 +1,12 @@
 //! D2: files are opened without following a final link.
 
-use super::{Answer, anchored, every_flow, gap, weak};
+use super::{ItemAnswer, anchored, every_flow, gap, weak};
 use crate::facts::bit;
 use crate::scope::{Flow, Scope};
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     if let Some((_, reason)) = scope.controls.iter().find(|(item, _)| item == "D2") {
-        return Answer::NotApplicable(reason.clone());
+        return ItemAnswer::NotApplicable(reason.clone());
     }
     if scope.is_windows_only {
         if let Some(flow) = scope
@@ -14,10 +14,10 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
             .iter()
             .find(|flow| flow.sink.flags.reparse_point)
         {
-            return Answer::Yes(flow.sink.at);
+            return ItemAnswer::Yes(flow.sink.at);
         }
         let reason = "Windows-only code has no O_NOFOLLOW; the equivalent guard is FILE_FLAG_OPEN_REPARSE_POINT";
-        return Answer::NotApplicable(reason.to_owned());
+        return ItemAnswer::NotApplicable(reason.to_owned());
     }
     every_flow(scope, Flow::opens, "no file is opened", |index, flow| {
         let refuses =

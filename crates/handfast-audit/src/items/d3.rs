@@ -1,10 +1,10 @@
 //! D3: new files appear by rename from an unguessable sibling.
 
-use super::{Answer, anchored, every_flow, gap, weak};
+use super::{ItemAnswer, anchored, every_flow, gap, weak};
 use crate::interp::SinkKind;
 use crate::scope::Scope;
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     every_flow(
         scope,
         |flow| flow.writes() || flow.from_temp,

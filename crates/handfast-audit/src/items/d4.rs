@@ -1,10 +1,10 @@
 //! D4: the path is validated immediately before it is changed or deleted.
 
-use super::{Answer, anchored, every_flow, gap, weak};
+use super::{ItemAnswer, anchored, every_flow, gap, weak};
 use crate::facts::bit;
 use crate::scope::{Flow, Scope};
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     let none = "nothing is deleted, and no mode or owner is changed, by path";
     every_flow(
         scope,

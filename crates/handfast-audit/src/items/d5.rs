@@ -1,10 +1,10 @@
 //! D5: an opened file is changed through its descriptor.
 
-use super::{Answer, Gap, conclude};
+use super::{Gap, ItemAnswer, conclude};
 use crate::interp::{Event, SinkKind};
 use crate::scope::Scope;
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     let mut gaps = Vec::new();
     let mut anchor = None;
     for (index, flow) in scope.flows.iter().enumerate() {
@@ -45,7 +45,7 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
         }
     }
     if gaps.is_empty() && anchor.is_none() {
-        return Answer::NotApplicable("no descriptor is held".to_owned());
+        return ItemAnswer::NotApplicable("no descriptor is held".to_owned());
     }
     conclude(gaps, anchor)
 }

@@ -1,12 +1,12 @@
 //! E1: validation before shared resources, and no leak on failure.
 
-use super::{Answer, Gap, conclude};
+use super::{Gap, ItemAnswer, conclude};
 use crate::interp::Event;
 use crate::scope::Scope;
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     if scope.locks.is_empty() {
-        return Answer::NotApplicable("no lock or other shared resource is taken".to_owned());
+        return ItemAnswer::NotApplicable("no lock or other shared resource is taken".to_owned());
     }
     let mut gaps = Vec::new();
     let mut anchor = None;

@@ -1,10 +1,10 @@
 //! E2: every mutating entry validates.
 
-use super::{Answer, anchored, every_flow, gap, weak};
+use super::{ItemAnswer, anchored, every_flow, gap, weak};
 use crate::facts::bit;
 use crate::scope::{Flow, Scope};
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     every_flow(
         scope,
         Flow::is_mutation,

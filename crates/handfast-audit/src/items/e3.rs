@@ -1,11 +1,11 @@
 //! E3: every branch passes the same gate.
 
-use super::{Answer, conclude, weak};
+use super::{ItemAnswer, conclude, weak};
 use crate::facts::bit;
 use crate::ir::{Expr, ExprKind, Span, Stmt, StmtKind};
 use crate::scope::{Flow, Scope};
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     let gate = |flow: &Flow| {
         let anchored = flow.anchor.is_some();
         let walked = anchored || flow.is_walked();
@@ -51,7 +51,7 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
         }
     }
     if gaps.is_empty() && anchor.is_none() {
-        return Answer::NotApplicable("one branch only, or no gate to compare".to_owned());
+        return ItemAnswer::NotApplicable("one branch only, or no gate to compare".to_owned());
     }
     conclude(gaps, anchor)
 }

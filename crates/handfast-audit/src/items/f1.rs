@@ -1,12 +1,12 @@
 //! F1: every test has a temporary directory of its own.
 
-use super::{Answer, Gap};
+use super::{Gap, ItemAnswer};
 use crate::scope::Scope;
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     let tests = scope.tests();
     if tests.is_empty() {
-        return Answer::NotApplicable("no tests of this code are in sight (see F3)".to_owned());
+        return ItemAnswer::NotApplicable("no tests of this code are in sight (see F3)".to_owned());
     }
     let shared: Vec<Gap> = tests
         .iter()
@@ -20,10 +20,10 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
         })
         .collect();
     if !shared.is_empty() {
-        return Answer::Missing(shared);
+        return ItemAnswer::Missing(shared);
     }
     match tests.iter().find_map(|test| test.private_dir) {
-        Some(at) => Answer::Yes(at),
-        None => Answer::NotApplicable("the tests use no directory".to_owned()),
+        Some(at) => ItemAnswer::Yes(at),
+        None => ItemAnswer::NotApplicable("the tests use no directory".to_owned()),
     }
 }

@@ -1,22 +1,22 @@
 //! F2: tests of date-based paths freeze the clock.
 
-use super::{Answer, Gap};
+use super::{Gap, ItemAnswer};
 use crate::scope::Scope;
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     if !scope.flows.iter().any(|flow| flow.has_clock) {
-        return Answer::NotApplicable("no date-based path segment".to_owned());
+        return ItemAnswer::NotApplicable("no date-based path segment".to_owned());
     }
     let tests = scope.tests();
     match tests.iter().find_map(|test| test.frozen_clock) {
-        Some(at) => Answer::Yes(at),
+        Some(at) => ItemAnswer::Yes(at),
         None => {
             let at = scope
                 .flows
                 .iter()
                 .find(|flow| flow.has_clock)
                 .map(|flow| flow.sink.at);
-            Answer::Missing(vec![Gap {
+            ItemAnswer::Missing(vec![Gap {
                 flow: None,
                 cause: "tests",
                 detail: None,

@@ -1,6 +1,6 @@
 //! F3: a regression test for every applicable gate.
 
-use super::{ALL, Answer, Gap};
+use super::{ALL, Gap, ItemAnswer};
 use crate::scope::Scope;
 use crate::tests_index::Shows;
 
@@ -29,7 +29,7 @@ const WANTED: [(&str, Shows, &str); 9] = [
     ),
 ];
 
-pub(super) fn answer(scope: &Scope<'_>) -> Answer {
+pub(super) fn answer(scope: &Scope<'_>) -> ItemAnswer {
     let tests = scope.tests();
     let mut missing = Vec::new();
     let mut anchor = None;
@@ -37,7 +37,7 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
         let applies = ALL
             .iter()
             .find(|(id, _)| *id == item)
-            .is_some_and(|(_, evaluate)| !matches!(evaluate(scope), Answer::NotApplicable(_)));
+            .is_some_and(|(_, evaluate)| !matches!(evaluate(scope), ItemAnswer::NotApplicable(_)));
         if !applies {
             continue;
         }
@@ -49,10 +49,10 @@ pub(super) fn answer(scope: &Scope<'_>) -> Answer {
     if missing.is_empty()
         && let Some(at) = anchor
     {
-        return Answer::Yes(at);
+        return ItemAnswer::Yes(at);
     }
     let detail = Some(format!("no test shows: {}", missing.join("; ")));
-    Answer::Missing(vec![Gap {
+    ItemAnswer::Missing(vec![Gap {
         flow: None,
         cause: "tests",
         detail,

@@ -33,7 +33,7 @@ use crate::scope::{Flow, Scope};
 
 /// The answer to one item.
 #[derive(Clone, Debug)]
-pub(crate) enum Answer {
+pub(crate) enum ItemAnswer {
     /// Yes, anchored here.
     Yes(Span),
     NotApplicable(String),
@@ -54,7 +54,7 @@ pub(crate) struct Gap {
     pub(crate) milder: bool,
 }
 
-type Evaluate = fn(&Scope<'_>) -> Answer;
+type Evaluate = fn(&Scope<'_>) -> ItemAnswer;
 
 /// All items in order.
 pub(crate) const ALL: [(&str, Evaluate); 25] = [
@@ -114,7 +114,7 @@ fn every_text(
     keys: u64,
     holds: impl Fn(&Facts) -> bool,
     missing: impl Fn(usize, &Flow) -> Gap,
-) -> Answer {
+) -> ItemAnswer {
     let mut gaps = Vec::new();
     let mut anchor = None;
     let mut asked = false;
@@ -135,7 +135,7 @@ fn every_text(
         }
     }
     if !asked {
-        return Answer::NotApplicable("no external text is in a path".to_owned());
+        return ItemAnswer::NotApplicable("no external text is in a path".to_owned());
     }
     conclude(gaps, anchor)
 }
@@ -146,7 +146,7 @@ fn every_flow(
     fits: impl Fn(&Flow) -> bool,
     none: &str,
     ask: impl Fn(usize, &Flow) -> Result<Span, Gap>,
-) -> Answer {
+) -> ItemAnswer {
     let mut gaps = Vec::new();
     let mut anchor = None;
     let mut asked = false;
@@ -161,16 +161,16 @@ fn every_flow(
         }
     }
     if !asked {
-        return Answer::NotApplicable(none.to_owned());
+        return ItemAnswer::NotApplicable(none.to_owned());
     }
     conclude(gaps, anchor)
 }
 
-fn conclude(gaps: Vec<Gap>, anchor: Option<Span>) -> Answer {
+fn conclude(gaps: Vec<Gap>, anchor: Option<Span>) -> ItemAnswer {
     match (gaps.is_empty(), anchor) {
-        (true, Some(at)) => Answer::Yes(at),
-        (true, None) => Answer::NotApplicable("nothing to ask".to_owned()),
-        (false, _) => Answer::Missing(gaps),
+        (true, Some(at)) => ItemAnswer::Yes(at),
+        (true, None) => ItemAnswer::NotApplicable("nothing to ask".to_owned()),
+        (false, _) => ItemAnswer::Missing(gaps),
     }
 }
 

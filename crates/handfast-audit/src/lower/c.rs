@@ -11,9 +11,10 @@ use tree_sitter::Node;
 
 use self::declarations::{class, declaration, function_definition};
 use self::expression::{boxed, dots, expr};
-use super::cases::{Case, chain};
-use super::{Cx, children, field, number, unescape};
-use crate::ir::{Expr, ExprKind, Handler, Op, Stmt, StmtKind, Sym};
+use super::cases::{MatchArm, chain};
+use super::{Cx, children, field, number, reparse, unescape};
+use crate::ir::{Expr, ExprKind, Handler, Operation, Stmt, StmtKind, Sym};
+use crate::lang::Lang;
 
 /// A jump to a label repeats what stands after it, up to this many statements.
 const MAX_TAIL: usize = 12;
@@ -55,6 +56,10 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
         }
         "preproc_def" => {
             define(cx, node, out);
+            return;
+        }
+        "preproc_function_def" => {
+            macro_function(cx, node, out);
             return;
         }
         "preproc_ifdef"
@@ -205,14 +210,8 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
             }
         }
         "switch_statement" => switch(cx, node),
-        "preproc_include"
-        | "preproc_function_def"
-        | "preproc_call"
-        | "type_definition"
-        | "enum_specifier"
-        | "access_specifier"
-        | "alias_declaration"
-        | ";" => return,
+        "preproc_include" | "preproc_call" | "type_definition" | "enum_specifier"
+        | "access_specifier" | "alias_declaration" | ";" => return,
         _ => StmtKind::Expr(expr(cx, node)),
     };
     out.push(cx.stmt(kind, node));
@@ -221,6 +220,55 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// What the body of a macro has to speak of before it is worth reading.
+const WORTHY: [&str; 14] = [
+    "open", "printf", "strcat", "strcpy", "strlcat", "strlcpy", "unlink", "remove", "mkdir",
+    "rename", "chmod", "chown", "exec", "path",
+];
+
+/// `#define UNDER(buf, name) snprintf(buf, …, name)`: a function, for what matters here.
+fn macro_function(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
+    let name = field(node, "name").map_or("", |n| cx.s(n)).to_owned();
+    let params = field(node, "parameters").map_or("", |n| cx.s(n)).to_owned();
+    let Some(value) = field(node, "value") else {
+        return;
+    };
+    let text = cx.s(value).replace("\\\n", " ");
+    if !WORTHY.iter().any(|word| text.contains(word)) || text.contains('#') {
+        return;
+    }
+    let text = text.trim().trim_end_matches(';');
+    // A block with a value: only what it does is read.
+    let text = text
+        .strip_prefix("({")
+        .and_then(|text| text.strip_suffix("})"))
+        .unwrap_or(text);
+    let is_block = text.contains(';') || text.starts_with("do") || text.starts_with('{');
+    let body = if is_block {
+        text.to_owned()
+    } else {
+        format!("return {text}")
+    };
+    let params = params.trim_matches(['(', ')']).replace("...", "rest");
+    let params: Vec<String> = params
+        .split(',')
+        .map(|name| format!("char *{}", name.trim()))
+        .collect();
+    let source = format!("static char *{name}({}) {{ {body}; }}", params.join(", "));
+    let span = cx.span(node);
+    reparse(cx, Lang::C, &source, span, |cx, root| {
+        let function = children(root)
+            .into_iter()
+            .find(|n| n.kind() == "function_definition")?;
+        let first = cx.module.functions.len();
+        function_definition(cx, function, out);
+        for function in &mut cx.module.functions[first..] {
+            function.is_macro = true;
+        }
+        Some(())
+    });
 }
 
 fn define(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
@@ -242,7 +290,7 @@ fn define(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
             let one = cx.name(flag.trim(), value);
             result = Some(match result {
                 Some(before) => cx.expr(
-                    ExprKind::Binary(Op::BitOr, Box::new(before), Box::new(one)),
+                    ExprKind::Binary(Operation::BitOr, Box::new(before), Box::new(one)),
                     value,
                 ),
                 None => one,
@@ -389,7 +437,7 @@ fn switch(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
                 cx.deeper(|cx| statement(cx, child, &mut body));
             }
         }
-        cases.push(Case {
+        cases.push(MatchArm {
             values: value.map(|value| expr(cx, value)).into_iter().collect(),
             body,
             falls,

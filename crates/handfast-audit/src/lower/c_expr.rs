@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::super::{Cx, children, field, number, operator, unescape};
 use super::body;
-use crate::ir::{Arg, Expr, ExprKind, Op, Param};
+use crate::ir::{Arg, Expr, ExprKind, Operation, Param};
 
 pub(super) fn expr(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
     cx.deeper(|cx| inner(cx, node))
@@ -361,10 +361,10 @@ fn qualified(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
     out.unwrap_or_else(|| cx.opaque(node))
 }
 
-pub(super) fn binary(op: &str) -> Op {
+pub(super) fn binary(op: &str) -> Operation {
     match op {
         // `/` puts C++ paths together.
-        "/" => Op::Div,
+        "/" => Operation::Div,
         _ => operator(op),
     }
 }

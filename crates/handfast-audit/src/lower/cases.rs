@@ -3,10 +3,10 @@
 use tree_sitter::Node;
 
 use super::Cx;
-use crate::ir::{Expr, ExprKind, Op, Stmt, StmtKind};
+use crate::ir::{Expr, ExprKind, Operation, Stmt, StmtKind};
 
 /// One arm.
-pub(super) struct Case {
+pub(super) struct MatchArm {
     /// Values it is taken for; none for the arm that takes everything else.
     pub(super) values: Vec<Expr>,
     pub(super) body: Vec<Stmt>,
@@ -15,7 +15,7 @@ pub(super) struct Case {
 }
 
 /// The arms in their order as branches.
-pub(super) fn chain(cx: &Cx<'_>, subject: &Expr, cases: Vec<Case>, node: Node<'_>) -> StmtKind {
+pub(super) fn chain(cx: &Cx<'_>, subject: &Expr, cases: Vec<MatchArm>, node: Node<'_>) -> StmtKind {
     let mut chain: Vec<Stmt> = Vec::new();
     let mut following: Vec<Stmt> = Vec::new();
     let mut tests: Vec<(Vec<Expr>, Vec<Stmt>)> = Vec::new();
@@ -36,12 +36,12 @@ pub(super) fn chain(cx: &Cx<'_>, subject: &Expr, cases: Vec<Case>, node: Node<'_
         for value in values {
             let span = value.span;
             let test = Expr::new(
-                ExprKind::Binary(Op::Eq, Box::new(subject.clone()), Box::new(value)),
+                ExprKind::Binary(Operation::Eq, Box::new(subject.clone()), Box::new(value)),
                 span,
             );
             cond = Some(match cond {
                 Some(before) => Expr::new(
-                    ExprKind::Binary(Op::Or, Box::new(before), Box::new(test)),
+                    ExprKind::Binary(Operation::Or, Box::new(before), Box::new(test)),
                     span,
                 ),
                 None => test,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tree_sitter::Node;
 
 use super::{Cx, children, field};
-use crate::ir::{Class, Expr, ExprKind, Op, Param, Stmt, StmtKind, Sym};
+use crate::ir::{Class, Expr, ExprKind, Operation, Param, Stmt, StmtKind, Sym};
 
 use self::expression::expr;
 
@@ -168,7 +168,7 @@ fn assignment(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
         let mut value = expr(cx, *r);
         if op == "+=" {
             let old = Box::new(expr(cx, *l));
-            value = cx.expr(ExprKind::Binary(Op::Add, old, Box::new(value)), node);
+            value = cx.expr(ExprKind::Binary(Operation::Add, old, Box::new(value)), node);
         }
         out.push(cx.stmt(StmtKind::Assign { target, value }, node));
         return;
@@ -203,9 +203,10 @@ fn for_statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) -> StmtKi
                     cx.expr(ExprKind::List(parts), clause)
                 }
             };
-            // `for i := range xs` gives the index only.
+            // `for i := range xs` gives the index or the key only.
             let target = if names.len() == 1 {
-                cx.opaque(clause)
+                let rest = Expr::new(ExprKind::Opaque(Vec::new()), target.span);
+                cx.expr(ExprKind::List(vec![target, rest]), clause)
             } else {
                 target
             };
@@ -267,13 +268,16 @@ fn switch(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
                 for one in value.map(children).unwrap_or_default() {
                     let mut test = expr(cx, one);
                     if let Some(subject) = &subject {
-                        let kind =
-                            ExprKind::Binary(Op::Eq, Box::new(subject.clone()), Box::new(test));
+                        let kind = ExprKind::Binary(
+                            Operation::Eq,
+                            Box::new(subject.clone()),
+                            Box::new(test),
+                        );
                         test = cx.expr(kind, case);
                     }
                     cond = Some(match cond {
                         Some(before) => cx.expr(
-                            ExprKind::Binary(Op::Or, Box::new(before), Box::new(test)),
+                            ExprKind::Binary(Operation::Or, Box::new(before), Box::new(test)),
                             case,
                         ),
                         None => test,
@@ -339,12 +343,23 @@ fn types(cx: &mut Cx<'_>, node: Node<'_>) {
             continue;
         };
         if ty.kind() != "struct_type" {
+            if matches!(
+                ty.kind(),
+                "type_identifier" | "slice_type" | "qualified_type"
+            ) {
+                cx.module.named.push(cx.sym(name));
+            }
             continue;
         }
         let mut fields = Vec::new();
         for list in children(ty) {
             for one in children(list) {
-                if let (Some(name), Some(ty)) = (field(one, "name"), field(one, "type")) {
+                let Some(ty) = field(one, "type") else {
+                    continue;
+                };
+                // `dir, file string`: several of one type.
+                let mut cursor = one.walk();
+                for name in one.children_by_field_name("name", &mut cursor) {
                     fields.push((cx.sym(name), cx.sym(ty)));
                 }
             }

@@ -123,6 +123,32 @@ pub(super) fn expr_inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
     cx.expr(kind, node)
 }
 
+/// `[]rule{{pattern, handler}}`: an element has the type that the list names.
+fn element(cx: &mut Cx<'_>, of: Option<Node<'_>>, node: Node<'_>) -> Expr {
+    let inner = match node.kind() {
+        "literal_element" => children(node).first().copied().unwrap_or(node),
+        _ => node,
+    };
+    let of = match of {
+        Some(pointer) if pointer.kind() == "pointer_type" => children(pointer).first().copied(),
+        other => other,
+    };
+    match of {
+        Some(of) if inner.kind() == "literal_value" && is_struct_name(of) => {
+            let kind = made(cx, of, children(inner), node);
+            cx.expr(kind, node)
+        }
+        _ => expr(cx, node),
+    }
+}
+
+fn is_struct_name(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        "type_identifier" | "qualified_type" | "generic_type"
+    )
+}
+
 pub(super) fn composite(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
     let ty = field(node, "type");
     let parts = field(node, "body").map(children).unwrap_or_default();
@@ -131,22 +157,37 @@ pub(super) fn composite(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
         Some(generic) if generic.kind() == "generic_type" => field(generic, "type"),
         other => other,
     };
-    let is_struct = ty.is_some_and(|n| matches!(n.kind(), "type_identifier" | "qualified_type"));
+    let is_struct = ty.is_some_and(is_struct_name);
     if !is_struct {
         let is_map = ty.is_some_and(|n| n.kind() == "map_type");
         if is_map {
             let mut pairs = Vec::new();
+            let of = ty.and_then(|n| field(n, "value"));
             for part in parts {
                 let sides = children(part);
                 if let [key, value] = sides.as_slice() {
-                    pairs.push((expr(cx, *key), expr(cx, *value)));
+                    pairs.push((expr(cx, *key), element(cx, of, *value)));
                 }
             }
             return ExprKind::Dict(pairs);
         }
-        return ExprKind::List(parts.iter().map(|n| expr(cx, *n)).collect());
+        let of = ty.and_then(|n| field(n, "element"));
+        return ExprKind::List(parts.iter().map(|n| element(cx, of, *n)).collect());
     }
-    let callee = boxed(cx, ty, node);
+    match ty {
+        Some(ty) => made(cx, ty, parts, node),
+        None => ExprKind::Opaque(Vec::new()),
+    }
+}
+
+/// A struct with its fields, by name or by place.
+fn made(cx: &mut Cx<'_>, ty: Node<'_>, parts: Vec<Node<'_>>, node: Node<'_>) -> ExprKind {
+    // `Repo[Key, Value]{…}`: the type without what it is made for.
+    let ty = match ty.kind() {
+        "generic_type" => field(ty, "type").unwrap_or(ty),
+        _ => ty,
+    };
+    let callee = boxed(cx, Some(ty), node);
     let mut args = Vec::new();
     for part in parts {
         let sides = children(part);

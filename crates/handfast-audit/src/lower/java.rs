@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use tree_sitter::Node;
 
-use self::declarations::{class, import};
+use self::declarations::{class, import, written_out};
 use self::expression::{boxed, condition, expr, simple_type};
-use super::cases::{Case, chain};
+use super::cases::{MatchArm, chain};
 use super::{Cx, children, field, operator};
 use crate::ir::{Expr, ExprKind, Handler, Stmt, StmtKind, Sym};
 
@@ -20,6 +20,7 @@ pub(super) fn module(cx: &mut Cx<'_>, root: Node<'_>) {
     let body = block(cx, root);
     cx.end(top).body = body;
     cx.module.top = top;
+    written_out(cx, root);
 }
 
 fn block(cx: &mut Cx<'_>, node: Node<'_>) -> Vec<Stmt> {
@@ -316,7 +317,7 @@ fn switch(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
                 cx.deeper(|cx| statement(cx, child, &mut body));
             }
         }
-        cases.push(Case {
+        cases.push(MatchArm {
             values,
             body,
             falls,

@@ -61,7 +61,12 @@ const STARS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("java.util.zip", &["ZipEntry", "ZipFile", "ZipInputStream"]),
-    ("java.util", &["Base64", "Scanner", "UUID"]),
+    (
+        "java.util",
+        &[
+            "Base64", "List", "Map", "Objects", "Optional", "Scanner", "UUID",
+        ],
+    ),
     (
         "jakarta.servlet.http",
         &["HttpServletRequest", "HttpServletResponse", "Part"],
@@ -88,19 +93,42 @@ pub(super) fn import(cx: &mut Cx<'_>, node: Node<'_>) {
         return;
     }
     let local = full.rsplit('.').next().unwrap_or(full);
-    let target = if KNOWN.iter().any(|start| full.starts_with(start)) {
-        // From the first type on: `java.StandardOpenOption.CREATE`.
-        let types = full
-            .split('.')
-            .skip_while(|part| !part.starts_with(char::is_uppercase));
-        let types: Vec<&str> = types.collect();
-        format!("java.{}", types.join("."))
-    } else {
-        full.to_owned()
-    };
+    let target = known_name(full).unwrap_or_else(|| full.to_owned());
     cx.module
         .imports
         .push((Arc::from(local), Arc::from(target.as_str())));
+}
+
+/// `java.io.File` as the knowledge base calls it, from the first type on:
+/// `java.StandardOpenOption.CREATE`.
+fn known_name(full: &str) -> Option<String> {
+    KNOWN.iter().find(|start| full.starts_with(**start))?;
+    let types = full
+        .split('.')
+        .skip_while(|part| !part.starts_with(char::is_uppercase));
+    let types: Vec<&str> = types.collect();
+    (!types.is_empty()).then(|| format!("java.{}", types.join(".")))
+}
+
+/// `new java.io.File(name)`: what is written with its package needs no import.
+pub(super) fn written_out(cx: &mut Cx<'_>, root: Node<'_>) {
+    let text = cx.s(root);
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
+    for word in text.split(|c: char| !is_part(c)) {
+        if !word.contains('.') || !word.starts_with(char::is_lowercase) {
+            continue;
+        }
+        let Some(full) = known_name(word) else {
+            continue;
+        };
+        let name = full.split('.').nth(1).unwrap_or("");
+        let is_there = cx.module.imports.iter().any(|(local, _)| **local == *name);
+        if !name.is_empty() && !is_there {
+            let target = format!("java.{name}");
+            let import = (Arc::from(name), Arc::from(target.as_str()));
+            cx.module.imports.push(import);
+        }
+    }
 }
 
 /// What stands before a declaration: words, and annotations as calls or names.

@@ -7,7 +7,7 @@ use tree_sitter::Node;
 use super::super::{Cx, children, field, number, operator, unescape};
 use super::body;
 use super::declarations::parameters;
-use crate::ir::{Arg, Expr, ExprKind, Op, Param, StmtKind, Sym};
+use crate::ir::{Arg, Expr, ExprKind, Operation, Param, StmtKind, Sym};
 
 /// Types whose methods are called without an object: `Files::exists` is a function of one argument.
 const HOLDERS: [&str; 14] = [
@@ -26,6 +26,9 @@ const HOLDERS: [&str; 14] = [
     "URLDecoder",
     "UUID",
 ];
+
+/// Lists that begin empty.
+const LISTS: [&str; 5] = ["ArrayList", "LinkedList", "Vector", "Stack", "ArrayDeque"];
 
 pub(super) fn expr(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
     cx.deeper(|cx| expr_inner(cx, node))
@@ -180,7 +183,10 @@ fn field_access(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
 fn invocation(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
     let name = field(node, "name").map_or(Arc::from(""), |n| cx.sym(n));
     let callee = match field(node, "object") {
-        Some(object) if cx.s(object) == "Map" && matches!(&*name, "of" | "ofEntries") => {
+        Some(object)
+            if matches!(cx.s(object), "Map" | "java.util.Map")
+                && matches!(&*name, "of" | "ofEntries") =>
+        {
             return table(cx, node);
         }
         Some(object) => {
@@ -239,6 +245,9 @@ fn creation(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
     let args = arguments(cx, node);
     if ty.ends_with("Map") && args.is_empty() {
         return ExprKind::Dict(Vec::new());
+    }
+    if LISTS.contains(&&*ty) && args.is_empty() {
+        return ExprKind::List(Vec::new());
     }
     let callee = Box::new(cx.name(&ty, node));
     ExprKind::Call {
@@ -368,11 +377,12 @@ fn choice(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
             if child.kind() == "switch_label" {
                 for label in children(child) {
                     let one = Box::new(expr(cx, label));
-                    let test = ExprKind::Binary(Op::Eq, Box::new(subject.clone()), one);
+                    let test = ExprKind::Binary(Operation::Eq, Box::new(subject.clone()), one);
                     let test = cx.expr(test, label);
                     tests = Some(match tests {
                         Some(before) => {
-                            let either = ExprKind::Binary(Op::Or, Box::new(before), Box::new(test));
+                            let either =
+                                ExprKind::Binary(Operation::Or, Box::new(before), Box::new(test));
                             cx.expr(either, label)
                         }
                         None => test,

@@ -14,7 +14,7 @@ use tree_sitter::Node;
 use self::classes::class;
 use self::expression::{boxed, expr, pattern};
 use self::imports::{bind_named, clean_source, import, require, required};
-use super::cases::{Case, chain};
+use super::cases::{MatchArm, chain};
 use super::{Cx, children, field};
 use crate::ir::{Expr, ExprKind, Handler, Param, Stmt, StmtKind, Sym};
 
@@ -113,27 +113,7 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
                 body_first: node.kind() == "do_statement",
             }
         }
-        "try_statement" => {
-            let statements = body(cx, field(node, "body"));
-            let mut handlers = Vec::new();
-            if let Some(catch) = field(node, "handler") {
-                let name = field(catch, "parameter").map(|n| cx.sym(n));
-                let inner = body(cx, field(catch, "body"));
-                let span = cx.span(catch);
-                handlers.push(Handler {
-                    types: Vec::new(),
-                    name,
-                    body: inner,
-                    span,
-                });
-            }
-            let finally = field(node, "finalizer").and_then(|n| field(n, "body"));
-            StmtKind::Try {
-                body: statements,
-                handlers,
-                finally: body(cx, finally),
-            }
-        }
+        "try_statement" => attempt(cx, node),
         "switch_statement" => switch(cx, node),
         "statement_block" => StmtKind::Block(block(cx, node)),
         "function_declaration" | "generator_function_declaration" => {
@@ -171,6 +151,28 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
         _ => StmtKind::Expr(expr(cx, node)),
     };
     out.push(cx.stmt(kind, node));
+}
+
+fn attempt(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
+    let statements = body(cx, field(node, "body"));
+    let mut handlers = Vec::new();
+    if let Some(catch) = field(node, "handler") {
+        let name = field(catch, "parameter").map(|n| cx.sym(n));
+        let inner = body(cx, field(catch, "body"));
+        let span = cx.span(catch);
+        handlers.push(Handler {
+            types: Vec::new(),
+            name,
+            body: inner,
+            span,
+        });
+    }
+    let finally = field(node, "finalizer").and_then(|n| field(n, "body"));
+    StmtKind::Try {
+        body: statements,
+        handlers,
+        finally: body(cx, finally),
+    }
 }
 
 fn expression_statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
@@ -389,7 +391,7 @@ fn switch(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
                 cx.deeper(|cx| statement(cx, child, &mut body));
             }
         }
-        cases.push(Case {
+        cases.push(MatchArm {
             values: value.map(|value| expr(cx, value)).into_iter().collect(),
             body,
             falls,

@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::super::{Cx, all_children, children, field, number, operator, unescape};
 use super::function;
-use crate::ir::{Arg, Expr, ExprKind, Op};
+use crate::ir::{Arg, Expr, ExprKind, Operation};
 
 pub(super) fn expr(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
     cx.deeper(|cx| inner(cx, node))
@@ -73,7 +73,7 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
                 // `~i` is zero, and false, for -1 only.
                 ("~", _) => {
                     let none = cx.expr(ExprKind::Num(-1), node);
-                    ExprKind::Binary(crate::ir::Op::Ne, value, Box::new(none))
+                    ExprKind::Binary(crate::ir::Operation::Ne, value, Box::new(none))
                 }
                 ("typeof", _) => cx.call_of("typeof", vec![*value], node),
                 _ => ExprKind::Opaque(vec![*value]),
@@ -294,10 +294,10 @@ fn pattern_inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
     cx.expr(kind, node)
 }
 
-pub(super) fn binary(op: &str) -> Op {
+pub(super) fn binary(op: &str) -> Operation {
     match op {
-        "/" => Op::Div,
-        "in" => Op::In,
+        "/" => Operation::Div,
+        "in" => Operation::In,
         _ => operator(op),
     }
 }

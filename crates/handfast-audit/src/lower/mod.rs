@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use tree_sitter::{Node, ParseOptions, Parser};
 
-use crate::ir::{Arg, Expr, ExprKind, Function, Module, Op, Span, Stmt, StmtKind, Sym};
+use crate::ir::{Arg, Expr, ExprKind, Function, Module, Operation, Span, Stmt, StmtKind, Sym};
 use crate::lang::Lang;
 use crate::quick::Quick;
 
@@ -179,6 +179,7 @@ impl<'t> Cx<'t> {
                 .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)),
             parent: self.open.last().copied(),
             damaged: node.has_error(),
+            is_macro: false,
         });
         self.open.push(index);
         index
@@ -222,25 +223,25 @@ fn field<'n>(node: Node<'n>, name: &str) -> Option<Node<'n>> {
 }
 
 /// What an operator does, as far as the languages agree.
-fn operator(op: &str) -> Op {
+fn operator(op: &str) -> Operation {
     match op {
-        "+" => Op::Add,
-        "|" => Op::BitOr,
-        "&" => Op::BitAnd,
-        "&&" | "and" => Op::And,
-        "||" | "or" => Op::Or,
-        "??" => Op::Coalesce,
-        "==" | "===" => Op::Eq,
-        "!=" | "!==" => Op::Ne,
-        "-" => Op::Sub,
-        "*" => Op::Mul,
-        "/" => Op::Quot,
-        "%" => Op::Rem,
-        "<" => Op::Lt,
-        "<=" => Op::Le,
-        ">" => Op::Gt,
-        ">=" => Op::Ge,
-        _ => Op::Other,
+        "+" => Operation::Add,
+        "|" => Operation::BitOr,
+        "&" => Operation::BitAnd,
+        "&&" | "and" => Operation::And,
+        "||" | "or" => Operation::Or,
+        "??" => Operation::Coalesce,
+        "==" | "===" => Operation::Eq,
+        "!=" | "!==" => Operation::Ne,
+        "-" => Operation::Sub,
+        "*" => Operation::Mul,
+        "/" => Operation::Quot,
+        "%" => Operation::Rem,
+        "<" => Operation::Lt,
+        "<=" => Operation::Le,
+        ">" => Operation::Gt,
+        ">=" => Operation::Ge,
+        _ => Operation::Other,
     }
 }
 
@@ -293,6 +294,36 @@ fn number(text: &str) -> i64 {
         return i64::MAX;
     }
     whole.parse().unwrap_or(i64::MAX)
+}
+
+/// Lowers a piece of text as if it stood at a span.
+fn reparse<R>(
+    cx: &mut Cx<'_>,
+    lang: Lang,
+    source: &str,
+    span: Span,
+    run: impl FnOnce(&mut Cx<'_>, Node<'_>) -> Option<R>,
+) -> Option<R> {
+    if source.len() > 4096 {
+        return None;
+    }
+    cx.deeper(|cx| {
+        let mut parser = Parser::new();
+        parser.set_language(&lang.grammar()).ok()?;
+        let tree = parser.parse(source, None)?;
+        let mut inner = Cx::new(cx.file, source);
+        std::mem::swap(&mut inner.module, &mut cx.module);
+        std::mem::swap(&mut inner.open, &mut cx.open);
+        inner.depth = cx.depth;
+        inner.fresh = cx.fresh + 1000;
+        inner.pinned = Some(span);
+        let result = run(&mut inner, tree.root_node());
+        std::mem::swap(&mut inner.module, &mut cx.module);
+        std::mem::swap(&mut inner.open, &mut cx.open);
+        cx.fresh = inner.fresh;
+        result
+    })
+    .flatten()
 }
 
 #[cfg(test)]

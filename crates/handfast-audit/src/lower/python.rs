@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tree_sitter::Node;
 
-use super::cases::{Case, chain};
+use super::cases::{MatchArm, chain};
 use super::{Cx, children, field};
 use crate::ir::{Arg, Class, Expr, ExprKind, Handler, Param, Stmt, StmtKind, Sym};
 
@@ -127,7 +127,7 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
                 let is_rest = patterns.clone().any(|n| cx.s(*n).trim() == "_");
                 let values = patterns.map(|n| pattern_values(cx, *n)).collect::<Vec<_>>();
                 let values = values.into_iter().flatten().collect();
-                cases.push(Case {
+                cases.push(MatchArm {
                     values: if is_rest { Vec::new() } else { values },
                     body: body(cx, field(case, "consequence")),
                     falls: false,
@@ -416,8 +416,16 @@ fn class(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
             if assign.kind() == "assignment"
                 && let Some(left) = field(assign, "left")
             {
-                let ty = field(assign, "type").map_or(Arc::from(""), |n| cx.sym(n));
-                fields.push((cx.sym(left), ty));
+                let ty = field(assign, "type").map_or("", |n| cx.s(n));
+                // What a model lets through stands on the other side.
+                let right = field(assign, "right").map_or("", |n| cx.s(n));
+                let says = right.contains("pattern=") || right.contains("regex=");
+                let text = if says {
+                    format!("{ty} = {right}")
+                } else {
+                    ty.to_owned()
+                };
+                fields.push((cx.sym(left), Arc::from(text.as_str())));
             }
         }
     }

@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::super::{Cx, all_children, children, field, number, unescape};
 use super::parameters;
-use crate::ir::{Arg, Expr, ExprKind, Op, StmtKind};
+use crate::ir::{Arg, Expr, ExprKind, Operation, StmtKind};
 
 pub(super) fn expr(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
     cx.deeper(|cx| expr_inner(cx, node))
@@ -51,7 +51,11 @@ pub(super) fn expr_inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
         }
         "boolean_operator" => {
             let op = field(node, "operator").map_or("", |n| cx.s(n));
-            let op = if op == "and" { Op::And } else { Op::Or };
+            let op = if op == "and" {
+                Operation::And
+            } else {
+                Operation::Or
+            };
             let left = boxed(cx, field(node, "left"), node);
             ExprKind::Binary(op, left, boxed(cx, field(node, "right"), node))
         }
@@ -183,22 +187,22 @@ pub(super) fn comparison(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
         }
         if let Some(before) = left {
             let which = match op.as_str() {
-                "==" | "is" => Op::Eq,
-                "!=" | "is not" => Op::Ne,
-                "<" => Op::Lt,
-                "<=" => Op::Le,
-                ">" => Op::Gt,
-                ">=" => Op::Ge,
-                "in" => Op::In,
-                "not in" => Op::NotIn,
-                _ => Op::Other,
+                "==" | "is" => Operation::Eq,
+                "!=" | "is not" => Operation::Ne,
+                "<" => Operation::Lt,
+                "<=" => Operation::Le,
+                ">" => Operation::Gt,
+                ">=" => Operation::Ge,
+                "in" => Operation::In,
+                "not in" => Operation::NotIn,
+                _ => Operation::Other,
             };
             let l = expr(cx, before);
             let r = expr(cx, child);
             let one = cx.expr(ExprKind::Binary(which, Box::new(l), Box::new(r)), node);
             result = Some(match result {
                 Some(before) => cx.expr(
-                    ExprKind::Binary(Op::And, Box::new(before), Box::new(one)),
+                    ExprKind::Binary(Operation::And, Box::new(before), Box::new(one)),
                     node,
                 ),
                 None => one,
@@ -276,16 +280,16 @@ pub(super) fn children_with_start(node: Node<'_>) -> Option<Node<'_>> {
         .find(|n| n.kind() == "string_start")
 }
 
-pub(super) fn binary(op: &str) -> Op {
+pub(super) fn binary(op: &str) -> Operation {
     match op {
-        "+" => Op::Add,
-        "/" => Op::Div,
-        "%" => Op::Mod,
-        "-" => Op::Sub,
-        "*" => Op::Mul,
-        "//" => Op::Quot,
-        "|" => Op::BitOr,
-        "&" => Op::BitAnd,
-        _ => Op::Other,
+        "+" => Operation::Add,
+        "/" => Operation::Div,
+        "%" => Operation::Mod,
+        "-" => Operation::Sub,
+        "*" => Operation::Mul,
+        "//" => Operation::Quot,
+        "|" => Operation::BitOr,
+        "&" => Operation::BitAnd,
+        _ => Operation::Other,
     }
 }

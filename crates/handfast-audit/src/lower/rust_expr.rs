@@ -7,7 +7,7 @@ use tree_sitter::Node;
 use super::super::{Cx, children, field, number, operator, unescape};
 use super::patterns::pattern_test;
 use super::{block, control, macros, parameters};
-use crate::ir::{Arg, Expr, ExprKind, Op, Stmt, StmtKind, Sym};
+use crate::ir::{Arg, Expr, ExprKind, Operation, Stmt, StmtKind, Sym};
 
 /// The name of the argument that says what a text is parsed as.
 pub(super) const PARSED_AS: &str = "%type";
@@ -25,6 +25,9 @@ fn boxed(cx: &mut Cx<'_>, node: Option<Node<'_>>, whole: Node<'_>) -> Box<Expr> 
 }
 
 fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
+    if let Some(kind) = literal(cx, node) {
+        return cx.expr(kind, node);
+    }
     let kind = match node.kind() {
         "identifier" | "self" | "field_identifier" | "type_identifier" | "crate" | "super" => {
             ExprKind::Name(cx.sym(node))
@@ -34,24 +37,6 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             let part = field(node, "function").or_else(|| field(node, "type"));
             return *boxed(cx, part, node);
         }
-        "string_literal" => {
-            let text: String = children(node).iter().map(|n| cx.s(*n)).collect();
-            ExprKind::Str(Arc::from(unescape(&text).as_str()))
-        }
-        "raw_string_literal" => {
-            let text = cx.s(node).trim_start_matches(['r', 'b']);
-            let text = text.trim_matches('#').trim_matches('"');
-            ExprKind::Str(Arc::from(text))
-        }
-        "char_literal" => {
-            let text = cx.s(node).trim_start_matches('b');
-            let text = text
-                .get(1..text.len().saturating_sub(1))
-                .unwrap_or_default();
-            ExprKind::Str(Arc::from(unescape(text).as_str()))
-        }
-        "integer_literal" => ExprKind::Num(number(cx.s(node))),
-        "boolean_literal" => ExprKind::Bool(cx.s(node) == "true"),
         "field_expression" => {
             let base = boxed(cx, field(node, "value"), node);
             let name = field(node, "field").map_or(Arc::from(""), |n| cx.sym(n));
@@ -112,19 +97,7 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             let value = cx.expr(ExprKind::Binary(op, target.clone(), right), node);
             ExprKind::Assign(target, Box::new(value))
         }
-        "closure_expression" => {
-            let index = cx.begin(Arc::from("<closure>"), node);
-            let (params, _) = parameters(cx, field(node, "parameters"));
-            let value = boxed(cx, field(node, "body"), node);
-            let span = value.span;
-            let function = cx.end(index);
-            function.params = params;
-            function.body = vec![Stmt {
-                kind: StmtKind::Return(Some(*value)),
-                span,
-            }];
-            ExprKind::Lambda(index)
-        }
+        "closure_expression" => closure(cx, node),
         "struct_expression" => struct_expression(cx, node),
         "tuple_expression" | "array_expression" => {
             ExprKind::List(children(node).iter().map(|n| expr(cx, *n)).collect())
@@ -164,6 +137,44 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
         }
     };
     cx.expr(kind, node)
+}
+
+fn literal(cx: &Cx<'_>, node: Node<'_>) -> Option<ExprKind> {
+    match node.kind() {
+        "string_literal" => {
+            let text: String = children(node).iter().map(|n| cx.s(*n)).collect();
+            Some(ExprKind::Str(Arc::from(unescape(&text).as_str())))
+        }
+        "raw_string_literal" => {
+            let text = cx.s(node).trim_start_matches(['r', 'b']);
+            let text = text.trim_matches('#').trim_matches('"');
+            Some(ExprKind::Str(Arc::from(text)))
+        }
+        "char_literal" => {
+            let text = cx.s(node).trim_start_matches('b');
+            let text = text
+                .get(1..text.len().saturating_sub(1))
+                .unwrap_or_default();
+            Some(ExprKind::Str(Arc::from(unescape(text).as_str())))
+        }
+        "integer_literal" => Some(ExprKind::Num(number(cx.s(node)))),
+        "boolean_literal" => Some(ExprKind::Bool(cx.s(node) == "true")),
+        _ => None,
+    }
+}
+
+fn closure(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
+    let index = cx.begin(Arc::from("<closure>"), node);
+    let (params, _) = parameters(cx, field(node, "parameters"));
+    let value = boxed(cx, field(node, "body"), node);
+    let span = value.span;
+    let function = cx.end(index);
+    function.params = params;
+    function.body = vec![Stmt {
+        kind: StmtKind::Return(Some(*value)),
+        span,
+    }];
+    ExprKind::Lambda(index)
 }
 
 /// The type that `text.parse::<T>()` is parsed as, as an argument of its own.
@@ -265,7 +276,7 @@ pub(super) fn condition(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
                 let one = condition(cx, part);
                 result = Some(match result {
                     Some(before) => cx.expr(
-                        ExprKind::Binary(Op::And, Box::new(before), Box::new(one)),
+                        ExprKind::Binary(Operation::And, Box::new(before), Box::new(one)),
                         node,
                     ),
                     None => one,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tree_sitter::{Node, Parser};
+use tree_sitter::Node;
 
-use super::super::{Cx, children, field};
+use super::super::{Cx, children, field, reparse};
 use super::expression::expr;
 use super::patterns::pattern_test;
 use crate::ir::{Arg, Expr, ExprKind, Span, Stmt, StmtKind};
@@ -127,7 +127,7 @@ fn formatted(cx: &mut Cx<'_>, args: Vec<Expr>, span: Span) -> Expr {
 
 fn arguments(cx: &mut Cx<'_>, text: &str, span: Span) -> Vec<Expr> {
     let source = format!("fn f() {{ f({text}) }}");
-    reparse(cx, &source, span, |cx, root| {
+    reparse(cx, Lang::Rust, &source, span, |cx, root| {
         let call = find(root, "call_expression")?;
         let args = field(call, "arguments")?;
         Some(children(args).into_iter().map(|n| expr(cx, n)).collect())
@@ -138,7 +138,7 @@ fn arguments(cx: &mut Cx<'_>, text: &str, span: Span) -> Vec<Expr> {
 fn matches_macro(cx: &mut Cx<'_>, text: &str, span: Span) -> Option<Expr> {
     let (subject, pattern) = split_top(text)?;
     let source = format!("fn f() {{ match {subject} {{ {pattern} => 1 }} }}");
-    reparse(cx, &source, span, |cx, root| {
+    reparse(cx, Lang::Rust, &source, span, |cx, root| {
         let whole = find(root, "match_expression")?;
         let value = expr(cx, field(whole, "value")?);
         let arm = find(whole, "match_arm")?;
@@ -169,33 +169,4 @@ fn find<'n>(node: Node<'n>, kind: &str) -> Option<Node<'n>> {
         pending.extend(children(node).into_iter().rev());
     }
     None
-}
-
-/// Lowers a piece of text as if it stood at a span.
-fn reparse<R>(
-    cx: &mut Cx<'_>,
-    source: &str,
-    span: Span,
-    run: impl FnOnce(&mut Cx<'_>, Node<'_>) -> Option<R>,
-) -> Option<R> {
-    if source.len() > 4096 {
-        return None;
-    }
-    cx.deeper(|cx| {
-        let mut parser = Parser::new();
-        parser.set_language(&Lang::Rust.grammar()).ok()?;
-        let tree = parser.parse(source, None)?;
-        let mut inner = Cx::new(cx.file, source);
-        std::mem::swap(&mut inner.module, &mut cx.module);
-        std::mem::swap(&mut inner.open, &mut cx.open);
-        inner.depth = cx.depth;
-        inner.fresh = cx.fresh + 1000;
-        inner.pinned = Some(span);
-        let result = run(&mut inner, tree.root_node());
-        std::mem::swap(&mut inner.module, &mut cx.module);
-        std::mem::swap(&mut inner.open, &mut cx.open);
-        cx.fresh = inner.fresh;
-        result
-    })
-    .flatten()
 }

@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::super::{Cx, all_children, children, field};
 use super::expression::{condition, expr};
-use crate::ir::{Expr, ExprKind, Op, Stmt, StmtKind, Sym};
+use crate::ir::{Expr, ExprKind, Operation, Stmt, StmtKind, Sym};
 
 /// Whether a value has the form of a pattern, binding its names.
 pub(super) fn pattern_test(cx: &mut Cx<'_>, pattern: Node<'_>, value: Expr) -> Expr {
@@ -26,7 +26,7 @@ fn pattern_inner(cx: &mut Cx<'_>, pattern: Node<'_>, value: Expr) -> Expr {
             let test = pattern_test(cx, *first, value);
             let Some(guard) = guard else { return test };
             let guard = condition(cx, guard);
-            ExprKind::Binary(Op::And, Box::new(test), Box::new(guard))
+            ExprKind::Binary(Operation::And, Box::new(test), Box::new(guard))
         }
         "or_pattern" => {
             let mut result: Option<Expr> = None;
@@ -34,7 +34,7 @@ fn pattern_inner(cx: &mut Cx<'_>, pattern: Node<'_>, value: Expr) -> Expr {
                 let one = pattern_test(cx, part, value.clone());
                 result = Some(match result {
                     Some(before) => cx.expr(
-                        ExprKind::Binary(Op::Or, Box::new(before), Box::new(one)),
+                        ExprKind::Binary(Operation::Or, Box::new(before), Box::new(one)),
                         pattern,
                     ),
                     None => one,
@@ -75,7 +75,7 @@ fn pattern_inner(cx: &mut Cx<'_>, pattern: Node<'_>, value: Expr) -> Expr {
                 let one = pattern_test(cx, *part, one);
                 result = Some(match result {
                     Some(before) => cx.expr(
-                        ExprKind::Binary(Op::And, Box::new(before), Box::new(one)),
+                        ExprKind::Binary(Operation::And, Box::new(before), Box::new(one)),
                         pattern,
                     ),
                     None => one,
@@ -103,16 +103,16 @@ fn pattern_inner(cx: &mut Cx<'_>, pattern: Node<'_>, value: Expr) -> Expr {
         "string_literal" | "integer_literal" | "boolean_literal" | "char_literal"
         | "negative_literal" => {
             let literal = expr(cx, pattern);
-            ExprKind::Binary(Op::Eq, Box::new(value), Box::new(literal))
+            ExprKind::Binary(Operation::Eq, Box::new(value), Box::new(literal))
         }
         "_" => return yes,
         "range_pattern" => match children(pattern).as_slice() {
             [low, high] => {
                 let (low, high) = (expr(cx, *low), expr(cx, *high));
-                let from = ExprKind::Binary(Op::Ge, Box::new(value.clone()), Box::new(low));
-                let to = ExprKind::Binary(Op::Le, Box::new(value), Box::new(high));
+                let from = ExprKind::Binary(Operation::Ge, Box::new(value.clone()), Box::new(low));
+                let to = ExprKind::Binary(Operation::Le, Box::new(value), Box::new(high));
                 let (from, to) = (cx.expr(from, pattern), cx.expr(to, pattern));
-                ExprKind::Binary(Op::And, Box::new(from), Box::new(to))
+                ExprKind::Binary(Operation::And, Box::new(from), Box::new(to))
             }
             _ => ExprKind::Opaque(vec![value]),
         },

@@ -1,6 +1,7 @@
 //! All files of one audit, and how names in them find each other.
 
 mod bound;
+pub(crate) mod changed;
 mod imports;
 
 use std::collections::{HashMap, HashSet};
@@ -60,6 +61,8 @@ pub(crate) struct Program {
     units: Vec<usize>,
     /// Files that register handlers, once somebody asked.
     registrars: OnceLock<Vec<u32>>,
+    /// What the C files change, once somebody asked.
+    changed: OnceLock<changed::Changed>,
 }
 
 impl Program {
@@ -266,6 +269,12 @@ impl Program {
             other.0 == id.0 && one.class == function.class && one.params.len() == count
         };
         all.into_iter().flatten().find(fits).copied().unwrap_or(id)
+    }
+
+    /// Another name of a type, in a file or beside it.
+    pub(crate) fn is_named_type(&self, file: u32, name: &Sym) -> bool {
+        let has = |file: u32| self.file(file).module.named.contains(name);
+        has(file) || self.siblings(file).iter().any(|beside| has(*beside))
     }
 
     /// The constructor of a class.

@@ -6,7 +6,7 @@ use super::{Area, MARGIN, WIDTH, failed, style};
 use crate::Failure;
 use crate::clock::Clock;
 use crate::column::Column;
-use crate::report::Place;
+use crate::report::MeasuredAt;
 use crate::row::Group;
 use crate::run::Measured;
 use crate::words::duration;
@@ -22,13 +22,13 @@ const FEET: [&str; 2] = [
 /// Marks of a row stand a little below one another, so that equals do not cover each other.
 const STEP: f64 = 2.4;
 
-fn rows(place: &Place) -> Vec<&Measured> {
+fn rows(place: &MeasuredAt) -> Vec<&Measured> {
     let rows = place.rows.iter().filter(|row| row.group == Group::Work);
     rows.collect()
 }
 
 /// How much room they need.
-pub(super) fn height(place: &Place) -> u32 {
+pub(super) fn height(place: &MeasuredAt) -> u32 {
     u32::try_from(rows(place).len())
         .unwrap_or(0)
         .saturating_mul(ROW.unsigned_abs())
@@ -76,7 +76,7 @@ impl Scale {
 }
 
 /// Draws them.
-pub(super) fn draw(area: &Area<'_>, place: &Place, columns: &[Column]) -> Result<(), Failure> {
+pub(super) fn draw(area: &Area<'_>, place: &MeasuredAt, columns: &[Column]) -> Result<(), Failure> {
     let rows = rows(place);
     let scale = Scale::of(&rows, columns);
     let end = AXIS + ROW * i32::try_from(rows.len())?;

@@ -13,7 +13,7 @@ use plotters::prelude::*;
 
 use crate::Failure;
 use crate::column::Column;
-use crate::report::{Place, Report};
+use crate::report::{MeasuredAt, Report};
 
 /// Where something is drawn.
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
@@ -66,7 +66,7 @@ pub fn svg(report: &Report) -> Result<String, Failure> {
 
 /// The columns that have a mark: raw calls are the line that the others are measured by, and their
 /// walk says nothing about anybody.
-fn drawn(place: &Place) -> Vec<Column> {
+fn drawn(place: &MeasuredAt) -> Vec<Column> {
     Column::ALL
         .into_iter()
         .filter(|column| !matches!(column, Column::Raw | Column::RawWalk))
@@ -80,7 +80,7 @@ fn drawn(place: &Place) -> Vec<Column> {
 fn heading(
     area: &Area<'_>,
     report: &Report,
-    place: &Place,
+    place: &MeasuredAt,
     columns: &[Column],
 ) -> Result<(), Failure> {
     let title = format!("CPU time beside raw system calls, on {}", place.name);

@@ -6,7 +6,7 @@ use super::{Area, failed, style};
 use crate::Failure;
 use crate::clock::Clock;
 use crate::column::Column;
-use crate::report::Place;
+use crate::report::MeasuredAt;
 use crate::row::Group;
 use crate::run::Measured;
 use crate::words::{grouped, round_duration};
@@ -48,7 +48,7 @@ const PANELS: [Panel; 4] = [
 ];
 
 /// The charts that a place has rows for.
-pub(super) fn panels(place: &Place) -> Vec<Panel> {
+pub(super) fn panels(place: &MeasuredAt) -> Vec<Panel> {
     let has = |panel: &Panel| {
         place
             .rows
@@ -59,7 +59,7 @@ pub(super) fn panels(place: &Place) -> Vec<Panel> {
 }
 
 impl Panel {
-    fn rows<'a>(&self, place: &'a Place) -> impl Iterator<Item = (usize, &'a Measured)> {
+    fn rows<'a>(&self, place: &'a MeasuredAt) -> impl Iterator<Item = (usize, &'a Measured)> {
         let prefix = self.prefix;
         let rows = place.rows.iter();
         let rows = rows.filter(move |row| row.id.starts_with(prefix));
@@ -70,12 +70,12 @@ impl Panel {
     }
 
     /// The sizes stand beside one another at equal distances.
-    fn sizes(&self, place: &Place) -> Vec<usize> {
+    fn sizes(&self, place: &MeasuredAt) -> Vec<usize> {
         self.rows(place).map(|(size, _)| size).collect()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-    fn points(&self, place: &Place, column: Column) -> Vec<(f64, f64)> {
+    fn points(&self, place: &MeasuredAt, column: Column) -> Vec<(f64, f64)> {
         let rows = self.rows(place).enumerate();
         rows.filter_map(|(index, (size, row))| {
             let time = row.time(column, self.clock)?.median;
@@ -89,7 +89,7 @@ impl Panel {
 /// Draws one; times by powers.
 pub(super) fn draw(
     area: &Area<'_>,
-    place: &Place,
+    place: &MeasuredAt,
     columns: &[Column],
     panel: &Panel,
 ) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cap_std::fs::{Dir, OpenOptions};
 
-use super::{Answer, Contender, Made, Sync, does, draft_of, parent_of};
+use super::{Contender, Offered, Prepared, Sync, does, draft_of, parent_of};
 use crate::Failure;
 use crate::buffer::Buffer;
 use crate::column::Column;
@@ -18,7 +18,7 @@ pub(super) struct CapStd {
 }
 
 impl CapStd {
-    pub(super) fn made(site: &Site) -> Made {
+    pub(super) fn made(site: &Site) -> Prepared {
         let dir = Dir::open_ambient_dir(site.path(""), cap_std::ambient_authority())?;
         Ok(Box::new(Self { dir: Arc::new(dir) }))
     }
@@ -33,7 +33,7 @@ impl Contender for CapStd {
         Column::CapStd
     }
 
-    fn open_read(&self, paths: &[String]) -> Answer {
+    fn open_read(&self, paths: &[String]) -> Offered {
         let (dir, paths) = (self.dir(), paths.to_vec());
         let mut buffer = Buffer::new();
         does(Column::CapStd, move |index| {
@@ -42,17 +42,17 @@ impl Contender for CapStd {
         })
     }
 
-    fn read_whole(&self, path: &str) -> Answer {
+    fn read_whole(&self, path: &str) -> Offered {
         let (dir, path) = (self.dir(), path.to_owned());
         does(Column::CapStd, move |_| Ok(whole(&dir.read(&path)?)))
     }
 
-    fn stat(&self, path: &str) -> Answer {
+    fn stat(&self, path: &str) -> Offered {
         let (dir, path) = (self.dir(), path.to_owned());
         does(Column::CapStd, move |_| Ok(dir.metadata(&path)?.len()))
     }
 
-    fn rename(&self, names: &[String; 2]) -> Answer {
+    fn rename(&self, names: &[String; 2]) -> Offered {
         let (dir, names) = (self.dir(), names.clone());
         does(Column::CapStd, move |index| {
             dir.rename(&names[index % 2], &dir, &names[(index + 1) % 2])?;
@@ -60,7 +60,7 @@ impl Contender for CapStd {
         })
     }
 
-    fn create_write(&self, paths: &[String]) -> Answer {
+    fn create_write(&self, paths: &[String]) -> Offered {
         let (dir, paths, data) = (self.dir(), paths.to_vec(), Buffer::filled());
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -70,7 +70,7 @@ impl Contender for CapStd {
         })
     }
 
-    fn replace(&self, path: &str, sync: Sync) -> Answer {
+    fn replace(&self, path: &str, sync: Sync) -> Offered {
         let (dir, path, data) = (self.dir(), path.to_owned(), Buffer::filled());
         let (draft, parent) = (draft_of(&path), parent_of(&path));
         let mut options = OpenOptions::new();
@@ -89,7 +89,7 @@ impl Contender for CapStd {
         })
     }
 
-    fn create_dir_all(&self, paths: &[String]) -> Answer {
+    fn create_dir_all(&self, paths: &[String]) -> Offered {
         let (dir, paths) = (self.dir(), paths.to_vec());
         does(Column::CapStd, move |index| {
             dir.create_dir_all(&paths[index % paths.len()])?;
@@ -97,7 +97,7 @@ impl Contender for CapStd {
         })
     }
 
-    fn read_dir(&self, path: &str, ask: Ask) -> Answer {
+    fn read_dir(&self, path: &str, ask: Ask) -> Offered {
         let (dir, path) = (self.dir(), path.to_owned());
         does(Column::CapStd, move |_| {
             let mut seen = 0;
@@ -112,12 +112,12 @@ impl Contender for CapStd {
         })
     }
 
-    fn walk(&self, path: &str, ask: Ask) -> Answer {
+    fn walk(&self, path: &str, ask: Ask) -> Offered {
         let (dir, path) = (self.dir(), path.to_owned());
         does(Column::CapStd, move |_| walk(&dir.open_dir(&path)?, ask))
     }
 
-    fn remove_tree(&self, path: &str) -> Answer {
+    fn remove_tree(&self, path: &str) -> Offered {
         let (dir, path) = (self.dir(), path.to_owned());
         does(Column::CapStd, move |_| {
             dir.remove_dir_all(&path)?;
@@ -125,7 +125,7 @@ impl Contender for CapStd {
         })
     }
 
-    fn copy_tree(&self, from: &str, to: &str) -> Answer {
+    fn copy_tree(&self, from: &str, to: &str) -> Offered {
         let (dir, from, to) = (self.dir(), from.to_owned(), to.to_owned());
         does(Column::CapStd, move |_| {
             dir.create_dir(&to)?;

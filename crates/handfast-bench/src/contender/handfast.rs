@@ -7,7 +7,7 @@ use handfast::{
     WriteOptions,
 };
 
-use super::{Answer, Contender, Made, Sync, does};
+use super::{Contender, Offered, Prepared, Sync, does};
 use crate::buffer::Buffer;
 use crate::column::Column;
 use crate::site::Site;
@@ -22,15 +22,15 @@ pub(super) struct Handfast {
 }
 
 impl Handfast {
-    pub(super) fn kernel(site: &Site) -> Made {
+    pub(super) fn kernel(site: &Site) -> Prepared {
         Self::made(site, Column::Kernel, BackendChoice::Kernel)
     }
 
-    pub(super) fn walk(site: &Site) -> Made {
+    pub(super) fn walk(site: &Site) -> Prepared {
         Self::made(site, Column::Walk, BackendChoice::Walk)
     }
 
-    fn made(site: &Site, column: Column, backend: BackendChoice) -> Made {
+    fn made(site: &Site, column: Column, backend: BackendChoice) -> Prepared {
         let path = site.path("");
         let options = RootOptions::new().backend(backend);
         let root = Root::open_ambient_with(&path, options.clone())?;
@@ -43,7 +43,7 @@ impl Handfast {
         }))
     }
 
-    fn open_below(&self, root: Root, paths: &[String]) -> Answer {
+    fn open_below(&self, root: Root, paths: &[String]) -> Offered {
         let paths = parsed(paths)?;
         let mut buffer = Buffer::new();
         does(self.column, move |index| {
@@ -63,15 +63,15 @@ impl Contender for Handfast {
         self.column
     }
 
-    fn open_read(&self, paths: &[String]) -> Answer {
+    fn open_read(&self, paths: &[String]) -> Offered {
         self.open_below(self.root.clone(), paths)
     }
 
-    fn open_linked(&self, path: &str) -> Answer {
+    fn open_linked(&self, path: &str) -> Offered {
         self.open_below((self.following)()?, &[path.to_owned()])
     }
 
-    fn open_parsed(&self, path: &str) -> Answer {
+    fn open_parsed(&self, path: &str) -> Offered {
         let (root, text) = (self.root.clone(), path.to_owned());
         let mut buffer = Buffer::new();
         does(self.column, move |_| {
@@ -82,17 +82,17 @@ impl Contender for Handfast {
         })
     }
 
-    fn read_whole(&self, path: &str) -> Answer {
+    fn read_whole(&self, path: &str) -> Offered {
         let (root, path) = (self.root.clone(), RelPath::parse(path)?);
         does(self.column, move |_| Ok(whole(&root.read(&path)?)))
     }
 
-    fn stat(&self, path: &str) -> Answer {
+    fn stat(&self, path: &str) -> Offered {
         let (root, path) = (self.root.clone(), RelPath::parse(path)?);
         does(self.column, move |_| Ok(root.metadata(&path)?.len))
     }
 
-    fn rename(&self, names: &[String; 2]) -> Answer {
+    fn rename(&self, names: &[String; 2]) -> Offered {
         let (root, names) = (self.root.clone(), parsed(names)?);
         does(self.column, move |index| {
             let (from, to) = (&names[index % 2], &names[(index + 1) % 2]);
@@ -101,7 +101,7 @@ impl Contender for Handfast {
         })
     }
 
-    fn create_write(&self, paths: &[String]) -> Answer {
+    fn create_write(&self, paths: &[String]) -> Offered {
         let (root, paths, data) = (self.root.clone(), parsed(paths)?, Buffer::filled());
         let options = OpenOptions::new().read(false).write(true).create_new(true);
         does(self.column, move |index| {
@@ -110,7 +110,7 @@ impl Contender for Handfast {
         })
     }
 
-    fn replace(&self, path: &str, sync: Sync) -> Answer {
+    fn replace(&self, path: &str, sync: Sync) -> Offered {
         let (root, path, data) = (self.root.clone(), RelPath::parse(path)?, Buffer::filled());
         let options = WriteOptions::new().durability(match sync {
             Sync::No => Durability::None,
@@ -122,7 +122,7 @@ impl Contender for Handfast {
         })
     }
 
-    fn create_dir_all(&self, paths: &[String]) -> Answer {
+    fn create_dir_all(&self, paths: &[String]) -> Offered {
         let (root, paths) = (self.root.clone(), parsed(paths)?);
         does(self.column, move |index| {
             root.create_dir_all(&paths[index % paths.len()])?;
@@ -130,7 +130,7 @@ impl Contender for Handfast {
         })
     }
 
-    fn read_dir(&self, path: &str, ask: Ask) -> Answer {
+    fn read_dir(&self, path: &str, ask: Ask) -> Offered {
         let (root, path) = (self.root.clone(), RelPath::parse(path)?);
         does(self.column, move |_| {
             let mut seen = 0;
@@ -145,7 +145,7 @@ impl Contender for Handfast {
         })
     }
 
-    fn walk(&self, path: &str, ask: Ask) -> Answer {
+    fn walk(&self, path: &str, ask: Ask) -> Offered {
         let (root, path) = (self.root.clone(), RelPath::parse(path)?);
         does(self.column, move |_| {
             let mut seen = 0;
@@ -163,7 +163,7 @@ impl Contender for Handfast {
         })
     }
 
-    fn remove_tree(&self, path: &str) -> Answer {
+    fn remove_tree(&self, path: &str) -> Offered {
         let (root, path) = (self.root.clone(), RelPath::parse(path)?);
         does(self.column, move |_| {
             root.remove_tree(&path)?;
@@ -171,7 +171,7 @@ impl Contender for Handfast {
         })
     }
 
-    fn copy_tree(&self, from: &str, to: &str) -> Answer {
+    fn copy_tree(&self, from: &str, to: &str) -> Offered {
         let (root, from, to) = (
             self.root.clone(),
             RelPath::parse(from)?,

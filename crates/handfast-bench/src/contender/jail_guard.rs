@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use path_jail::guard::{FdJail, OpenOptions};
 
-use super::{Answer, Contender, Made, Sync, does, draft_of, lacks, parent_of};
+use super::{Contender, Offered, Prepared, Sync, does, draft_of, lacks, parent_of};
 use crate::buffer::Buffer;
 use crate::column::Column;
 use crate::site::Site;
@@ -23,7 +23,7 @@ pub(super) struct JailGuard {
 }
 
 impl JailGuard {
-    pub(super) fn made(site: &Site) -> Made {
+    pub(super) fn made(site: &Site) -> Prepared {
         let jail = Arc::new(FdJail::new(site.path(""))?);
         Ok(Box::new(Self { jail }))
     }
@@ -53,7 +53,7 @@ impl Contender for JailGuard {
         Column::JailGuard
     }
 
-    fn open_read(&self, paths: &[String]) -> Answer {
+    fn open_read(&self, paths: &[String]) -> Offered {
         let (jail, paths) = (self.jail(), paths.to_vec());
         let mut buffer = Buffer::new();
         does(Column::JailGuard, move |index| {
@@ -63,7 +63,7 @@ impl Contender for JailGuard {
         })
     }
 
-    fn read_whole(&self, path: &str) -> Answer {
+    fn read_whole(&self, path: &str) -> Offered {
         let (jail, path) = (self.jail(), path.to_owned());
         does(Column::JailGuard, move |_| {
             let mut data = Vec::new();
@@ -73,7 +73,7 @@ impl Contender for JailGuard {
     }
 
     /// It has no such call; what it opens carries its metadata.
-    fn stat(&self, path: &str) -> Answer {
+    fn stat(&self, path: &str) -> Offered {
         let (jail, path) = (self.jail(), path.to_owned());
         does(Column::JailGuard, move |_| {
             let file = jail.open(&path, OpenOptions::new().read(true))?;
@@ -81,7 +81,7 @@ impl Contender for JailGuard {
         })
     }
 
-    fn rename(&self, names: &[String; 2]) -> Answer {
+    fn rename(&self, names: &[String; 2]) -> Offered {
         let (jail, names) = (self.jail(), names.clone());
         does(Column::JailGuard, move |index| {
             jail.rename(&names[index % 2], &names[(index + 1) % 2])?;
@@ -89,7 +89,7 @@ impl Contender for JailGuard {
         })
     }
 
-    fn create_write(&self, paths: &[String]) -> Answer {
+    fn create_write(&self, paths: &[String]) -> Offered {
         let (jail, paths, data) = (self.jail(), paths.to_vec(), Buffer::filled());
         does(Column::JailGuard, move |index| {
             let mut file = jail.open(&paths[index % paths.len()], creating())?;
@@ -97,7 +97,7 @@ impl Contender for JailGuard {
         })
     }
 
-    fn replace(&self, path: &str, sync: Sync) -> Answer {
+    fn replace(&self, path: &str, sync: Sync) -> Offered {
         let (jail, path, data) = (self.jail(), path.to_owned(), Buffer::filled());
         let (draft, parent) = (draft_of(&path), parent_of(&path));
         does(Column::JailGuard, move |_| {
@@ -115,7 +115,7 @@ impl Contender for JailGuard {
         })
     }
 
-    fn create_dir_all(&self, paths: &[String]) -> Answer {
+    fn create_dir_all(&self, paths: &[String]) -> Offered {
         let (jail, paths) = (self.jail(), paths.to_vec());
         does(Column::JailGuard, move |index| {
             jail.create_dir_all(&paths[index % paths.len()])?;
@@ -123,19 +123,19 @@ impl Contender for JailGuard {
         })
     }
 
-    fn read_dir(&self, _path: &str, _ask: Ask) -> Answer {
+    fn read_dir(&self, _path: &str, _ask: Ask) -> Offered {
         lacks(NO_LISTING)
     }
 
-    fn walk(&self, _path: &str, _ask: Ask) -> Answer {
+    fn walk(&self, _path: &str, _ask: Ask) -> Offered {
         lacks(NO_LISTING)
     }
 
-    fn remove_tree(&self, _path: &str) -> Answer {
+    fn remove_tree(&self, _path: &str) -> Offered {
         lacks(NO_RECURSION)
     }
 
-    fn copy_tree(&self, _from: &str, _to: &str) -> Answer {
+    fn copy_tree(&self, _from: &str, _to: &str) -> Offered {
         lacks(NO_LISTING)
     }
 }

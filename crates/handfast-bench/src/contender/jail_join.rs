@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use path_jail::Jail;
 
-use super::{Answer, Contender, Made, Sync, does, draft_of, parent_of, std::list};
+use super::{Contender, Offered, Prepared, Sync, does, draft_of, parent_of, std::list};
 use crate::Failure;
 use crate::buffer::Buffer;
 use crate::column::Column;
@@ -25,7 +25,7 @@ pub(super) struct JailJoin {
 }
 
 impl JailJoin {
-    pub(super) fn made(site: &Site) -> Made {
+    pub(super) fn made(site: &Site) -> Prepared {
         let jail = Arc::new(Jail::new(site.path(""))?);
         Ok(Box::new(Self { jail }))
     }
@@ -40,7 +40,7 @@ impl Contender for JailJoin {
         Column::JailJoin
     }
 
-    fn open_read(&self, paths: &[String]) -> Answer {
+    fn open_read(&self, paths: &[String]) -> Offered {
         let (jail, paths) = (self.jail(), paths.to_vec());
         let mut buffer = Buffer::new();
         does(Column::JailJoin, move |index| {
@@ -50,21 +50,21 @@ impl Contender for JailJoin {
         })
     }
 
-    fn read_whole(&self, path: &str) -> Answer {
+    fn read_whole(&self, path: &str) -> Offered {
         let (jail, path) = (self.jail(), path.to_owned());
         does(Column::JailJoin, move |_| {
             Ok(whole(&fs::read(jail.join(&path)?)?))
         })
     }
 
-    fn stat(&self, path: &str) -> Answer {
+    fn stat(&self, path: &str) -> Offered {
         let (jail, path) = (self.jail(), path.to_owned());
         does(Column::JailJoin, move |_| {
             Ok(fs::metadata(jail.join(&path)?)?.len())
         })
     }
 
-    fn rename(&self, names: &[String; 2]) -> Answer {
+    fn rename(&self, names: &[String; 2]) -> Offered {
         let (jail, names) = (self.jail(), names.clone());
         does(Column::JailJoin, move |index| {
             let (from, to) = (&names[index % 2], &names[(index + 1) % 2]);
@@ -73,7 +73,7 @@ impl Contender for JailJoin {
         })
     }
 
-    fn create_write(&self, paths: &[String]) -> Answer {
+    fn create_write(&self, paths: &[String]) -> Offered {
         let (jail, paths, data) = (self.jail(), paths.to_vec(), Buffer::filled());
         does(Column::JailJoin, move |index| {
             let path = jail.join(&paths[index % paths.len()])?;
@@ -81,7 +81,7 @@ impl Contender for JailJoin {
         })
     }
 
-    fn replace(&self, path: &str, sync: Sync) -> Answer {
+    fn replace(&self, path: &str, sync: Sync) -> Offered {
         let (jail, path, data) = (self.jail(), path.to_owned(), Buffer::filled());
         let (draft, parent) = (draft_of(&path), parent_of(&path));
         does(Column::JailJoin, move |_| {
@@ -99,7 +99,7 @@ impl Contender for JailJoin {
         })
     }
 
-    fn create_dir_all(&self, paths: &[String]) -> Answer {
+    fn create_dir_all(&self, paths: &[String]) -> Offered {
         let (jail, paths) = (self.jail(), paths.to_vec());
         does(Column::JailJoin, move |index| {
             fs::create_dir_all(jail.join(&paths[index % paths.len()])?)?;
@@ -107,17 +107,17 @@ impl Contender for JailJoin {
         })
     }
 
-    fn read_dir(&self, path: &str, ask: Ask) -> Answer {
+    fn read_dir(&self, path: &str, ask: Ask) -> Offered {
         let (jail, path) = (self.jail(), path.to_owned());
         does(Column::JailJoin, move |_| list(&jail.join(&path)?, ask))
     }
 
-    fn walk(&self, path: &str, ask: Ask) -> Answer {
+    fn walk(&self, path: &str, ask: Ask) -> Offered {
         let (jail, path) = (self.jail(), path.to_owned());
         does(Column::JailJoin, move |_| walk(&jail, path.as_ref(), ask))
     }
 
-    fn remove_tree(&self, path: &str) -> Answer {
+    fn remove_tree(&self, path: &str) -> Offered {
         let (jail, path) = (self.jail(), path.to_owned());
         does(Column::JailJoin, move |_| {
             fs::remove_dir_all(jail.join(&path)?)?;
@@ -125,7 +125,7 @@ impl Contender for JailJoin {
         })
     }
 
-    fn copy_tree(&self, from: &str, to: &str) -> Answer {
+    fn copy_tree(&self, from: &str, to: &str) -> Offered {
         let (jail, from, to) = (self.jail(), from.to_owned(), to.to_owned());
         does(Column::JailJoin, move |_| {
             copy(&jail, from.as_ref(), to.as_ref())

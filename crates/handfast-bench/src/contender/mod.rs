@@ -33,18 +33,18 @@ pub enum Offer {
 }
 
 /// What a contender answers.
-pub(crate) type Answer = Result<Offer, Failure>;
+pub(crate) type Offered = Result<Offer, Failure>;
 
 /// The work is done by this operation.
 pub(crate) fn does(
     column: Column,
     operation: impl FnMut(usize) -> Result<u64, Failure> + Send + 'static,
-) -> Answer {
+) -> Offered {
     Ok(Offer::Does(Case::new(column, operation)))
 }
 
 /// The work is not done, because.
-pub(crate) fn lacks(reason: &'static str) -> Answer {
+pub(crate) fn lacks(reason: &'static str) -> Offered {
     Ok(Offer::Lacks(reason))
 }
 
@@ -67,13 +67,13 @@ pub trait Contender {
     ///
     /// # Errors
     /// Whatever stops the preparation, here and below.
-    fn open_read(&self, paths: &[String]) -> Answer;
+    fn open_read(&self, paths: &[String]) -> Offered;
 
     /// As [`Contender::open_read`], through a link that stays inside.
     ///
     /// # Errors
     /// As above.
-    fn open_linked(&self, path: &str) -> Answer {
+    fn open_linked(&self, path: &str) -> Offered {
         self.open_read(&[path.to_owned()])
     }
 
@@ -81,7 +81,7 @@ pub trait Contender {
     ///
     /// # Errors
     /// As above.
-    fn open_parsed(&self, path: &str) -> Answer {
+    fn open_parsed(&self, path: &str) -> Offered {
         self.open_read(&[path.to_owned()])
     }
 
@@ -89,67 +89,67 @@ pub trait Contender {
     ///
     /// # Errors
     /// As above.
-    fn read_whole(&self, path: &str) -> Answer;
+    fn read_whole(&self, path: &str) -> Offered;
 
     /// Tells a file's length.
     ///
     /// # Errors
     /// As above.
-    fn stat(&self, path: &str) -> Answer;
+    fn stat(&self, path: &str) -> Offered;
 
     /// Renames forth, and back, and forth.
     ///
     /// # Errors
     /// As above.
-    fn rename(&self, names: &[String; 2]) -> Answer;
+    fn rename(&self, names: &[String; 2]) -> Offered;
 
     /// Creates files under free names and writes to them.
     ///
     /// # Errors
     /// As above.
-    fn create_write(&self, paths: &[String]) -> Answer;
+    fn create_write(&self, paths: &[String]) -> Offered;
 
     /// Replaces a file so that others see it whole, old or new.
     ///
     /// # Errors
     /// As above.
-    fn replace(&self, path: &str, sync: Sync) -> Answer;
+    fn replace(&self, path: &str, sync: Sync) -> Offered;
 
     /// Creates directories and all above them.
     ///
     /// # Errors
     /// As above.
-    fn create_dir_all(&self, paths: &[String]) -> Answer;
+    fn create_dir_all(&self, paths: &[String]) -> Offered;
 
     /// Lists a directory.
     ///
     /// # Errors
     /// As above.
-    fn read_dir(&self, path: &str, ask: Ask) -> Answer;
+    fn read_dir(&self, path: &str, ask: Ask) -> Offered;
 
     /// Lists a tree.
     ///
     /// # Errors
     /// As above.
-    fn walk(&self, path: &str, ask: Ask) -> Answer;
+    fn walk(&self, path: &str, ask: Ask) -> Offered;
 
     /// Removes a tree.
     ///
     /// # Errors
     /// As above.
-    fn remove_tree(&self, path: &str) -> Answer;
+    fn remove_tree(&self, path: &str) -> Offered;
 
     /// Copies a tree to a free name.
     ///
     /// # Errors
     /// As above.
-    fn copy_tree(&self, from: &str, to: &str) -> Answer;
+    fn copy_tree(&self, from: &str, to: &str) -> Offered;
 }
 
 /// A contender that works on a site.
-pub(crate) type Made = Result<Box<dyn Contender>, Failure>;
+pub(crate) type Prepared = Result<Box<dyn Contender>, Failure>;
 
-type Maker = fn(&Site) -> Made;
+type Maker = fn(&Site) -> Prepared;
 
 /// How each contender of this build is made.
 pub(crate) const MAKERS: &[(Column, Maker)] = &[

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use pathrs::Root;
 use pathrs::flags::{OpenFlags, RenameFlags};
 
-use super::{Answer, Contender, Made, Sync, does, draft_of, lacks, parent_of};
+use super::{Contender, Offered, Prepared, Sync, does, draft_of, lacks, parent_of};
 use crate::buffer::Buffer;
 use crate::column::Column;
 use crate::site::Site;
@@ -24,7 +24,7 @@ pub(super) struct Pathrs {
 }
 
 impl Pathrs {
-    pub(super) fn made(site: &Site) -> Made {
+    pub(super) fn made(site: &Site) -> Prepared {
         let root = Arc::new(Root::open(site.path(""))?);
         Ok(Box::new(Self { root }))
     }
@@ -39,7 +39,7 @@ impl Contender for Pathrs {
         Column::Pathrs
     }
 
-    fn open_read(&self, paths: &[String]) -> Answer {
+    fn open_read(&self, paths: &[String]) -> Offered {
         let (root, paths) = (self.root(), paths.to_vec());
         let mut buffer = Buffer::new();
         does(Column::Pathrs, move |index| {
@@ -50,7 +50,7 @@ impl Contender for Pathrs {
         })
     }
 
-    fn read_whole(&self, path: &str) -> Answer {
+    fn read_whole(&self, path: &str) -> Offered {
         let (root, path) = (self.root(), path.to_owned());
         does(Column::Pathrs, move |_| {
             let mut data = Vec::new();
@@ -60,7 +60,7 @@ impl Contender for Pathrs {
         })
     }
 
-    fn stat(&self, path: &str) -> Answer {
+    fn stat(&self, path: &str) -> Offered {
         let (root, path) = (self.root(), path.to_owned());
         does(Column::Pathrs, move |_| {
             let handle = OwnedFd::from(root.resolve(&path)?);
@@ -68,7 +68,7 @@ impl Contender for Pathrs {
         })
     }
 
-    fn rename(&self, names: &[String; 2]) -> Answer {
+    fn rename(&self, names: &[String; 2]) -> Offered {
         let (root, names) = (self.root(), names.clone());
         does(Column::Pathrs, move |index| {
             let (from, to) = (&names[index % 2], &names[(index + 1) % 2]);
@@ -77,7 +77,7 @@ impl Contender for Pathrs {
         })
     }
 
-    fn create_write(&self, paths: &[String]) -> Answer {
+    fn create_write(&self, paths: &[String]) -> Offered {
         let (root, paths, data) = (self.root(), paths.to_vec(), Buffer::filled());
         let flags = OpenFlags::O_WRONLY | OpenFlags::O_EXCL;
         let mode = Permissions::from_mode(0o666);
@@ -87,7 +87,7 @@ impl Contender for Pathrs {
         })
     }
 
-    fn replace(&self, path: &str, sync: Sync) -> Answer {
+    fn replace(&self, path: &str, sync: Sync) -> Offered {
         let (root, path, data) = (self.root(), path.to_owned(), Buffer::filled());
         let (draft, parent) = (draft_of(&path), parent_of(&path));
         let flags = OpenFlags::O_WRONLY | OpenFlags::O_EXCL;
@@ -107,7 +107,7 @@ impl Contender for Pathrs {
         })
     }
 
-    fn create_dir_all(&self, paths: &[String]) -> Answer {
+    fn create_dir_all(&self, paths: &[String]) -> Offered {
         let (root, paths) = (self.root(), paths.to_vec());
         let mode = Permissions::from_mode(0o755);
         does(Column::Pathrs, move |index| {
@@ -116,15 +116,15 @@ impl Contender for Pathrs {
         })
     }
 
-    fn read_dir(&self, _path: &str, _ask: Ask) -> Answer {
+    fn read_dir(&self, _path: &str, _ask: Ask) -> Offered {
         lacks(NO_LISTING)
     }
 
-    fn walk(&self, _path: &str, _ask: Ask) -> Answer {
+    fn walk(&self, _path: &str, _ask: Ask) -> Offered {
         lacks(NO_LISTING)
     }
 
-    fn remove_tree(&self, path: &str) -> Answer {
+    fn remove_tree(&self, path: &str) -> Offered {
         let (root, path) = (self.root(), path.to_owned());
         does(Column::Pathrs, move |_| {
             root.remove_all(&path)?;
@@ -132,7 +132,7 @@ impl Contender for Pathrs {
         })
     }
 
-    fn copy_tree(&self, _from: &str, _to: &str) -> Answer {
+    fn copy_tree(&self, _from: &str, _to: &str) -> Offered {
         lacks(NO_LISTING)
     }
 }

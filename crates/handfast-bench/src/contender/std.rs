@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Answer, Contender, Made, Sync, does, draft_of};
+use super::{Contender, Offered, Prepared, Sync, does, draft_of};
 use crate::Failure;
 use crate::buffer::Buffer;
 use crate::column::Column;
@@ -22,7 +22,7 @@ pub(super) struct Std {
 }
 
 impl Std {
-    pub(super) fn made(site: &Site) -> Made {
+    pub(super) fn made(site: &Site) -> Prepared {
         Ok(Box::new(Self { top: site.path("") }))
     }
 
@@ -36,7 +36,7 @@ impl Contender for Std {
         Column::Std
     }
 
-    fn open_read(&self, paths: &[String]) -> Answer {
+    fn open_read(&self, paths: &[String]) -> Offered {
         let paths = self.all(paths);
         let mut buffer = Buffer::new();
         does(Column::Std, move |index| {
@@ -46,7 +46,7 @@ impl Contender for Std {
         })
     }
 
-    fn open_parsed(&self, path: &str) -> Answer {
+    fn open_parsed(&self, path: &str) -> Offered {
         let (top, text) = (self.top.clone(), path.to_owned());
         let mut buffer = Buffer::new();
         does(Column::Std, move |_| {
@@ -55,17 +55,17 @@ impl Contender for Std {
         })
     }
 
-    fn read_whole(&self, path: &str) -> Answer {
+    fn read_whole(&self, path: &str) -> Offered {
         let path = self.top.join(path);
         does(Column::Std, move |_| Ok(whole(&fs::read(&path)?)))
     }
 
-    fn stat(&self, path: &str) -> Answer {
+    fn stat(&self, path: &str) -> Offered {
         let path = self.top.join(path);
         does(Column::Std, move |_| Ok(fs::metadata(&path)?.len()))
     }
 
-    fn rename(&self, names: &[String; 2]) -> Answer {
+    fn rename(&self, names: &[String; 2]) -> Offered {
         let names = self.all(names);
         does(Column::Std, move |index| {
             fs::rename(&names[index % 2], &names[(index + 1) % 2])?;
@@ -73,7 +73,7 @@ impl Contender for Std {
         })
     }
 
-    fn create_write(&self, paths: &[String]) -> Answer {
+    fn create_write(&self, paths: &[String]) -> Offered {
         let (paths, data) = (self.all(paths), Buffer::filled());
         does(Column::Std, move |index| {
             let mut file = File::create_new(&paths[index % paths.len()])?;
@@ -81,7 +81,7 @@ impl Contender for Std {
         })
     }
 
-    fn replace(&self, path: &str, sync: Sync) -> Answer {
+    fn replace(&self, path: &str, sync: Sync) -> Offered {
         let (draft, path) = (self.top.join(draft_of(path)), self.top.join(path));
         let parent = path.parent().map(Path::to_owned).unwrap_or_default();
         let data = Buffer::filled();
@@ -99,7 +99,7 @@ impl Contender for Std {
         })
     }
 
-    fn create_dir_all(&self, paths: &[String]) -> Answer {
+    fn create_dir_all(&self, paths: &[String]) -> Offered {
         let paths = self.all(paths);
         does(Column::Std, move |index| {
             fs::create_dir_all(&paths[index % paths.len()])?;
@@ -107,17 +107,17 @@ impl Contender for Std {
         })
     }
 
-    fn read_dir(&self, path: &str, ask: Ask) -> Answer {
+    fn read_dir(&self, path: &str, ask: Ask) -> Offered {
         let path = self.top.join(path);
         does(Column::Std, move |_| list(&path, ask))
     }
 
-    fn walk(&self, path: &str, ask: Ask) -> Answer {
+    fn walk(&self, path: &str, ask: Ask) -> Offered {
         let path = self.top.join(path);
         does(Column::Std, move |_| walk(&path, ask))
     }
 
-    fn remove_tree(&self, path: &str) -> Answer {
+    fn remove_tree(&self, path: &str) -> Offered {
         let path = self.top.join(path);
         does(Column::Std, move |_| {
             fs::remove_dir_all(&path)?;
@@ -125,7 +125,7 @@ impl Contender for Std {
         })
     }
 
-    fn copy_tree(&self, from: &str, to: &str) -> Answer {
+    fn copy_tree(&self, from: &str, to: &str) -> Offered {
         let (from, to) = (self.top.join(from), self.top.join(to));
         does(Column::Std, move |_| copy(&from, &to))
     }

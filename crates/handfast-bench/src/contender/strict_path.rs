@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use strict_path::{PathBoundary, StrictPath};
 
-use super::{Answer, Contender, Made, Sync, does, draft_of, parent_of};
+use super::{Contender, Offered, Prepared, Sync, does, draft_of, parent_of};
 use crate::Failure;
 use crate::buffer::Buffer;
 use crate::column::Column;
@@ -20,7 +20,7 @@ pub(super) struct Strict {
 }
 
 impl Strict {
-    pub(super) fn made(site: &Site) -> Made {
+    pub(super) fn made(site: &Site) -> Prepared {
         let boundary = Arc::new(PathBoundary::try_new(site.path(""))?);
         Ok(Box::new(Self { boundary }))
     }
@@ -35,7 +35,7 @@ impl Contender for Strict {
         Column::StrictPath
     }
 
-    fn open_read(&self, paths: &[String]) -> Answer {
+    fn open_read(&self, paths: &[String]) -> Offered {
         let (boundary, paths) = (self.boundary(), paths.to_vec());
         let mut buffer = Buffer::new();
         does(Column::StrictPath, move |index| {
@@ -45,21 +45,21 @@ impl Contender for Strict {
         })
     }
 
-    fn read_whole(&self, path: &str) -> Answer {
+    fn read_whole(&self, path: &str) -> Offered {
         let (boundary, path) = (self.boundary(), path.to_owned());
         does(Column::StrictPath, move |_| {
             Ok(whole(&boundary.strict_join(&path)?.read()?))
         })
     }
 
-    fn stat(&self, path: &str) -> Answer {
+    fn stat(&self, path: &str) -> Offered {
         let (boundary, path) = (self.boundary(), path.to_owned());
         does(Column::StrictPath, move |_| {
             Ok(boundary.strict_join(&path)?.metadata()?.len())
         })
     }
 
-    fn rename(&self, names: &[String; 2]) -> Answer {
+    fn rename(&self, names: &[String; 2]) -> Offered {
         let (boundary, names) = (self.boundary(), names.clone());
         does(Column::StrictPath, move |index| {
             let (from, to) = (&names[index % 2], &names[(index + 1) % 2]);
@@ -68,7 +68,7 @@ impl Contender for Strict {
         })
     }
 
-    fn create_write(&self, paths: &[String]) -> Answer {
+    fn create_write(&self, paths: &[String]) -> Offered {
         let (boundary, paths, data) = (self.boundary(), paths.to_vec(), Buffer::filled());
         does(Column::StrictPath, move |index| {
             let path = boundary.strict_join(&paths[index % paths.len()])?;
@@ -77,7 +77,7 @@ impl Contender for Strict {
         })
     }
 
-    fn replace(&self, path: &str, sync: Sync) -> Answer {
+    fn replace(&self, path: &str, sync: Sync) -> Offered {
         let (boundary, path, data) = (self.boundary(), path.to_owned(), Buffer::filled());
         let (draft, parent) = (draft_of(&path), parent_of(&path));
         does(Column::StrictPath, move |_| {
@@ -95,7 +95,7 @@ impl Contender for Strict {
         })
     }
 
-    fn create_dir_all(&self, paths: &[String]) -> Answer {
+    fn create_dir_all(&self, paths: &[String]) -> Offered {
         let (boundary, paths) = (self.boundary(), paths.to_vec());
         does(Column::StrictPath, move |index| {
             let path = boundary.strict_join(&paths[index % paths.len()])?;
@@ -104,7 +104,7 @@ impl Contender for Strict {
         })
     }
 
-    fn read_dir(&self, path: &str, ask: Ask) -> Answer {
+    fn read_dir(&self, path: &str, ask: Ask) -> Offered {
         let (boundary, path) = (self.boundary(), path.to_owned());
         does(Column::StrictPath, move |_| {
             let mut seen = 0;
@@ -119,14 +119,14 @@ impl Contender for Strict {
         })
     }
 
-    fn walk(&self, path: &str, ask: Ask) -> Answer {
+    fn walk(&self, path: &str, ask: Ask) -> Offered {
         let (boundary, path) = (self.boundary(), path.to_owned());
         does(Column::StrictPath, move |_| {
             walk(&boundary.strict_join(&path)?, ask)
         })
     }
 
-    fn remove_tree(&self, path: &str) -> Answer {
+    fn remove_tree(&self, path: &str) -> Offered {
         let (boundary, path) = (self.boundary(), path.to_owned());
         does(Column::StrictPath, move |_| {
             boundary.strict_join(&path)?.remove_dir_all()?;
@@ -134,7 +134,7 @@ impl Contender for Strict {
         })
     }
 
-    fn copy_tree(&self, from: &str, to: &str) -> Answer {
+    fn copy_tree(&self, from: &str, to: &str) -> Offered {
         let (boundary, from, to) = (self.boundary(), from.to_owned(), to.to_owned());
         does(Column::StrictPath, move |_| {
             copy(&boundary.strict_join(&from)?, &boundary.strict_join(&to)?)

@@ -74,6 +74,7 @@ impl Scene<'_> {
         let size = ledger.size();
         ledger.close()?;
         let mut figures = Vec::new();
+        let mut slowest: f64 = 0.0;
         let figure = |what: &str, title: &str, nanoseconds: f64| {
             let speed = size as f64 / nanoseconds * 1e9;
             Figure::new(
@@ -101,6 +102,7 @@ impl Scene<'_> {
                     return Err(format!("{report:?}").into());
                 }
             }
+            slowest = slowest.max(best);
             figures.push(figure(what, title, best).at_least(1_000_000.0));
         }
         let mut best = f64::INFINITY;
@@ -115,6 +117,13 @@ impl Scene<'_> {
             best = watch.stop(1).cpu.min(best);
         }
         figures.push(figure("floor", "the hashes of that alone", best));
+        let ratio = Figure::new(
+            "ledger/verify/ratio",
+            "the slower of the two beside its hashes alone",
+            best / slowest,
+            "times",
+        );
+        figures.push(ratio.at_least(0.65));
         Ok(figures)
     }
 }

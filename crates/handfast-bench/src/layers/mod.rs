@@ -1,6 +1,7 @@
-//! What the layers above the library cost: sessions and the log. Figures instead of rows: each has
+//! What the layers above the library cost: sessions, the log and the broker. Figures instead of rows: each has
 //! another measure and some have a promise of the design.
 
+mod broker;
 mod event;
 mod floors;
 pub mod ledger;
@@ -9,6 +10,7 @@ pub mod session;
 
 use std::path::Path;
 
+pub(crate) use broker::{answer, round_trip, rulebook_of};
 use serde_json::{Value, json};
 
 use crate::Failure;
@@ -105,23 +107,31 @@ pub enum Amount {
     Once,
 }
 
-/// Measures some layers in a directory: sessions, and the log or the rows of it that are named,
-/// separated by commas.
+/// Which layers are measured.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// Sessions.
+    pub sessions: bool,
+    /// The log, or the rows of it that are named, separated by commas.
+    pub log: Option<Option<&'a str>>,
+    /// A broker with many clients.
+    pub broker: bool,
+}
+
+/// Measures some layers in a directory.
 ///
 /// # Errors
 /// What stops it.
-pub fn measure(
-    dir: &Path,
-    amount: Amount,
-    sessions: bool,
-    log: Option<Option<&str>>,
-) -> Result<Vec<Figure>, Failure> {
+pub fn measure(dir: &Path, amount: Amount, wanted: Wanted<'_>) -> Result<Vec<Figure>, Failure> {
     let mut figures = Vec::new();
-    if sessions {
+    if wanted.sessions {
         figures.extend(session::measure(dir, amount)?);
     }
-    if let Some(rows) = log {
+    if let Some(rows) = wanted.log {
         figures.extend(ledger::measure(dir, amount, rows)?);
+    }
+    if wanted.broker {
+        figures.extend(broker::measure(dir, amount)?);
     }
     Ok(figures)
 }

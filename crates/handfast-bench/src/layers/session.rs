@@ -110,14 +110,14 @@ impl Scene<'_> {
                 ratio(1),
                 "×",
             )
-            .at_most(1.25),
+            .at_most(1.15),
             Figure::new(
                 "session/overlay-read",
                 "overlay, open + read of an untouched file, to the library (CPU)",
                 ratio(2),
                 "×",
             )
-            .at_most(1.5),
+            .at_most(1.25),
             Figure::new(
                 "session/patterns",
                 "a decision with 1,000 patterns at depth 4 (CPU)",

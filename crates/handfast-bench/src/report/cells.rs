@@ -8,7 +8,7 @@ use crate::row::Group;
 use crate::run::Measured;
 use crate::words::{bytes, duration};
 
-use super::Place;
+use super::MeasuredAt;
 
 /// What the numbers in a table mean.
 pub(super) const LEGEND: &str = "raw: the time of one operation (median of the rounds). The \
@@ -34,7 +34,7 @@ pub(super) const TABLES: [(&str, Belongs); 4] = [
 ];
 
 /// The columns that any row of a place has.
-pub(super) fn columns(place: &Place) -> Vec<Column> {
+pub(super) fn columns(place: &MeasuredAt) -> Vec<Column> {
     Column::ALL
         .into_iter()
         .filter(|column| {

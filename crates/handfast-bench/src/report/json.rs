@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Place, Report};
+use super::{MeasuredAt, Report};
 use crate::budgets::{Bound, Verdict};
 use crate::clock::Clock;
 use crate::column::Column;
@@ -26,7 +26,7 @@ pub fn json(report: &Report) -> Value {
     })
 }
 
-fn place(place: &Place) -> Value {
+fn place(place: &MeasuredAt) -> Value {
     json!({
         "place": place.name,
         "rows": place.rows.iter().map(row).collect::<Vec<_>>(),

@@ -3,7 +3,7 @@
 use super::cells::{
     LEGEND, NEEDS, Reasons, TABLES, cell, columns, floor, measured, needs, outcome, promised,
 };
-use super::{Place, Report};
+use super::{MeasuredAt, Report};
 use crate::clock::Clock;
 use crate::column::Column;
 use crate::run::Measured;
@@ -85,7 +85,7 @@ fn times(columns: &[Column], rows: &[&Measured], clock: Clock, reasons: &mut Rea
     text
 }
 
-fn footprints(place: &Place) -> String {
+fn footprints(place: &MeasuredAt) -> String {
     let columns = columns(place);
     let mut text = head("work", &columns);
     for row in &place.footprints {
@@ -104,7 +104,7 @@ fn footprints(place: &Place) -> String {
     text + &line(&cells)
 }
 
-fn verdicts(place: &Place) -> String {
+fn verdicts(place: &MeasuredAt) -> String {
     let header = ["row", "budget", "measured", "raw's own lead", "verdict"].map(str::to_owned);
     let mut text = line(&header) + "|---|---|---:|---:|---|\n";
     for verdict in &place.verdicts {

@@ -19,7 +19,7 @@ use crate::run::Measured;
 
 /// A place where everything was measured.
 #[derive(Debug)]
-pub struct Place {
+pub struct MeasuredAt {
     /// What it is called: its filesystem.
     pub name: String,
     /// The rows.
@@ -32,7 +32,7 @@ pub struct Place {
     pub verdicts: Vec<Verdict>,
 }
 
-impl Place {
+impl MeasuredAt {
     /// Compares with every budget that is about a row of this run.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ pub struct Report {
     /// How often every column had its turn.
     pub rounds: usize,
     /// Where.
-    pub places: Vec<Place>,
+    pub places: Vec<MeasuredAt>,
     /// The clocks that people want to see.
     pub clocks: Vec<Clock>,
     /// The file that a chart was drawn into, as a document beside it names it.

@@ -3,7 +3,7 @@
 use super::cells::{
     LEGEND, NEEDS, Reasons, TABLES, cell, columns, floor, measured, needs, outcome, promised,
 };
-use super::{Place, Report};
+use super::{MeasuredAt, Report};
 use crate::budgets::Outcome;
 use crate::clock::Clock;
 use crate::column::Column;
@@ -70,7 +70,7 @@ fn times(columns: &[Column], rows: &[&Measured], clock: Clock, reasons: &mut Rea
     grid
 }
 
-fn footprints(place: &Place) -> Grid {
+fn footprints(place: &MeasuredAt) -> Grid {
     let columns = columns(place);
     let mut header = vec![String::new()];
     header.extend(columns.iter().map(ToString::to_string));
@@ -92,7 +92,7 @@ fn footprints(place: &Place) -> Grid {
     grid
 }
 
-fn verdicts(place: &Place) -> Grid {
+fn verdicts(place: &MeasuredAt) -> Grid {
     let header = ["", "budget", "measured", "raw's own lead", "verdict"].map(str::to_owned);
     let lines = place.verdicts.iter().map(|verdict| {
         vec![

@@ -1,23 +1,19 @@
 //! Through the broker, which runs in threads of this process, so that both sides are counted.
 
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use handfast::{Durability, RelPath, Root, WriteOptions};
 use handfast_broker::measure::LeaseCheck;
-use handfast_broker::{Acquire, Client, Fence, Rulebook, Running, ServeOptions, bind_socket};
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
-};
+use handfast_broker::{Acquire, Client, Fence, Running, ServeOptions, bind_socket};
 
 use super::{LEFTOVERS, SMALL};
 use crate::Failure;
 use crate::buffer::Buffer;
 use crate::column::Column;
+use crate::layers::{answer, round_trip, rulebook_of};
 use crate::row::{Case, Group, Nothing, Row, Work};
 use crate::site::Site;
 
@@ -30,6 +26,11 @@ pub(super) fn rows() -> impl Iterator<Item = Row> {
             "broker/open",
             "open under a lease, logged `ordered`; raw: a descriptor passed back and forth",
             open,
+        ),
+        Row::new(
+            "broker/open-buffered",
+            "open under a lease, logged `buffered`; raw: a descriptor passed back and forth",
+            open_buffered,
         ),
         Row::new(
             "broker/commit",
@@ -64,15 +65,15 @@ impl Drop for Stopping {
     }
 }
 
-fn served(site: &Site, name: &str) -> Result<Served, Failure> {
+fn served(site: &Site, name: &str, level: &str) -> Result<Served, Failure> {
     let dir = site.path(&format!("broker-{name}-{}", counter()));
     std::fs::create_dir(&dir)?;
     std::fs::create_dir(dir.join("root"))?;
     std::fs::File::create(dir.join("root/file"))?.write_all_at(&Buffer::filled(), 0)?;
     let socket = dir.join("sock/broker.sock");
     let listener = bind_socket(&socket, false)?;
-    let options = ServeOptions::new(Rulebook::of_directory(dir.join("root"))?, dir.join("state"))
-        .fence(Fence::Thread);
+    let rulebook = rulebook_of(&dir, level)?;
+    let options = ServeOptions::new(rulebook, dir.join("state")).fence(Fence::Thread);
     // On a thread of its own, which is walled in for good.
     let running = std::thread::spawn(move || options.start(listener))
         .join()
@@ -94,7 +95,15 @@ fn counter() -> u64 {
 }
 
 fn open(site: &Site) -> Result<Work, Failure> {
-    let mut served = served(site, "open")?;
+    open_at(site, "ordered")
+}
+
+fn open_buffered(site: &Site) -> Result<Work, Failure> {
+    open_at(site, "buffered")
+}
+
+fn open_at(site: &Site, level: &str) -> Result<Work, Failure> {
+    let mut served = served(site, "open", level)?;
     let brokered = Case::new(Column::Kernel, move |_| {
         let opened = served.client.open(&served.lease, "file")?;
         Ok(opened.size)
@@ -112,40 +121,15 @@ fn bare_round_trip(site: &Site) -> Result<Case, Failure> {
         .open(path)?;
     file.write_all_at(&Buffer::filled(), 0)?;
     let (ours, theirs) = UnixStream::pair()?;
-    std::thread::spawn(move || {
-        let mut buffer = [0; 256];
-        while rustix::io::read(&theirs, &mut buffer).is_ok_and(|got| got > 0) {
-            let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-            let mut control = SendAncillaryBuffer::new(&mut space);
-            let fds = [file.as_fd()];
-            let pushed = control.push(SendAncillaryMessage::ScmRights(&fds));
-            let part = [std::io::IoSlice::new(&buffer[..96])];
-            if !pushed || sendmsg(&theirs, &part, &mut control, SendFlags::NOSIGNAL).is_err() {
-                return;
-            }
-        }
-    });
+    std::thread::spawn(move || answer(&theirs, &file));
     Ok(Case::new(Column::Raw, move |_| {
-        let mut buffer = [b'x'; 160];
-        rustix::io::write(&ours, &buffer)?;
-        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut control = RecvAncillaryBuffer::new(&mut space);
-        let mut part = [std::io::IoSliceMut::new(&mut buffer)];
-        recvmsg(&ours, &mut part, &mut control, RecvFlags::CMSG_CLOEXEC)?;
-        let mut came: Vec<OwnedFd> = Vec::new();
-        for message in control.drain() {
-            if let RecvAncillaryMessage::ScmRights(fds) = message {
-                came.extend(fds);
-            }
-        }
-        let file = File::from(came.pop().ok_or("no descriptor came")?);
-        drop(file);
+        round_trip(&ours)?;
         Ok(SMALL as u64)
     }))
 }
 
 fn commit(site: &Site) -> Result<Work, Failure> {
-    let mut served = served(site, "commit")?;
+    let mut served = served(site, "commit", "ordered")?;
     let data = Buffer::filled();
     let brokered = Case::new(Column::Kernel, move |_| {
         served.client.write(&served.lease, "file", &data, None)?;

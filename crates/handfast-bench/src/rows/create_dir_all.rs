@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::LEFTOVERS;
 use crate::Failure;
 use crate::raw::{Components, Lookup, Openat2, PIN, Pin, RawPath, status};
-use crate::row::{Case, Row, Stage, Work};
+use crate::row::{BatchSetup, Case, Row, Work};
 use crate::site::Site;
 use crate::sys;
 
@@ -100,7 +100,7 @@ struct Levels {
     before: Before,
 }
 
-impl Stage for Levels {
+impl BatchSetup for Levels {
     fn prepare(&self, _count: usize) -> Result<(), Failure> {
         if self.before == Before::Everything {
             std::fs::create_dir_all(&self.last)?;

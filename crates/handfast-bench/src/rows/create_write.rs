@@ -13,7 +13,7 @@ use super::{LEFTOVERS, SMALL, fixtures};
 use crate::Failure;
 use crate::buffer::Buffer;
 use crate::raw::{Components, Lookup, Openat2, RawPath, status, to_blocking};
-use crate::row::{Case, Row, Stage, Work};
+use crate::row::{BatchSetup, Case, Row, Work};
 use crate::site::Site;
 
 pub(super) fn rows() -> impl Iterator<Item = Row> {
@@ -56,7 +56,7 @@ fn floor<L: Lookup>(lookup: L, site: &Site, texts: &[String]) -> Result<Case, Fa
 /// The names are free whenever a batch begins.
 struct Created(Vec<PathBuf>);
 
-impl Stage for Created {
+impl BatchSetup for Created {
     fn verify_one(&self) -> Result<(), Failure> {
         match self.0.first().map(std::fs::read) {
             Some(Ok(data)) if data.len() == SMALL => Ok(()),

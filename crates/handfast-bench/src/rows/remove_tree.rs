@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::fixtures;
 use crate::Failure;
 use crate::raw::{BUFFER, Components, Lookup, Openat2, RawPath, list};
-use crate::row::{Case, Row, Stage, Work};
+use crate::row::{BatchSetup, Case, Row, Work};
 use crate::site::Site;
 
 const NAME: &str = "doomed";
@@ -70,7 +70,7 @@ struct Doomed {
     size: (usize, usize),
 }
 
-impl Stage for Doomed {
+impl BatchSetup for Doomed {
     fn prepare(&self, _count: usize) -> Result<(), Failure> {
         fixtures::grow(&self.path, self.size)
     }

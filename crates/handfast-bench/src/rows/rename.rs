@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use super::fixtures;
 use crate::Failure;
 use crate::raw::{Components, Lookup, Openat2, RawPath};
-use crate::row::{Case, Row, Stage, Work};
+use crate::row::{BatchSetup, Case, Row, Work};
 use crate::site::Site;
 
 pub(super) fn row() -> Row {
@@ -44,7 +44,7 @@ fn floor<L: Lookup>(lookup: L, site: &Site, texts: &[String; 2]) -> Result<Case,
 /// The file has its first name whenever a batch begins.
 struct Moved([PathBuf; 2]);
 
-impl Stage for Moved {
+impl BatchSetup for Moved {
     fn verify_one(&self) -> Result<(), Failure> {
         match self.0.each_ref().map(|path| path.try_exists()) {
             [Ok(false), Ok(true)] => Ok(()),

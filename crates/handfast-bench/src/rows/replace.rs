@@ -14,7 +14,7 @@ use crate::Failure;
 use crate::buffer::Buffer;
 use crate::contender::Sync;
 use crate::raw::{CAUTIOUS, Components, LISTED, Lookup, Openat2, PIN, RawPath, status, status_at};
-use crate::row::{Case, Row, Stage, Work};
+use crate::row::{BatchSetup, Case, Row, Work};
 use crate::site::Site;
 use crate::sys;
 
@@ -138,7 +138,7 @@ struct Replaced {
     inode: Cell<u64>,
 }
 
-impl Stage for Replaced {
+impl BatchSetup for Replaced {
     fn prepare(&self, _count: usize) -> Result<(), Failure> {
         self.inode.set(std::fs::symlink_metadata(&self.path)?.ino());
         Ok(())

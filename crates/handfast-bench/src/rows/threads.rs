@@ -3,7 +3,7 @@
 use super::{fixtures, open_read, walk};
 use crate::Failure;
 use crate::column::Column;
-use crate::contender::{Answer, Contender, Offer};
+use crate::contender::{Contender, Offer, Offered};
 use crate::raw::{Components, Openat2};
 use crate::row::{Case, Group, Row, Work};
 use crate::scale::Scale;
@@ -88,7 +88,7 @@ fn gather(
     site: &Site,
     threads: usize,
     floor: Vec<Offer>,
-    ask: impl Fn(&dyn Contender, usize) -> Answer,
+    ask: impl Fn(&dyn Contender, usize) -> Offered,
 ) -> Result<Work, Failure> {
     let floor = floor.into_iter().filter_map(|offer| match offer {
         Offer::Does(case) => Some(case),
@@ -100,7 +100,7 @@ fn gather(
 }
 
 /// One case for each thread, unless it is not done at all.
-fn together(column: Column, threads: usize, ask: impl Fn(usize) -> Answer) -> Answer {
+fn together(column: Column, threads: usize, ask: impl Fn(usize) -> Offered) -> Offered {
     let mut cases = Vec::with_capacity(threads);
     for thread in 0..threads {
         match ask(thread)? {

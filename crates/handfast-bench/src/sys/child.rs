@@ -4,9 +4,9 @@
 use crate::Failure;
 
 /// Ends the child without running anything of the parent's, whatever happens before.
-struct End(i32);
+struct ExitOnDrop(i32);
 
-impl Drop for End {
+impl Drop for ExitOnDrop {
     fn drop(&mut self) {
         // SAFETY: `_exit` takes a number and does not return.
         unsafe { libc::_exit(self.0) }
@@ -24,7 +24,7 @@ pub(crate) fn succeeds(work: impl FnOnce() -> bool) -> Result<bool, Failure> {
     match unsafe { libc::fork() } {
         -1 => Err(std::io::Error::last_os_error().into()),
         0 => {
-            let mut end = End(1);
+            let mut end = ExitOnDrop(1);
             // SAFETY: the descriptor is the child's own, and nothing of ours refers to it.
             unsafe { libc::close(libc::STDERR_FILENO) };
             if work() {

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use handfast::files::{Put, WhatToRemove};
 use serde_json::{Value, json};
 
-use super::files::{Ask, Draft, Entries, Which, with_path};
+use super::files::{Ask, Draft, LeaseEntries, Which, with_path};
 use super::told::{Linked, Made, Manner, Standing, Status};
 use super::types::Entry;
 use super::{Client, ClientError};
@@ -133,7 +133,7 @@ impl Client {
             if let Some(last) = found.last() {
                 asked = with_path(asked, "after", &last.name());
             }
-            let page: Entries = self.call("ListDir", &asked)?;
+            let page: LeaseEntries = self.call("ListDir", &asked)?;
             let end = page.end || page.entries.is_empty();
             found.extend(page.entries);
             if end {

@@ -88,7 +88,7 @@ struct BeginAnswer {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Entries {
+pub(super) struct LeaseEntries {
     pub(super) entries: Vec<Entry>,
     pub(super) end: bool,
 }
@@ -377,7 +377,9 @@ impl Client {
     pub fn walk(&mut self, lease: &str, path: impl AsRef<[u8]>) -> Result<Vec<Entry>, ClientError> {
         let asked = with_path(json!({ "lease": lease }), "path", path.as_ref());
         let mut found = Vec::new();
-        self.call_more("Walk", &asked, |page: Entries| found.extend(page.entries))?;
+        self.call_more("Walk", &asked, |page: LeaseEntries| {
+            found.extend(page.entries)
+        })?;
         Ok(found)
     }
 }

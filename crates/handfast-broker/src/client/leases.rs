@@ -2,15 +2,24 @@
 
 use std::os::fd::BorrowedFd;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::types::{Acquire, Acquired, Denial, Exported, LeaseInfo, Revoked};
 use super::{Client, ClientError};
+use crate::spiffe::X509Svid;
 
 #[derive(Deserialize)]
 struct One {
     lease: LeaseInfo,
+}
+
+#[derive(Deserialize)]
+struct Challenged {
+    nonce: String,
+    audience: String,
 }
 
 #[derive(Deserialize)]
@@ -44,6 +53,23 @@ impl Client {
     /// `Denied` if it is not good; `Failed` if the broker checks none.
     pub fn identify(&mut self, svid: &str) -> Result<String, ClientError> {
         self.call("Identify", &json!({ "svid": svid }))
+            .map(|said: Identified| said.spiffe_id)
+    }
+
+    /// Proves a SPIFFE id by an X.509-SVID and its key, for this connection; gives the id.
+    ///
+    /// # Errors
+    /// If the key cannot sign, or the broker does not take the proof.
+    pub fn identify_x509(&mut self, svid: &X509Svid) -> Result<String, ClientError> {
+        let asked: Challenged = self.call("Challenge", &json!({}))?;
+        let wrong = |why: String| ClientError::Io(std::io::Error::other(why));
+        let nonce = STANDARD.decode(&asked.nonce).ok();
+        let nonce = nonce.and_then(|nonce| <[u8; 32]>::try_from(nonce).ok());
+        let nonce = nonce.ok_or_else(|| wrong("the broker's nonce is none".to_owned()))?;
+        let signature = svid.sign(&asked.audience, &nonce).map_err(wrong)?;
+        let chain: Vec<String> = svid.chain.iter().map(|der| STANDARD.encode(der)).collect();
+        let proof = json!({ "x509_svid": chain, "signature": STANDARD.encode(signature) });
+        self.call("Identify", &proof)
             .map(|said: Identified| said.spiffe_id)
     }
 

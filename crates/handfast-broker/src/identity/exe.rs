@@ -62,13 +62,13 @@ impl Program {
 /// Reads the program of a process.
 #[derive(Debug, Default)]
 pub struct ExeReader {
-    witness: Option<Mutex<Witness>>,
+    witness: Option<Mutex<Questions>>,
 }
 
-/// The way to the witness. Questions have numbers and answers repeat them: one that came too late
-/// is about another process.
+/// The way to a process outside the wall. Questions have numbers and answers repeat them: one that came
+/// too late is about something else.
 #[derive(Debug)]
-struct Witness {
+pub(crate) struct Questions {
     channel: Channel,
     asked: u64,
 }
@@ -91,7 +91,7 @@ impl ExeReader {
     fn patient(socket: UnixStream, patience: Duration) -> io::Result<Self> {
         let channel = Channel::new(socket, patience)?.waits_at_most(patience);
         Ok(Self {
-            witness: Some(Mutex::new(Witness { channel, asked: 0 })),
+            witness: Some(Mutex::new(Questions::new(channel))),
         })
     }
 
@@ -105,7 +105,7 @@ impl ExeReader {
     pub(crate) fn read(&self, process: &Process) -> Option<Program> {
         let witness = self.witness.as_ref()?;
         let mut witness = witness.lock().unwrap_or_else(PoisonError::into_inner);
-        witness.ask(process.as_fd())
+        witness.program(process.as_fd())
     }
 
     /// The policy file as it is now, and the names of users and groups.
@@ -117,7 +117,7 @@ impl ExeReader {
         let witness = self.witness.as_ref().ok_or_else(nobody)?;
         let mut witness = witness.lock().unwrap_or_else(PoisonError::into_inner);
         let silent = || io::Error::other("the witness does not answer");
-        let (words, files) = witness.question(&[]).ok_or_else(silent)?;
+        let (words, files) = witness.ask(&[]).ok_or_else(silent)?;
         let Ok([policy, users, groups]) = <[OwnedFd; 3]>::try_from(files) else {
             return Err(io::Error::other(handfast::escape(&words)));
         };
@@ -130,7 +130,7 @@ impl ExeReader {
 }
 
 /// A regular file as it is, up to a size.
-fn read_all(file: OwnedFd, most: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_all(file: OwnedFd, most: u64) -> io::Result<Vec<u8>> {
     let file = std::fs::File::from(file);
     // Nothing where there is no such file: see `policy_files`.
     if !file.metadata()?.is_file() {
@@ -144,14 +144,19 @@ fn read_all(file: OwnedFd, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-impl Witness {
-    fn ask(&mut self, pidfd: BorrowedFd<'_>) -> Option<Program> {
-        let (words, _) = self.question(&[pidfd])?;
+impl Questions {
+    pub(crate) fn new(channel: Channel) -> Self {
+        Self { channel, asked: 0 }
+    }
+
+    fn program(&mut self, pidfd: BorrowedFd<'_>) -> Option<Program> {
+        let (words, _) = self.ask(&[pidfd])?;
         Program::parse(&words)
     }
 
-    /// Asks about a process, or without one for the policy; gives the answer's words and files.
-    fn question(&mut self, about: &[BorrowedFd<'_>]) -> Option<(Vec<u8>, Vec<OwnedFd>)> {
+    /// Asks about a process, or without one for the files that are read again; gives the answer's words
+    /// and files.
+    pub(crate) fn ask(&mut self, about: &[BorrowedFd<'_>]) -> Option<(Vec<u8>, Vec<OwnedFd>)> {
         self.asked += 1;
         let number = self.asked.to_string();
         let mut question = number.clone().into_bytes();
@@ -239,7 +244,7 @@ mod tests {
 
     fn ask(reader: &ExeReader) -> Option<Program> {
         let mut witness = reader.witness.as_ref().unwrap().lock().unwrap();
-        witness.ask(own_pidfd().as_fd())
+        witness.program(own_pidfd().as_fd())
     }
 
     #[test]

@@ -7,8 +7,9 @@ mod peer;
 mod process;
 
 pub use exe::{ExeReader, serve_witness, witness_socket_from_stdin};
+pub(crate) use exe::{Questions, read_all};
 pub(crate) use names::Names;
 pub(crate) use overflow::overflow_uid;
-pub(crate) use peer::Peer;
+pub(crate) use peer::{Peer, Proved};
 pub use process::ProcessRef;
 pub(crate) use process::{Process, boot_id};

@@ -1,13 +1,14 @@
 //! The process at the other end of a connection.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use handfast_ledger::event::{U64, Workload};
 
 use super::exe::{ExeReader, Program};
 use super::process::{Process, ProcessRef};
+use crate::spiffe::Vouched;
 use crate::sys;
 
 /// Who connected. Numbers come from the kernel with the connection; what has to be read elsewhere
@@ -21,10 +22,22 @@ pub(crate) struct Peer {
     pub(crate) pid: u32,
     /// Nothing where the kernel does not identify processes: no lease is bound to one then.
     pub(crate) process: Option<Arc<Process>>,
+    /// The pidfd of a process that the kernel does not identify: it says when the process has ended.
+    pub(crate) pidfd: Option<Arc<OwnedFd>>,
     pub(crate) cgroup: Option<u64>,
     pub(crate) exe: Option<Program>,
-    /// A SPIFFE id that it proved, and the moment of the boot clock from which that is over.
-    pub(crate) spiffe: Option<(String, u64)>,
+    /// A SPIFFE id that it proved.
+    pub(crate) spiffe: Option<Proved>,
+}
+
+/// A SPIFFE id that a workload proved.
+#[derive(Clone, Debug)]
+pub(crate) struct Proved {
+    pub(crate) id: String,
+    /// The moment of the boot clock from which it is over.
+    pub(crate) until_ns: u64,
+    /// Whether the bundle still has the authority that vouched for it.
+    pub(crate) vouched: Vouched,
 }
 
 impl Peer {
@@ -34,7 +47,11 @@ impl Peer {
     /// If it does not say.
     pub(crate) fn of(socket: BorrowedFd<'_>, exe: &ExeReader) -> io::Result<Self> {
         let credentials = sys::peer_credentials(socket)?;
-        let process = sys::peer_pidfd(socket).and_then(Process::of).ok();
+        let (process, pidfd) = match sys::peer_pidfd(socket).map(Process::told) {
+            Ok(Ok(process)) => (Some(process), None),
+            Ok(Err((_, pidfd))) => (None, Some(Arc::new(pidfd))),
+            Err(_) => (None, None),
+        };
         // A process that is gone has no control group and no program any more.
         let alive = process.as_ref().filter(|process| process.is_alive());
         let cgroup = alive.and_then(|process| process.info().ok()?.cgroup);
@@ -45,6 +62,7 @@ impl Peer {
             groups: sys::peer_groups(socket).unwrap_or_default(),
             pid: credentials.pid,
             process: process.map(Arc::new),
+            pidfd,
             cgroup,
             exe,
             spiffe: None,
@@ -58,15 +76,15 @@ impl Peer {
 
     /// The SPIFFE id that it proved, while the proof holds.
     pub(crate) fn spiffe_id(&self) -> Option<&str> {
-        let (id, until_ns) = self.spiffe.as_ref()?;
-        (crate::clock::now_ns() < *until_ns).then_some(id)
+        let proved = self.spiffe.as_ref()?;
+        let holds = proved.vouched.holds() && crate::clock::now_ns() < proved.until_ns;
+        holds.then_some(&proved.id)
     }
 
-    /// Whether a pidfd that came with a message is this process.
-    pub(crate) fn is_sender(&self, sender: BorrowedFd<'_>) -> bool {
-        self.process
-            .as_ref()
-            .is_some_and(|process| sys::is_same_process(process.as_fd(), sender))
+    /// Its pidfd, where the kernel has those.
+    pub(crate) fn pidfd(&self) -> Option<BorrowedFd<'_>> {
+        let known = self.process.as_deref().map(AsFd::as_fd);
+        known.or_else(|| self.pidfd.as_deref().map(AsFd::as_fd))
     }
 
     /// The control group it is in now, which may be another than when it connected.

@@ -30,6 +30,7 @@ pub struct ProcessRef {
 pub(crate) struct Process {
     fd: OwnedFd,
     id: ProcessRef,
+    key: sys::ProcessKey,
 }
 
 impl Process {
@@ -39,13 +40,26 @@ impl Process {
     /// `Unsupported` where the kernel does not tell processes apart by inode; `NotFound` once it
     /// has ended.
     pub(crate) fn of(fd: OwnedFd) -> io::Result<Self> {
+        Self::told(fd).map_err(|(error, _)| error)
+    }
+
+    /// As [`Process::of`]; a pidfd that does not say which process it is of is given back.
+    pub(crate) fn told(fd: OwnedFd) -> Result<Self, (io::Error, OwnedFd)> {
+        match Self::names(&fd) {
+            Ok((id, key)) => Ok(Self { fd, id, key }),
+            Err(error) => Err((error, fd)),
+        }
+    }
+
+    fn names(fd: &OwnedFd) -> io::Result<(ProcessRef, sys::ProcessKey)> {
         let unsupported = || io::Error::from(io::ErrorKind::Unsupported);
         #[allow(clippy::useless_conversion, reason = "its width differs by platform")]
-        let kind = i64::from(rustix::fs::fstatfs(&fd)?.f_type);
+        let kind = i64::from(rustix::fs::fstatfs(fd)?.f_type);
         if kind != PIDFS {
             return Err(unsupported());
         }
-        let inode = rustix::fs::fstat(&fd)?.st_ino;
+        let inode = rustix::fs::fstat(fd)?.st_ino;
+        let key = sys::ProcessKey::of(fd.as_fd()).ok_or_else(unsupported)?;
         let pid = match sys::pidfd_info(fd.as_fd()) {
             Ok(info) => info.pid,
             // Of another pid namespace: it has no number here, and is known all the same.
@@ -55,8 +69,7 @@ impl Process {
             }
             Err(_) => return Err(unsupported()),
         };
-        let id = ProcessRef { pid, inode };
-        Ok(Self { fd, id })
+        Ok((ProcessRef { pid, inode }, key))
     }
 
     /// Finds a process again that was known before. The number only says where to look; the inode
@@ -76,6 +89,11 @@ impl Process {
             return Err(gone());
         }
         Ok(found)
+    }
+
+    /// By which messages of it are known.
+    pub(crate) fn key(&self) -> sys::ProcessKey {
+        self.key
     }
 
     pub(crate) fn id(&self) -> ProcessRef {

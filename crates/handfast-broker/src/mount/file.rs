@@ -9,7 +9,8 @@ use handfast_session::VirtualPath;
 
 use super::view::Seat;
 
-/// An open file. The lease is looked at again at every use, and the policy whenever it has changed.
+/// An open file. The lease is looked at again at every use, and the policy whenever it has changed; at
+/// every use as well for a token or a proof, which may be over by now.
 pub(super) struct LeaseFile {
     pub(super) inner: Box<dyn FileHandle>,
     pub(super) seat: Arc<Seat>,
@@ -25,7 +26,7 @@ impl LeaseFile {
     fn use_it<T>(&self, act: impl FnOnce(&dyn FileHandle) -> Result<T, Error>) -> Result<T, Error> {
         self.seat.under_lease(self.verb, &self.path, |broker, _| {
             let now = broker.in_force.changes();
-            if self.policy.load(Ordering::Acquire) != now {
+            if self.seat.may_lapse() || self.policy.load(Ordering::Acquire) != now {
                 self.seat.judge(broker, self.verb, &self.path)?;
                 self.policy.store(now, Ordering::Release);
             }

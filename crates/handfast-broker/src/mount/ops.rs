@@ -16,7 +16,7 @@ use super::view::LeaseView;
 use crate::broker::Broker;
 use crate::caller::Caller;
 use crate::fault::{Code, Fault};
-use crate::ops::Answer;
+use crate::ops::CallResult;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,7 +43,7 @@ impl Broker {
         caller: &mut Caller,
         asked: &Mount,
         mut fds: Vec<OwnedFd>,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<CallResult, Fault> {
         if asked.device >= fds.len() {
             return Err(Fault::parameter("device", "no such descriptor"));
         }
@@ -87,7 +87,7 @@ impl Broker {
                 })
         });
         match served {
-            Ok(_) => Ok(Answer::empty()),
+            Ok(_) => Ok(CallResult::empty()),
             Err(error) => {
                 self.mounts.remove(&handle, &mounted);
                 Err(failed(format!("the mount cannot be served: {error}")))

@@ -81,6 +81,11 @@ impl Seat {
         })
     }
 
+    /// See [`Claim::may_lapse`].
+    pub(super) fn may_lapse(&self) -> bool {
+        self.claim.may_lapse()
+    }
+
     /// Whether lease and policy still let something be done to a path.
     pub(super) fn judge(
         &self,

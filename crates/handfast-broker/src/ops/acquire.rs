@@ -9,7 +9,7 @@ use handfast_session::VirtualPath;
 use handfast_session::policy::Bind;
 use serde::{Deserialize, Serialize};
 
-use super::answer::Answer;
+use super::answer::CallResult;
 use super::view::LeaseView;
 use crate::broker::{Broker, Tally};
 use crate::caller::Caller;
@@ -75,13 +75,13 @@ impl Broker {
         caller: &mut Caller,
         asked: Acquire,
         fds: Vec<OwnedFd>,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<CallResult, Fault> {
         let made = self.make_lease(caller, asked, fds);
         let (id, lease) = made.map_err(|fault| caller.note_refused_lease(self, fault))?;
         Tally::add(&self.tally.acquired);
         let view = LeaseView::of(&lease);
         let left = lease.expires_ns().saturating_sub(clock::now_ns());
-        Answer::of(&Acquired {
+        CallResult::of(&Acquired {
             lease_id: id.secret(),
             lease_duration: left.div_ceil(NANO),
             renewable: lease.record.limit_ns > lease.expires_ns(),
@@ -90,11 +90,11 @@ impl Broker {
     }
 
     /// A lease below another, told as a token and not by its id.
-    pub(crate) fn export(&self, caller: &mut Caller, asked: Export) -> Result<Answer, Fault> {
+    pub(crate) fn export(&self, caller: &mut Caller, asked: Export) -> Result<CallResult, Fault> {
         let made = self.make_export(caller, asked);
         let (token, lease) = made.map_err(|fault| caller.note_refused_lease(self, fault))?;
         Tally::add(&self.tally.acquired);
-        Answer::of(&Exported {
+        CallResult::of(&Exported {
             token,
             lease: LeaseView::of(&lease),
         })

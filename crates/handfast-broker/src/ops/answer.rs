@@ -10,7 +10,7 @@ use crate::wire::empty_object;
 
 /// The answer of a method: parameters as JSON, and a descriptor beside them.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct CallResult {
     /// The message up to the end of its parameters; empty if there are none.
     head: Vec<u8>,
     pub(crate) fd: Option<OwnedFd>,
@@ -22,7 +22,7 @@ const HEAD: &[u8] = b"{\"parameters\":";
 /// The usual answer fits; a longer one grows.
 const USUAL: usize = 256;
 
-impl Answer {
+impl CallResult {
     /// No parameters.
     pub(crate) fn empty() -> Self {
         Self::default()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use handfast_ledger::event::EventKind;
 use serde::{Deserialize, Serialize};
 
-use super::answer::Answer;
+use super::answer::CallResult;
 use super::page::Page;
 use super::view::{LeaseView, OutstandingView, outstanding_of};
 use crate::broker::Broker;
@@ -70,7 +70,7 @@ struct Revoked {
 }
 
 impl Broker {
-    pub(crate) fn renew(&self, caller: &mut Caller, asked: Renew) -> Result<Answer, Fault> {
+    pub(crate) fn renew(&self, caller: &mut Caller, asked: Renew) -> Result<CallResult, Fault> {
         let claim = caller.present_own(self, &asked.lease);
         let claim = claim.map_err(|fault| caller.note(self, &asked.lease, fault))?;
         let lease = &claim.lease;
@@ -112,20 +112,20 @@ impl Broker {
         if expires < before.0 {
             self.reaper.expect(&lease.record.handle, expires);
         }
-        Answer::of(&One {
+        CallResult::of(&One {
             lease: LeaseView::of(lease),
         })
     }
 
-    pub(crate) fn lookup(&self, caller: &mut Caller, asked: &Which) -> Result<Answer, Fault> {
+    pub(crate) fn lookup(&self, caller: &mut Caller, asked: &Which) -> Result<CallResult, Fault> {
         let lease = self.own_lease(caller, &asked.lease);
         let lease = lease.map_err(|fault| caller.note(self, &asked.lease, fault))?;
-        Answer::of(&One {
+        CallResult::of(&One {
             lease: LeaseView::of(&lease),
         })
     }
 
-    pub(crate) fn list(&self, caller: &Caller, asked: &ListLeases) -> Result<Answer, Fault> {
+    pub(crate) fn list(&self, caller: &Caller, asked: &ListLeases) -> Result<CallResult, Fault> {
         let prefix = asked.prefix.as_deref().unwrap_or_default();
         let mut found = self.table.below(prefix);
         if !self.rulebook().is_keeper(&caller.peer) {
@@ -137,13 +137,13 @@ impl Broker {
         let mut rest = found.iter().map(|lease| LeaseView::of(lease)).peekable();
         let mut page = Page::of_at_most(PAGE);
         page.fill(&mut rest)?;
-        Answer::of(&Leases {
+        CallResult::of(&Leases {
             leases: page.take(),
             end: rest.peek().is_none(),
         })
     }
 
-    pub(crate) fn revoke(&self, caller: &mut Caller, asked: &Which) -> Result<Answer, Fault> {
+    pub(crate) fn revoke(&self, caller: &mut Caller, asked: &Which) -> Result<CallResult, Fault> {
         let lease = self.own_lease(caller, &asked.lease);
         let lease = lease.map_err(|fault| caller.note(self, &asked.lease, fault))?;
         // Who presents the id gives the lease back; who knows its handle takes it away.
@@ -158,7 +158,7 @@ impl Broker {
         &self,
         caller: &mut Caller,
         asked: &Prefix,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<CallResult, Fault> {
         let own = format!("u{}", caller.peer.uid);
         let prefix = asked.prefix.trim_end_matches('/');
         let is_own = prefix == own || prefix.starts_with(&format!("{own}/"));
@@ -175,11 +175,11 @@ impl Broker {
         Self::answer_end(all)
     }
 
-    fn answer_end(ending: Ending) -> Result<Answer, Fault> {
+    fn answer_end(ending: Ending) -> Result<CallResult, Fault> {
         let mut page = Page::of_at_most(MOST_OUT);
         let leases = ending.leases.iter();
         page.fill(&mut leases.flat_map(|lease| outstanding_of(lease)))?;
-        Answer::of(&Revoked {
+        CallResult::of(&Revoked {
             ended: ending.leases.len(),
             outstanding: page.take(),
             unkept: ending.unkept,

@@ -5,7 +5,7 @@ use handfast::{FileKind, Metadata, Timestamp, TreeLimits, Verb, Version};
 use handfast_session::VirtualPath;
 use serde::{Deserialize, Serialize};
 
-use super::answer::Answer;
+use super::answer::CallResult;
 use super::held::held;
 use super::open::handle_of;
 use super::page::Page;
@@ -93,7 +93,7 @@ struct Entries {
 }
 
 impl Broker {
-    pub(crate) fn stat(&self, caller: &mut Caller, asked: Stat) -> Result<Answer, Fault> {
+    pub(crate) fn stat(&self, caller: &mut Caller, asked: Stat) -> Result<CallResult, Fault> {
         let (claim, path) = self.look(
             caller,
             asked.lease,
@@ -109,7 +109,7 @@ impl Broker {
         })?;
         let (status, version) = self.with_version(&claim, &path, status);
         let nanoseconds = |time: Timestamp| time.as_nanoseconds().to_string();
-        Answer::of(&Status {
+        CallResult::of(&Status {
             kind: status.kind.name(),
             mode: format!("{:04o}", status.mode),
             uid: status.uid,
@@ -126,7 +126,11 @@ impl Broker {
         })
     }
 
-    pub(crate) fn read_link(&self, caller: &mut Caller, asked: ReadLink) -> Result<Answer, Fault> {
+    pub(crate) fn read_link(
+        &self,
+        caller: &mut Caller,
+        asked: ReadLink,
+    ) -> Result<CallResult, Fault> {
         let verb = Verb::ReadLink;
         let (claim, path) = self.look(caller, asked.lease, asked.path, asked.path_b64, verb)?;
         let _held = claim.hold(self, verb, &path)?;
@@ -137,13 +141,13 @@ impl Broker {
             None => session.read_link(&path),
         })?;
         let PathField { text, base64 } = path_field(target.as_bytes());
-        Answer::of(&Target {
+        CallResult::of(&Target {
             target: text,
             target_b64: base64,
         })
     }
 
-    pub(crate) fn list_dir(&self, caller: &mut Caller, asked: Look) -> Result<Answer, Fault> {
+    pub(crate) fn list_dir(&self, caller: &mut Caller, asked: Look) -> Result<CallResult, Fault> {
         let after = match (asked.after, asked.after_b64) {
             (None, None) => None,
             (text, base64) => {
@@ -178,7 +182,7 @@ impl Broker {
             .peekable();
         let mut page = Page::of_at_most(PAGE);
         page.fill(&mut rest)?;
-        Answer::of(&Entries {
+        CallResult::of(&Entries {
             entries: page.take(),
             end: rest.peek().is_none(),
         })
@@ -189,7 +193,7 @@ impl Broker {
         &self,
         caller: &mut Caller,
         asked: Look,
-        mut send: impl FnMut(Answer, bool) -> Result<(), Fault>,
+        mut send: impl FnMut(CallResult, bool) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         if asked.handle.is_some() || asked.after.is_some() || asked.after_b64.is_some() {
             return Err(Fault::parameter(
@@ -223,7 +227,7 @@ impl Broker {
             page.push(view(rest, entry.kind))?;
             if page.is_full() {
                 send(
-                    Answer::of(&Entries {
+                    CallResult::of(&Entries {
                         entries: page.take(),
                         end: false,
                     })?,
@@ -232,7 +236,7 @@ impl Broker {
             }
         }
         send(
-            Answer::of(&Entries {
+            CallResult::of(&Entries {
                 entries: page.take(),
                 end: true,
             })?,

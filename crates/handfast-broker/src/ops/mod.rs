@@ -15,5 +15,5 @@ mod view;
 mod wide;
 mod write;
 
-pub(crate) use answer::{Answer, parameters};
+pub(crate) use answer::{CallResult, parameters};
 pub(crate) use wide::Copies;

@@ -7,11 +7,11 @@ use handfast::{Durability, ErrorKind, RenameMode, Verb, Version};
 use handfast_session::VirtualPath;
 use serde::{Deserialize, Serialize};
 
-use super::answer::Answer;
+use super::answer::CallResult;
 use super::held::HeldName;
 use super::manner::{Manner, mode_bits};
 use super::open::handle_of;
-use super::write::Standing;
+use super::write::WriteTarget;
 use crate::broker::Broker;
 use crate::caller::Caller;
 use crate::fault::Fault;
@@ -46,7 +46,7 @@ pub(crate) struct Mkdir {
 }
 
 #[derive(Debug, Serialize)]
-struct Made {
+struct CreatedName {
     /// Which directory was made, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     handle: Option<String>,
@@ -86,7 +86,7 @@ fn asked(name: &str, text: Option<String>, base64: Option<String>) -> Result<Vir
 }
 
 impl Broker {
-    pub(crate) fn append(&self, caller: &mut Caller, wanted: Append) -> Result<Answer, Fault> {
+    pub(crate) fn append(&self, caller: &mut Caller, wanted: Append) -> Result<CallResult, Fault> {
         let path = asked("path", wanted.path, wanted.path_b64)?;
         let data = match (wanted.data, wanted.data_b64) {
             (Some(text), None) => text.into_bytes(),
@@ -113,10 +113,10 @@ impl Broker {
                 (None, None) => session.append(&path, &data),
             }
         })?;
-        Answer::of(&Standing::of(&written, data.len() as u64))
+        CallResult::of(&WriteTarget::of(&written, data.len() as u64))
     }
 
-    pub(crate) fn mkdir(&self, caller: &mut Caller, wanted: Mkdir) -> Result<Answer, Fault> {
+    pub(crate) fn mkdir(&self, caller: &mut Caller, wanted: Mkdir) -> Result<CallResult, Fault> {
         let path = asked("path", wanted.path, wanted.path_b64)?;
         let verb = Verb::CreateDir;
         let mode = match &wanted.dir_mode {
@@ -137,7 +137,7 @@ impl Broker {
                 Files::create_dir_at(session, held.at(), mode)
             })?;
             let handle = Some(handle_of(&made.metadata().identity));
-            return Answer::of(&Made { handle });
+            return CallResult::of(&CreatedName { handle });
         }
         let make = |path: &VirtualPath| {
             self.act(&claim, verb, path, |session| {
@@ -146,7 +146,7 @@ impl Broker {
         };
         if wanted.parents != Some(true) {
             make(&path)?;
-            return Ok(Answer::empty());
+            return Ok(CallResult::empty());
         }
         self.judge(&claim, verb, &path)?;
         let mut at = VirtualPath::root();
@@ -161,10 +161,10 @@ impl Broker {
                 made => made?,
             }
         }
-        Ok(Answer::empty())
+        Ok(CallResult::empty())
     }
 
-    pub(crate) fn rename(&self, caller: &mut Caller, wanted: Rename) -> Result<Answer, Fault> {
+    pub(crate) fn rename(&self, caller: &mut Caller, wanted: Rename) -> Result<CallResult, Fault> {
         let from = asked("path", wanted.path, wanted.path_b64)?;
         let to = asked("to", wanted.to, wanted.to_b64)?;
         let mode = match wanted.mode.as_deref() {
@@ -192,10 +192,10 @@ impl Broker {
             let target = HeldName::find(session, &to, to_dir)?;
             Files::rename_at(session, source.at(), target.at(), mode)
         })?;
-        Ok(Answer::empty())
+        Ok(CallResult::empty())
     }
 
-    pub(crate) fn remove(&self, caller: &mut Caller, wanted: Remove) -> Result<Answer, Fault> {
+    pub(crate) fn remove(&self, caller: &mut Caller, wanted: Remove) -> Result<CallResult, Fault> {
         let path = asked("path", wanted.path, wanted.path_b64)?;
         let version = match &wanted.version {
             Some(text) => Some(
@@ -229,7 +229,7 @@ impl Broker {
                 let held = HeldName::find(session, &path, dir)?;
                 Files::remove_at(session, held.at(), what)
             })?;
-            return Ok(Answer::empty());
+            return Ok(CallResult::empty());
         }
         self.act(&claim, verb, &path, |session| match (verb, &version) {
             (Verb::RemoveIf, Some(version)) => session.remove_if(&path, version),
@@ -237,6 +237,6 @@ impl Broker {
             (Verb::RemoveTree, _) => session.remove_tree(&path),
             _ => session.remove_file(&path),
         })?;
-        Ok(Answer::empty())
+        Ok(CallResult::empty())
     }
 }

@@ -8,7 +8,7 @@ use handfast_session::policy::Writes;
 use handfast_session::{Error as SessionError, OpenOptions, Session, SessionFile, VirtualPath};
 use serde::{Deserialize, Serialize};
 
-use super::answer::Answer;
+use super::answer::CallResult;
 use crate::broker::{Broker, Tally};
 use crate::caller::{Caller, Claim};
 use crate::differs;
@@ -43,7 +43,7 @@ pub(crate) struct Resume {
 }
 
 #[derive(Debug, Serialize)]
-struct Opened {
+struct OpenedFile {
     /// The descriptor's index in this message.
     fd: u32,
     /// Which object it is, whatever its name.
@@ -57,7 +57,7 @@ struct Opened {
 }
 
 impl Broker {
-    pub(crate) fn open(&self, caller: &mut Caller, asked: Open<'_>) -> Result<Answer, Fault> {
+    pub(crate) fn open(&self, caller: &mut Caller, asked: Open<'_>) -> Result<CallResult, Fault> {
         let path = path::from_fields("path", asked.path, asked.path_b64)?;
         let mode = match asked.mode.as_deref() {
             None | Some("read") => GivenMode::Read,
@@ -86,7 +86,7 @@ impl Broker {
         self.give(caller, &claim, &path, mode, file, version)
     }
 
-    pub(crate) fn resume(&self, caller: &mut Caller, asked: Resume) -> Result<Answer, Fault> {
+    pub(crate) fn resume(&self, caller: &mut Caller, asked: Resume) -> Result<CallResult, Fault> {
         let path = path::from_fields("path", asked.path.map(Text::from), asked.path_b64)?;
         let seen: Version = asked
             .version
@@ -158,7 +158,7 @@ impl Broker {
         mode: GivenMode,
         file: SessionFile,
         version: Option<Version>,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<CallResult, Fault> {
         let handle = handle_of(&file.metadata().identity);
         let size = file.metadata().len;
         let copy = match mode {
@@ -189,7 +189,7 @@ impl Broker {
             caller.peer.process_ref(),
         );
         Tally::add(&self.tally.opened);
-        let answer = Answer::of(&Opened {
+        let answer = CallResult::of(&OpenedFile {
             fd: 0,
             handle,
             size: Big(size),

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use handfast_ledger::event::rfc3339;
 use serde::Serialize;
 
-use super::answer::Answer;
+use super::answer::CallResult;
 use crate::broker::Broker;
 use crate::caller::Caller;
 use crate::fault::Fault;
@@ -81,7 +81,7 @@ struct Denials {
 
 impl Broker {
     /// The last refusals: one's own, or all for who keeps the broker.
-    pub(crate) fn denials(&self, caller: &Caller) -> Result<Answer, Fault> {
+    pub(crate) fn denials(&self, caller: &Caller) -> Result<CallResult, Fault> {
         let keeper = self.rulebook().is_keeper(&caller.peer);
         let last = self.refusals.last().into_iter();
         let shown = last.filter(|refusal| keeper || refusal.uid == caller.peer.uid);
@@ -99,17 +99,17 @@ impl Broker {
                 count: Big(refusal.count),
             }
         });
-        Answer::of(&Denials {
+        CallResult::of(&Denials {
             denials: denials.collect(),
         })
     }
 
-    pub(crate) fn info(&self, caller: &Caller) -> Result<Answer, Fault> {
+    pub(crate) fn info(&self, caller: &Caller) -> Result<CallResult, Fault> {
         let tally = &self.tally;
         let count = |of: &std::sync::atomic::AtomicU64| Big(of.load(Ordering::Relaxed));
         let peer = &caller.peer;
         let rulebook = self.rulebook();
-        Answer::of(&Info {
+        CallResult::of(&Info {
             version: env!("CARGO_PKG_VERSION"),
             uid: rustix::process::geteuid().as_raw(),
             pid: std::process::id(),

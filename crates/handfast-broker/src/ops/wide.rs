@@ -30,11 +30,11 @@ const MAX_RETRIES: u32 = 3;
 
 /// Copies that are out.
 #[derive(Debug, Default)]
-pub(crate) struct Copies(Mutex<Vec<Held>>);
+pub(crate) struct Copies(Mutex<Vec<HeldTree>>);
 
 /// Those that one process has got.
 #[derive(Debug)]
-struct Held {
+struct HeldTree {
     uid: u32,
     /// Nothing where the kernel does not say which process it is: then it never ends.
     process: Option<Arc<Process>>,
@@ -48,7 +48,7 @@ impl Copies {
     /// `Limit` if it has.
     fn note(&self, peer: &Peer, bytes: u64) -> Result<(), Fault> {
         let mut out = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_too_much = |out: &[Held]| {
+        let is_too_much = |out: &[HeldTree]| {
             let own = out.iter().filter(|held| held.uid == peer.uid);
             own.map(|held| held.bytes).sum::<u64>() + bytes > MAX_COPIES
         };
@@ -66,7 +66,7 @@ impl Copies {
         });
         match known {
             Some(held) => held.bytes += bytes,
-            None => out.push(Held {
+            None => out.push(HeldTree {
                 uid: peer.uid,
                 process: peer.process.clone(),
                 bytes,
@@ -174,6 +174,7 @@ mod tests {
             groups: Vec::new(),
             pid: 0,
             process,
+            pidfd: None,
             cgroup: None,
             exe: None,
             spiffe: None,

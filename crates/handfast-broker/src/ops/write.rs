@@ -7,7 +7,7 @@ use handfast::files::{Files, Put};
 use handfast::{Durability, ErrorKind, Verb, Version, Written};
 use serde::{Deserialize, Serialize};
 
-use super::answer::Answer;
+use super::answer::CallResult;
 use super::held::HeldName;
 use super::manner::Manner;
 use super::open::handle_of;
@@ -73,7 +73,7 @@ struct Begun<'a> {
 
 /// What is there now.
 #[derive(Debug, Serialize)]
-pub(super) struct Standing {
+pub(super) struct WriteTarget {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) version: Option<String>,
     pub(super) size: Big,
@@ -81,7 +81,7 @@ pub(super) struct Standing {
     pub(super) handle: String,
 }
 
-impl Standing {
+impl WriteTarget {
     pub(super) fn of(written: &Written, size: u64) -> Self {
         Self {
             // It is there, whether or not it can still be said which version it is.
@@ -93,7 +93,7 @@ impl Standing {
 }
 
 impl Broker {
-    pub(crate) fn begin(&self, caller: &mut Caller, asked: Begin<'_>) -> Result<Answer, Fault> {
+    pub(crate) fn begin(&self, caller: &mut Caller, asked: Begin<'_>) -> Result<CallResult, Fault> {
         let path = path::from_fields("path", asked.path, asked.path_b64)?;
         let expect = match (&asked.version, asked.new) {
             (None, Some(true)) => Expect::Free,
@@ -167,7 +167,7 @@ impl Broker {
             .drafts
             .begin(draft, &self.limits, room)
             .map_err(refuse)?;
-        let answer = Answer::of(&Begun {
+        let answer = CallResult::of(&Begun {
             fd: 0,
             draft: &name,
             max_size: Big(size),
@@ -202,7 +202,11 @@ impl Broker {
         }))
     }
 
-    pub(crate) fn commit(&self, caller: &mut Caller, asked: &Commit<'_>) -> Result<Answer, Fault> {
+    pub(crate) fn commit(
+        &self,
+        caller: &mut Caller,
+        asked: &Commit<'_>,
+    ) -> Result<CallResult, Fault> {
         let handle = Caller::handle_of(self, &asked.lease).ok_or_else(Self::no_such_lease)?;
         // Taken first: whatever happens next, it is not committed twice.
         let taken = self.drafts.take(&asked.draft, &handle, caller.number);
@@ -244,17 +248,17 @@ impl Broker {
             }
         })?;
         Tally::add(&self.tally.committed);
-        Answer::of(&Standing::of(&written, size))
+        CallResult::of(&WriteTarget::of(&written, size))
     }
 
-    pub(crate) fn abort(&self, caller: &mut Caller, asked: &Abort) -> Result<Answer, Fault> {
+    pub(crate) fn abort(&self, caller: &mut Caller, asked: &Abort) -> Result<CallResult, Fault> {
         let claim = caller.present(self, &asked.lease);
         let claim = claim.map_err(|fault| caller.note(self, &asked.lease, fault))?;
         let handle = &claim.lease.record.handle;
         match self.drafts.take(&asked.draft, handle, caller.number) {
             Some(draft) => {
                 drop(draft);
-                Ok(Answer::empty())
+                Ok(CallResult::empty())
             }
             None => {
                 let why = "there is no such file begun on this connection under this lease";

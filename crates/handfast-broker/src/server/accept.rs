@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -70,7 +70,7 @@ impl Running {
         if broker.check_sender {
             // Connections inherit it: what is sent between their acceptance and our asking them
             // would say nothing. Where the kernel cannot, each of them is turned away.
-            drop(crate::sys::pass_sender(listener.as_fd()));
+            drop(say_senders(listener.as_fd()));
         }
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let counts = match counts {
@@ -123,6 +123,14 @@ impl Running {
         self.broker.reload(rulebook)
     }
 
+    /// Reads the trust bundle again now; gives whether it is another one.
+    ///
+    /// # Errors
+    /// In words, if it cannot be read: then the one from before goes on to count.
+    pub fn read_bundle(&self) -> Result<bool, String> {
+        self.broker.read_bundle()
+    }
+
     /// The digest of the policy that counts.
     #[must_use]
     pub fn policy_sha256(&self) -> String {
@@ -133,6 +141,30 @@ impl Running {
     #[must_use]
     pub fn log(&self) -> &Path {
         &self.log
+    }
+
+    /// What an event of the log has survived when its call is answered, in words.
+    #[must_use]
+    pub fn log_level(&self) -> String {
+        use handfast_ledger::Level;
+        let level = self.broker.scribe.journal().level().unwrap_or_default();
+        let promise = match level {
+            Level::Strict => "a call is answered when its event is on the disk",
+            Level::Ordered => {
+                "a call is answered when its event is written; it is on the disk within 50 ms"
+            }
+            Level::Buffered => {
+                "reads are answered before their events are written; \
+                 if the broker is killed, those of the last 50 ms are lost"
+            }
+        };
+        format!("{level}: {promise}")
+    }
+
+    /// A first call that works.
+    #[must_use]
+    pub fn example(&self) -> crate::ExampleLease {
+        self.broker.rulebook().example()
     }
 
     /// How many leases are in force.
@@ -220,6 +252,12 @@ fn accept(broker: &Arc<Broker>, listener: &UnixListener, stop: &OwnedFd, probe: 
     }
 }
 
+/// Has the kernel say who sends, in both ways: which of them is used depends on who connected.
+fn say_senders(socket: BorrowedFd<'_>) -> io::Result<()> {
+    crate::sys::pass_sender(socket, true)?;
+    crate::sys::pass_sender_pid(socket, true)
+}
+
 fn welcome(broker: &Arc<Broker>, guests: &Arc<Guests>, socket: UnixStream, probe: &Option<Probe>) {
     let turn_away = |socket: UnixStream, fault: &Fault| {
         if let Ok(channel) = Channel::new(socket, Duration::from_millis(100)) {
@@ -227,7 +265,7 @@ fn welcome(broker: &Arc<Broker>, guests: &Arc<Guests>, socket: UnixStream, probe
             drop(connection::send_fault(&channel, fault));
         }
     };
-    if broker.check_sender && crate::sys::pass_sender(socket.as_fd()).is_err() {
+    if broker.check_sender && say_senders(socket.as_fd()).is_err() {
         let why = "this kernel does not say who sends a message";
         return turn_away(socket, &Fault::new(Code::Unavailable, why));
     }

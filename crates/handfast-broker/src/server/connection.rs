@@ -10,8 +10,8 @@ use crate::broker::{Broker, Tally};
 use crate::caller::Caller;
 use crate::fault::{Code, Fault};
 use crate::identity::Peer;
-use crate::ops::Answer;
-use crate::wire::{Channel, Frame, Incoming, MAX_MESSAGE, Trouble};
+use crate::ops::CallResult;
+use crate::wire::{Channel, Frame, Incoming, MAX_MESSAGE, Sender, Trouble};
 
 pub(super) fn serve(
     broker: &Broker,
@@ -27,8 +27,15 @@ pub(super) fn serve(
     let Ok(channel) = Channel::new(socket, broker.limits.patience) else {
         return;
     };
+    let peer = Arc::new(peer);
     let mut channel = channel.waits_at_most(idle);
-    let mut caller = Caller::new(Arc::new(peer), is_stranger);
+    if broker.check_sender {
+        match channel.checks_senders(Arc::clone(&peer)) {
+            Ok(checked) => channel = checked,
+            Err(error) => return crate::complain(&format!("a connection is not checked: {error}")),
+        }
+    }
+    let mut caller = Caller::new(peer, is_stranger);
     loop {
         let frame = match channel.receive() {
             Ok(frame) => frame,
@@ -68,6 +75,19 @@ fn foreign_sender() -> Fault {
     Fault::denied("this message was not sent by the process that connected")
 }
 
+/// Whether the process that connected sent a message.
+fn sent_by_peer(sender: Sender) -> Result<(), Fault> {
+    match sender {
+        Sender::Connected => Ok(()),
+        Sender::Other => Err(foreign_sender()),
+        // It ended before it was heard, or the broker has no descriptor left to be told.
+        Sender::Unknown => {
+            let why = "the kernel did not say which process sent this message; connect again";
+            Err(Fault::new(Code::Unavailable, why))
+        }
+    }
+}
+
 /// Answers one message. An error closes the connection.
 fn answer(
     broker: &Broker,
@@ -77,15 +97,11 @@ fn answer(
     probe: Option<&Probe>,
 ) -> Result<(), Trouble> {
     Tally::add(&broker.tally.calls);
-    if broker.check_sender {
-        let same = frame
-            .sender
-            .as_ref()
-            .is_some_and(|sender| caller.peer.is_sender(sender.as_fd()));
-        if !same {
-            send_fault(channel, &foreign_sender())?;
-            return Err(Trouble::Closed);
-        }
+    if broker.check_sender
+        && let Err(fault) = sent_by_peer(frame.sender)
+    {
+        send_fault(channel, &fault)?;
+        return Err(Trouble::Closed);
     }
     let call: Incoming<'_> = match serde_json::from_slice(&frame.json) {
         Ok(call) => call,
@@ -104,7 +120,7 @@ fn answer(
         Err(Fault::parameter("upgrade", "not offered"))
     } else {
         let oneway = call.oneway;
-        let send = |answer: Answer, continues: bool| {
+        let send = |answer: CallResult, continues: bool| {
             if oneway {
                 return Ok(());
             }
@@ -134,7 +150,7 @@ fn pace(broker: &Broker, caller: &Caller, is_refused: bool) {
     }
 }
 
-fn send_answer(channel: &Channel, answer: Answer, continues: bool) -> Result<(), Trouble> {
+fn send_answer(channel: &Channel, answer: CallResult, continues: bool) -> Result<(), Trouble> {
     let (mut json, fd) = answer.into_message(continues);
     match &fd {
         Some(fd) => channel.send(&mut json, &[fd.as_fd()]),

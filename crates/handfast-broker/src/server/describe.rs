@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::fault::{Code, Fault};
-use crate::ops::{Answer, parameters};
+use crate::ops::{CallResult, parameters};
 
 /// The description of `io.handfast.Broker`, as it is served.
 pub const INTERFACE: &str = include_str!("../../io.handfast.Broker.varlink");
@@ -31,14 +31,16 @@ struct Description {
     description: &'static str,
 }
 
-pub(super) fn service(method: &str, raw: Option<&RawValue>) -> Result<Answer, Fault> {
+pub(super) fn service(method: &str, raw: Option<&RawValue>) -> Result<CallResult, Fault> {
     match method {
-        "GetInfo" => Answer::of(&Info {
-            vendor: "Handfast",
-            product: "handfast-broker",
-            version: env!("CARGO_PKG_VERSION"),
-            url: env!("CARGO_PKG_REPOSITORY"),
-            interfaces: ["org.varlink.service", "io.handfast.Broker"],
+        "GetInfo" => super::dispatch::nothing(raw).and_then(|()| {
+            CallResult::of(&Info {
+                vendor: "Handfast",
+                product: "handfast-broker",
+                version: env!("CARGO_PKG_VERSION"),
+                url: env!("CARGO_PKG_REPOSITORY"),
+                interfaces: ["org.varlink.service", "io.handfast.Broker"],
+            })
         }),
         "GetInterfaceDescription" => {
             let which: Which = parameters(raw)?;
@@ -50,7 +52,7 @@ pub(super) fn service(method: &str, raw: Option<&RawValue>) -> Result<Answer, Fa
                     return Err(Fault::new(Code::InterfaceNotFound, shown));
                 }
             };
-            Answer::of(&Description { description })
+            CallResult::of(&Description { description })
         }
         _ => Err(Fault::new(
             Code::MethodNotFound,

@@ -8,7 +8,7 @@ use super::{Probe, describe};
 use crate::broker::Broker;
 use crate::caller::Caller;
 use crate::fault::{Code, Fault};
-use crate::ops::{Answer, parameters};
+use crate::ops::{CallResult, parameters};
 use crate::wire::Trouble;
 
 /// A call, as far as a method needs it.
@@ -27,8 +27,8 @@ pub(super) fn dispatch(
     caller: &mut Caller,
     asking: Asking<'_>,
     probe: Option<&Probe>,
-    send: impl Fn(Answer, bool) -> Result<(), Trouble>,
-) -> Result<Option<Answer>, Fault> {
+    send: impl Fn(CallResult, bool) -> Result<(), Trouble>,
+) -> Result<Option<CallResult>, Fault> {
     let Some((interface, method)) = asking.method.rsplit_once('.') else {
         return Err(unknown_method(asking.method));
     };
@@ -42,8 +42,9 @@ pub(super) fn dispatch(
         }
     }
     match method {
-        "Info" => broker.info(caller),
-        "Denials" => broker.denials(caller),
+        "Info" => nothing(raw).and_then(|()| broker.info(caller)),
+        "Denials" => nothing(raw).and_then(|()| broker.denials(caller)),
+        "Challenge" => nothing(raw).and_then(|()| broker.challenge(caller)),
         "Identify" => broker.identify(caller, &parameters(raw)?),
         "Acquire" => broker.acquire(caller, parameters(raw)?, asking.fds),
         "Export" => broker.export(caller, parameters(raw)?),
@@ -78,11 +79,22 @@ pub(super) fn dispatch(
         "Probe" if probe.is_some() => {
             let text: String = raw.map_or_else(String::new, |raw| raw.get().to_owned());
             let said = probe.map(|probe| probe(&text)).unwrap_or_default();
-            Answer::of(&serde_json::json!({ "said": said }))
+            CallResult::of(&serde_json::json!({ "said": said }))
         }
         _ => Err(unknown_method(asking.method)),
     }
     .map(Some)
+}
+
+/// The parameters of a method that has none.
+///
+/// # Errors
+/// If there are some.
+pub(super) fn nothing(raw: Option<&RawValue>) -> Result<(), Fault> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Nothing {}
+    parameters(raw).map(|Nothing {}| ())
 }
 
 fn unknown_method(name: &str) -> Fault {

@@ -226,6 +226,13 @@ fn text(broker: &Broker) -> String {
         "Refusals beyond their user's budget, which are counted and not told one by one.",
         journal.budget.folded(),
     );
+    if let Some(bundle) = &broker.bundle {
+        counter(
+            "spiffe_bundle_failures_total",
+            "Times that the trust bundle could not be read again.",
+            bundle.failures(),
+        );
+    }
     let mut gauge = |name: &str, help: &str, value: u64| put("gauge", name, help, value);
     gauge("leases", "Leases in force.", broker.table.len() as u64);
     gauge(

@@ -19,21 +19,26 @@ pub(crate) struct Received {
     pub(crate) fds: Vec<OwnedFd>,
     /// The process that sent the message, where the socket was told to say so.
     pub(crate) sender: Option<OwnedFd>,
+    /// Its number, where the socket was told to say that; 0 for one of another pid namespace.
+    pub(crate) sender_pid: Option<u32>,
     /// There were more descriptors than anybody may send.
     pub(crate) too_many: bool,
 }
 
 /// Room for control messages, aligned as the kernel wants it.
 #[repr(C, align(8))]
-struct Control([u8; 128]);
+struct ControlMessages([u8; 128]);
 
 /// Receives bytes and what came with them.
 ///
 /// # Errors
 /// What the system says; an interrupted call is made again.
 pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Received> {
-    const { assert!(cmsg_space(MOST * size_of::<RawFd>()) + cmsg_space(4) <= 128) };
-    let mut control = Control([0; 128]);
+    const {
+        let sender = cmsg_space(4) + cmsg_space(size_of::<libc::ucred>());
+        assert!(cmsg_space(MOST * size_of::<RawFd>()) + sender <= 128);
+    };
+    let mut control = ControlMessages([0; 128]);
     let mut part = libc::iovec {
         iov_base: buffer.as_mut_ptr().cast(),
         iov_len: buffer.len(),
@@ -88,6 +93,12 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<R
                     received.fds.push(fd);
                 }
             }
+        }
+        if level == libc::SOL_SOCKET && kind == libc::SCM_CREDENTIALS {
+            // SAFETY: the kernel wrote a `ucred` behind this header; it need not be aligned.
+            let credentials: libc::ucred =
+                unsafe { libc::CMSG_DATA(at).cast::<libc::ucred>().read_unaligned() };
+            received.sender_pid = Some(u32::try_from(credentials.pid).unwrap_or(0));
         }
         // SAFETY: as for CMSG_FIRSTHDR; `at` is a header of this buffer.
         at = unsafe { libc::CMSG_NXTHDR(&raw const header, at) };

@@ -9,15 +9,18 @@
 #![allow(unsafe_code)]
 
 mod inherited;
+mod memory;
 mod message;
 mod namespace;
 mod peer;
 mod signals;
 
 pub(crate) use inherited::passed_descriptor;
-pub(crate) use message::receive;
+pub(crate) use memory::give_large_buffers_back;
+pub(crate) use message::{Received, receive};
 pub(crate) use namespace::leave_namespaces;
 pub(crate) use peer::{
-    PidfdInfo, is_same_process, pass_sender, peer_credentials, peer_groups, peer_pidfd, pidfd_info,
+    PidfdInfo, ProcessKey, pass_sender, pass_sender_pid, peer_credentials, peer_groups, peer_pidfd,
+    pidfd_info,
 };
 pub(crate) use signals::signal_descriptor;

@@ -167,18 +167,30 @@ pub(crate) fn peer_groups(socket: BorrowedFd<'_>) -> io::Result<Vec<u32>> {
     }
 }
 
-/// From now on every message on the socket says who sent it.
+/// Whether every message on the socket says who sent it, by a pidfd.
 ///
 /// # Errors
 /// `ENOPROTOOPT` before Linux 6.5.
-pub(crate) fn pass_sender(socket: BorrowedFd<'_>) -> io::Result<()> {
-    let on: libc::c_int = 1;
+pub(crate) fn pass_sender(socket: BorrowedFd<'_>, on: bool) -> io::Result<()> {
+    set_flag(socket, SO_PASSPIDFD, on)
+}
+
+/// Whether every message on the socket says who sent it, by number.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn pass_sender_pid(socket: BorrowedFd<'_>, on: bool) -> io::Result<()> {
+    set_flag(socket, libc::SO_PASSCRED, on)
+}
+
+fn set_flag(socket: BorrowedFd<'_>, flag: libc::c_int, on: bool) -> io::Result<()> {
+    let on = libc::c_int::from(on);
     // SAFETY: the value is ours and of the size that is said.
     let done = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
             libc::SOL_SOCKET,
-            SO_PASSPIDFD,
+            flag,
             (&raw const on).cast(),
             size_of::<libc::c_int>() as libc::socklen_t,
         )
@@ -189,10 +201,21 @@ pub(crate) fn pass_sender(socket: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether two pidfds are of one process, where the kernel gives each an inode of its own.
-pub(crate) fn is_same_process(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
-    match (rustix::fs::fstat(one), rustix::fs::fstat(other)) {
-        (Ok(one), Ok(other)) => (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino),
-        _ => false,
+/// Which process a pidfd is of, where the kernel gives each an inode of its own: no other process gets
+/// that inode before the machine is started again, so it says so also when the pidfd is closed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct ProcessKey {
+    device: u64,
+    inode: u64,
+}
+
+impl ProcessKey {
+    /// Asks the kernel; nothing if it does not say.
+    pub(crate) fn of(pidfd: BorrowedFd<'_>) -> Option<Self> {
+        let found = rustix::fs::fstat(pidfd).ok()?;
+        Some(Self {
+            device: found.st_dev,
+            inode: found.st_ino,
+        })
     }
 }

@@ -8,11 +8,14 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
+use super::sender::{Connector, Sender};
+use crate::identity::Peer;
 use crate::sys;
 
 /// The longest message, without its NUL.
@@ -26,8 +29,8 @@ pub const MAX_DESCRIPTORS: usize = 4;
 pub(crate) struct Frame {
     pub(crate) json: Vec<u8>,
     pub(crate) fds: Vec<OwnedFd>,
-    /// Who sent it, where the socket was told to say so.
-    pub(crate) sender: Option<OwnedFd>,
+    /// Which process sent it, where that is asked for.
+    pub(crate) sender: Sender,
 }
 
 /// Why there is no next message.
@@ -60,7 +63,11 @@ pub(crate) struct Channel {
     end: usize,
     /// Descriptors, and where the message begins that they came with.
     fds: VecDeque<(usize, OwnedFd)>,
-    sender: Option<OwnedFd>,
+    sender: Sender,
+    /// Who connected, where every message must be its own.
+    connector: Option<Connector>,
+    /// Whether that process had ended when the last bytes were there.
+    has_ended: bool,
     /// How long a message may take from its first byte to its last.
     patience: Duration,
     /// How long its first byte may take; nothing means for ever.
@@ -80,7 +87,9 @@ impl Channel {
             looked: 0,
             end: 0,
             fds: VecDeque::new(),
-            sender: None,
+            sender: Sender::Unknown,
+            connector: None,
+            has_ended: false,
             patience,
             idle: None,
         })
@@ -90,6 +99,12 @@ impl Channel {
     pub(crate) fn waits_at_most(mut self, idle: Duration) -> Self {
         self.idle = Some(idle);
         self
+    }
+
+    /// Has every message say whether the process that connected sent it.
+    pub(crate) fn checks_senders(mut self, peer: Arc<Peer>) -> io::Result<Self> {
+        self.connector = Some(Connector::new(self.socket.as_fd(), peer)?);
+        Ok(self)
     }
 
     #[cfg(test)]
@@ -141,10 +156,7 @@ impl Channel {
             }
             frame.fds.extend(self.fds.pop_front().map(|(_, fd)| fd));
         }
-        frame.sender = match &self.sender {
-            Some(fd) => Some(fd.try_clone().map_err(Trouble::Io)?),
-            None => None,
-        };
+        frame.sender = self.sender;
         self.begin = nul + 1;
         self.looked = self.begin;
         if self.begin == self.end {
@@ -184,6 +196,12 @@ impl Channel {
         if got.bytes == 0 {
             return Err(Trouble::Closed);
         }
+        // Never who sent what came before: a kernel that has no descriptor left for the sender's pidfd
+        // says nothing.
+        let connector = self.connector.as_ref();
+        let sender = connector.map_or(Sender::Unknown, |connector| {
+            connector.sender(&got, self.has_ended)
+        });
         if !got.fds.is_empty() {
             // The kernel ends a read after bytes that carry descriptors, and those came with the
             // first byte of their message: it is the last one that begins in these bytes.
@@ -195,21 +213,28 @@ impl Channel {
             };
             self.fds.extend(got.fds.into_iter().map(|fd| (begins, fd)));
         }
-        if let Some(sender) = got.sender {
-            // What was begun is not another's to go on with: a process that shares the connection would
-            // put descriptors, or half a call, before what the right process says next.
-            let begun = self.end > self.begin;
-            let is_last = |last: &OwnedFd| sys::is_same_process(last.as_fd(), sender.as_fd());
-            if begun && !self.sender.as_ref().is_some_and(is_last) {
-                return Err(Trouble::Senders);
-            }
-            self.sender = Some(sender);
+        // What was begun is not another's to go on with: a process that shares the connection would
+        // put descriptors, or half a call, before what the right process says next.
+        let begun = self.end > self.begin;
+        if begun && self.sender != sender {
+            return Err(Trouble::Senders);
         }
+        self.sender = sender;
         self.end += got.bytes;
         Ok(())
     }
 
-    fn wait(&self, deadline: Option<Instant>) -> Result<(), Trouble> {
+    /// Waits for bytes. Bytes that the process which connected can no longer have sent are not waited
+    /// for: when it has ended, so has the connection.
+    fn wait(&mut self, deadline: Option<Instant>) -> Result<(), Trouble> {
+        let pidfd = self.connector.as_ref().and_then(Connector::by_number);
+        let socket = self.socket.as_fd();
+        // In this order: the kernel looks at the process after it has seen that bytes are there.
+        let mut wanted = [
+            PollFd::from_borrowed_fd(socket, PollFlags::IN),
+            PollFd::from_borrowed_fd(pidfd.unwrap_or(socket), PollFlags::IN),
+        ];
+        let count = 1 + usize::from(pidfd.is_some());
         loop {
             let timeout = deadline.map(|deadline| {
                 let left = deadline.saturating_duration_since(Instant::now());
@@ -218,13 +243,17 @@ impl Channel {
                     tv_nsec: i64::from(left.subsec_nanos()),
                 }
             });
-            let mut wanted = [PollFd::new(&self.socket, PollFlags::IN)];
-            match poll(&mut wanted, timeout.as_ref()) {
+            match poll(&mut wanted[..count], timeout.as_ref()) {
                 Ok(0) => return Err(Trouble::Slow),
-                Ok(_) => return Ok(()),
+                Ok(_) => break,
                 Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => return Err(Trouble::Io(errno.into())),
             }
+        }
+        self.has_ended = pidfd.is_some() && !wanted[1].revents().is_empty();
+        match wanted[0].revents().is_empty() {
+            true => Err(Trouble::Closed),
+            false => Ok(()),
         }
     }
 

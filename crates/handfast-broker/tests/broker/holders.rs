@@ -177,6 +177,38 @@ fn what_somebody_else_sent_is_no_part_of_a_message_where_senders_are_checked() {
     }
 }
 
+/// The sender of a message is known without a descriptor, so a broker that has none left neither
+/// takes the message of another process for the last one's nor turns away the process that connected.
+#[test]
+fn a_broker_without_descriptors_still_tells_senders_apart() {
+    use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+    let stage = Stage::new();
+    let broker = stage.broker.as_ref().unwrap();
+    let pid = Some(Pid::from_child(broker));
+    let mut other = stage.client();
+    let socket = std::os::unix::net::UnixStream::connect(stage.socket()).unwrap();
+    let mut client = handfast_broker::Client::over(socket.try_clone().unwrap()).unwrap();
+    client.info().unwrap();
+    other.info().unwrap();
+    // No more than its standard streams. With 0 the kernel would refuse to wait for a connection, too:
+    // `poll` takes no more descriptors than a process may have.
+    let none = Rlimit {
+        current: Some(3),
+        ..getrlimit(Resource::Nofile)
+    };
+    let before = prlimit(pid, Resource::Nofile, none).unwrap();
+    let own = other.info();
+    let fd: std::os::fd::OwnedFd = socket.into();
+    let out = stage.role("speak").stdin(Stdio::from(fd)).output().unwrap();
+    let said = told(&*out.stdout);
+    prlimit(pid, Resource::Nofile, before).unwrap();
+    own.unwrap();
+    // The connection is closed behind the answer, and may take the answer with it.
+    assert!(["Some(Denied)", "None"].contains(&&*said), "{said}");
+    // With descriptors again, who connects is heard.
+    stage.client().info().unwrap();
+}
+
 /// A connection whose maker has ended.
 fn lent(stage: &Stage) -> handfast_broker::Client {
     use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};

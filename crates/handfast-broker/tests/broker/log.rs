@@ -26,6 +26,65 @@ pub(crate) fn story(stage: &Stage, handle: &str) -> Vec<String> {
     found
 }
 
+const ROOT: &str =
+    "version = 1\n[[root]]\nname = \"ws\"\npath = \"ROOT\"\nmount = \"/\"\nmode = \"read-write\"\n";
+
+/// Each start's level, as the log tells it.
+fn levels(stage: &Stage) -> Vec<String> {
+    leaves(stage)
+        .iter()
+        .filter_map(|leaf| Record::parse(leaf).unwrap().start)
+        .map(|start| start.level.into_owned())
+        .collect()
+}
+
+#[test]
+fn the_level_of_the_policy_counts_for_a_log_that_exists() {
+    let mut stage = Stage::new();
+    // It listens before it has a log; who is answered knows that there is one.
+    let serve_and_die = |stage: &mut Stage| {
+        let wanted = Acquire::new(["**"], ["read"]);
+        stage.client().acquire(&wanted).unwrap();
+        stage.kill_broker();
+    };
+    serve_and_die(&mut stage);
+    for level in ["strict", "buffered"] {
+        stage.policy(&format!("{ROOT}[log]\nlevel = \"{level}\"\n"));
+        stage.start();
+        serve_and_die(&mut stage);
+    }
+    assert_eq!(levels(&stage), ["ordered", "strict", "buffered"]);
+    let report = verify(
+        &LogReader::open(stage.log_dir()).unwrap(),
+        &VerifyOptions::new(),
+    );
+    assert_eq!(report.unwrap().verdict(), handfast_ledger::Verdict::Good);
+}
+
+/// What changes something is in the log before it is answered, at the fastest level too, and so is
+/// every read before it.
+#[test]
+fn a_killed_broker_that_buffers_has_told_every_change() {
+    let mut stage = Stage::prepare(&[]);
+    stage.policy(&format!("{ROOT}[log]\nlevel = \"buffered\"\n"));
+    stage.start();
+    let mut client = stage.client();
+    let wanted = Acquire::new(["**"], ["read", "commit"]);
+    let id = client.acquire(&wanted).unwrap().lease_id;
+    let handle = LeaseId::parse(&id).unwrap().handle();
+    for round in 0..20 {
+        client.open(&id, "src/a.txt").unwrap();
+        let name = format!("src/new{round}");
+        client.write(&id, &name, b"new", None).unwrap();
+    }
+    stage.kill_broker();
+    let story = story(&stage, handle.as_str());
+    let count = |start: &str| story.iter().filter(|told| told.starts_with(start)).count();
+    assert_eq!(count("write intent src/new"), 20, "{story:?}");
+    assert_eq!(count("write result src/new"), 20, "{story:?}");
+    assert_eq!(count("open single src/a.txt"), 20, "{story:?}");
+}
+
 #[test]
 fn from_acquire_to_revoke_in_order_and_with_identity() {
     let mut stage = Stage::new();

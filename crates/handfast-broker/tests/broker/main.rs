@@ -17,6 +17,7 @@ mod files;
 mod full_disk;
 mod handles;
 mod holders;
+mod lapse;
 mod leases;
 mod load;
 mod log;
@@ -28,6 +29,7 @@ mod roles;
 mod siege;
 mod spiffe;
 mod stage;
+mod svids;
 mod tokens;
 mod trouble;
 #[path = "../../../handfast/tests/support/turns.rs"]
@@ -35,8 +37,12 @@ mod turns;
 mod wall;
 mod wide;
 mod witness;
+mod workload_api;
 
-/// Roles of this program's own; there are none.
-fn more_role(role: &str, _dir: &std::path::Path) {
-    panic!("no such role: {role}");
+/// Roles of this program's own.
+fn more_role(role: &str, dir: &std::path::Path) {
+    match role {
+        "mounted" => lapse::mounted(dir),
+        other => panic!("no such role: {other}"),
+    }
 }

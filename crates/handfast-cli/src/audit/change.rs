@@ -11,7 +11,7 @@ use super::{failure, files};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// A diff larger than this is no change somebody reads.
+/// A diff larger than this is no change that a person reads.
 const MAX_DIFF: u64 = 64 * 1024 * 1024;
 
 /// The changes since a revision, or those of a diff on standard input.
@@ -62,9 +62,9 @@ pub(super) fn read(rev: &str, paths: &[PathBuf]) -> Result<Vec<Change>, Box<Fail
     Ok(parse(&String::from_utf8_lossy(&text)))
 }
 
-/// The changed files as they are now, each with what stands around it.
-pub(super) fn inputs(changes: &[Change]) -> Result<files::Found, Box<Failure>> {
-    let mut out = files::Found::default();
+/// The changed files as they are now, each with the lines around it.
+pub(super) fn inputs(changes: &[Change]) -> Result<files::AuditInputs, Box<Failure>> {
+    let mut out = files::AuditInputs::default();
     for change in changes {
         if Lang::of_path(&change.path).is_some() {
             files::collect(Path::new(&change.path), &mut out)

@@ -12,7 +12,7 @@ const MAX_NEIGHBOURS: usize = 200;
 
 /// What there is to look at, and what could not be read.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct AuditInputs {
     pub(super) inputs: Vec<Input>,
     pub(super) skipped: Vec<Skipped>,
     /// A whole directory was asked for.
@@ -20,7 +20,7 @@ pub(super) struct Found {
 }
 
 /// Collects a file with the tests around it, or all files of a directory.
-pub(super) fn collect(path: &Path, found: &mut Found) -> Result<(), String> {
+pub(super) fn collect(path: &Path, found: &mut AuditInputs) -> Result<(), String> {
     let options = || {
         RootOptions::new()
             .mounts(Mounts::Allow)
@@ -81,7 +81,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
         .map_err(|error| error.detail())
 }
 
-fn directory(root: &Root, base: &Path, found: &mut Found) {
+fn directory(root: &Root, base: &Path, found: &mut AuditInputs) {
     let mut names = Vec::new();
     for entry in WalkBuilder::new(base)
         .hidden(true)

@@ -32,8 +32,9 @@ Exit codes:
 
 /// Find path traversal, symlink races and zip slip in source code
 ///
-/// Every item of the checklist is answered with an anchor, a reason why it does not apply, or a
-/// finding. Files are parsed and never run. `-` reads one text from standard input.
+/// Every item of the checklist is answered with an anchor (the line of code that satisfies it), a
+/// reason why it does not apply, or a finding. Files are parsed and never run. `-` reads one text
+/// from standard input.
 #[derive(Debug, Args)]
 #[command(after_help = HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct AuditArgs {
@@ -52,7 +53,7 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Rows of knowledge of your own, with the language they are for: `python=rows.toml`
+    /// Add your own sources, guards and operations for a language: `python=rows.toml`
     #[arg(long, value_name = "LANG=FILE")]
     knowledge: Vec<String>,
 
@@ -84,7 +85,7 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "KIND")]
     operation: Option<Operation>,
 
-    /// How much is shown
+    /// How much the report shows
     #[arg(long, default_value = "standard")]
     depth: DepthArg,
 
@@ -169,7 +170,7 @@ impl AuditArgs {
             Some(rev) => Some(change::read(rev, &self.paths)?),
             None => None,
         };
-        let files::Found {
+        let files::AuditInputs {
             inputs,
             skipped,
             has_directory,
@@ -321,8 +322,8 @@ impl AuditArgs {
             .map_err(|error| Box::new(failure("the knowledge", &error.to_string(), Exit::Usage)))
     }
 
-    fn inputs(&self) -> Result<files::Found, Box<Failure>> {
-        let mut found = files::Found::default();
+    fn inputs(&self) -> Result<files::AuditInputs, Box<Failure>> {
+        let mut found = files::AuditInputs::default();
         for path in &self.paths {
             if path.as_os_str() == "-" {
                 let mut bytes = Vec::new();
@@ -347,11 +348,11 @@ impl AuditArgs {
                 continue;
             }
             files::collect(path, &mut found).map_err(|detail| {
-                Box::new(failure(
-                    &handfast::escape(OsString::from(path).as_encoded_bytes()),
-                    &detail,
-                    Exit::CannotTell,
-                ))
+                let mut failure = failure(&shown(path), &detail, Exit::CannotTell);
+                let hint =
+                    "name files or directories; `handfast audit explain ITEM` explains an item";
+                failure.hints.push(hint.to_owned());
+                Box::new(failure)
             })?;
         }
         Ok(found)

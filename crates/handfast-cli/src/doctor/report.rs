@@ -4,7 +4,7 @@ use handfast::{Enforcement, Links};
 use handfast_doctor::{Attempt, AttemptResult, Check, Diagnosis, TrialPlace, Verdict, ways};
 
 use crate::exit::Exit;
-use crate::json::{Json, Object};
+use crate::json::{Json, JsonObject};
 use crate::output::{self, Output};
 
 /// Where things were tried if there was nowhere to try them.
@@ -110,7 +110,7 @@ fn word(attempts: &[&Attempt]) -> &'static str {
     }
 }
 
-fn fields(diagnosis: &Diagnosis) -> Object {
+fn fields(diagnosis: &Diagnosis) -> JsonObject {
     let Enforcement {
         filesystem,
         backend,
@@ -120,7 +120,7 @@ fn fields(diagnosis: &Diagnosis) -> Object {
         ..
     } = diagnosis.enforcement;
     let weaknesses = diagnosis.enforcement.weaknesses();
-    let root = Object::new()
+    let root = JsonObject::new()
         .with("filesystem", filesystem.to_string())
         .with("backend", backend.name())
         .with("reason", reason.sentence())
@@ -128,7 +128,7 @@ fn fields(diagnosis: &Diagnosis) -> Object {
         .with("attached", attached)
         .with("weaknesses", weaknesses.into_iter().collect::<Json>());
     let checks = |checks: &[Check]| output::list(checks.iter().map(check_fields));
-    Object::new()
+    JsonObject::new()
         .with("verdict", diagnosis.sentence())
         .with("kernel", diagnosis.kernel.as_str())
         .with("root", root)
@@ -141,15 +141,15 @@ fn fields(diagnosis: &Diagnosis) -> Object {
         )
 }
 
-fn check_fields(check: &Check) -> Object {
-    Object::new()
+fn check_fields(check: &Check) -> JsonObject {
+    JsonObject::new()
         .with("id", check.id)
         .with("state", check.state.name())
         .with("title", check.title)
         .with("detail", check.detail.as_str())
 }
 
-fn attempt_fields(attempt: &Attempt) -> Object {
+fn attempt_fields(attempt: &Attempt) -> JsonObject {
     let links = match attempt.links {
         Links::Refuse => "refuse",
         Links::Beneath => "beneath",
@@ -159,7 +159,7 @@ fn attempt_fields(attempt: &Attempt) -> Object {
         AttemptResult::Skipped(why) => Some(why),
         _ => None,
     };
-    Object::new()
+    JsonObject::new()
         .with("way", attempt.way)
         .with("backend", attempt.backend)
         .with("links", links)

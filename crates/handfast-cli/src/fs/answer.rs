@@ -2,16 +2,16 @@
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::Output;
 
 /// What every verb returns.
-pub(crate) type Answered = Result<Box<dyn Answer>, Box<Failure>>;
+pub(crate) type PrintResult = Result<Box<dyn Printable>, Box<Failure>>;
 
 /// What was found or done.
-pub(crate) trait Answer {
+pub(crate) trait Printable {
     /// For programs: what follows `ok` and `version`.
-    fn fields(&self) -> Object;
+    fn fields(&self) -> JsonObject;
 
     /// For people. Fails if what is printed has to be read first, and cannot be.
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>>;
@@ -28,11 +28,11 @@ pub(crate) trait Answer {
 }
 
 /// Prints an answer. The verdict does not depend on whether anybody reads it.
-pub(crate) fn print(answer: &mut dyn Answer, out: &mut Output) -> Exit {
+pub(crate) fn print(answer: &mut dyn Printable, out: &mut Output) -> Exit {
     let trouble = answer.troubles().first();
     if out.is_json() {
         let fields = match trouble {
-            Some(trouble) => Object::new()
+            Some(trouble) => JsonObject::new()
                 .with("error", trouble.to_json())
                 .and(answer.fields()),
             None => answer.fields(),
@@ -53,21 +53,21 @@ pub(crate) fn print(answer: &mut dyn Answer, out: &mut Output) -> Exit {
         .map_or(Exit::Yes, |trouble| trouble.exit)
 }
 
-/// The answer of verbs that change something and have little to tell.
+/// The answer of verbs that change something and print little.
 pub(crate) struct Done {
-    fields: Object,
+    fields: JsonObject,
     note: String,
 }
 
 impl Done {
     /// `note` is printed for people only.
-    pub(crate) fn answer(fields: Object, note: String) -> Answered {
+    pub(crate) fn answer(fields: JsonObject, note: String) -> PrintResult {
         Ok(Box::new(Self { fields, note }))
     }
 }
 
-impl Answer for Done {
-    fn fields(&self) -> Object {
+impl Printable for Done {
+    fn fields(&self) -> JsonObject {
         self.fields.clone()
     }
 

@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use clap::Args;
 use handfast::{Durability, WriteOptions};
 
-use super::answer::{Answered, Done};
+use super::answer::{Done, PrintResult};
 use super::asked::Asked;
 use super::target::Target;
 use super::{input, write};
 use crate::output::Output;
 
-/// Add what comes on standard input to the end of a file, creating it if it is missing
+/// Append standard input to a file, creating the file if it is missing
 ///
 /// Standard input is read to its end first and held in memory, so that a full disk is found out
 /// before the file is changed.
@@ -25,7 +25,7 @@ pub(crate) struct AppendArgs {
 }
 
 impl AppendArgs {
-    pub(super) fn run(&self, target: &Target, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, target: &Target, out: &mut Output) -> PrintResult {
         let asked = Asked::new(target, "append", "append to", &self.path);
         let path = asked.path()?;
         let data = input::read_all(&asked, out)?;

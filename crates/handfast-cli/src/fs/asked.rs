@@ -10,7 +10,7 @@ use super::hints;
 use super::target::Target;
 use crate::exit::Exit;
 use crate::failure::{Failure, exit_of};
-use crate::json::Object;
+use crate::json::JsonObject;
 
 /// One verb on one path or two.
 #[derive(Clone, Copy)]
@@ -174,8 +174,8 @@ impl<'a> Asked<'a> {
     }
 
     /// The paths, as every answer for programs begins.
-    pub(crate) fn fields(&self) -> Object {
-        let fields = Object::new().with_bytes("path", self.path_bytes());
+    pub(crate) fn fields(&self) -> JsonObject {
+        let fields = JsonObject::new().with_bytes("path", self.path_bytes());
         match self.destination_bytes() {
             Some(destination) => fields.with_bytes("destination", destination),
             None => fields,

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 use handfast::files::Attributes;
 
-use super::answer::{Answered, Done};
+use super::answer::{Done, PrintResult};
 use super::asked::Asked;
 use super::mode;
 use super::target::Target;
@@ -25,7 +25,7 @@ pub(crate) struct ChmodArgs {
 }
 
 impl ChmodArgs {
-    pub(super) fn run(&self, target: &Target) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> PrintResult {
         let asked = Asked::new(target, "chmod", "change the mode of", &self.path);
         let attributes = Attributes::new().mode(self.mode);
         asked

@@ -6,7 +6,7 @@ use clap::Args;
 use handfast::files::LastLink;
 use handfast::{Error, ErrorKind, RelPath};
 
-use super::answer::{Answered, Done};
+use super::answer::{Done, PrintResult};
 use super::asked::Asked;
 use super::target::Target;
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ pub(crate) struct CpArgs {
 }
 
 impl CpArgs {
-    pub(super) fn run(&self, target: &Target) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> PrintResult {
         let asked = Asked::new(target, "cp", "copy", &self.source).and("to", &self.destination);
         let (from, to) = (asked.path()?, asked.destination()?);
         let failed = |error: Error| asked.failed(&error);

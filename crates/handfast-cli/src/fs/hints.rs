@@ -25,7 +25,7 @@ pub(super) fn hints(asked: &Asked<'_>, kind: ErrorKind, error: Option<&Error>) -
         ErrorKind::Exists => taken(asked.verb),
         ErrorKind::IsADirectory => return directory(asked).into_iter().collect(),
         ErrorKind::NotADirectory => not_a_directory(asked),
-        ErrorKind::Stale => "somebody changed it since; read it again, then decide",
+        ErrorKind::Stale => "the file changed since you read it; read it again, then decide",
         // A session refuses what an overlay does not keep, whatever the system.
         ErrorKind::Unsupported if asked.target.root().is_none() => "",
         ErrorKind::Unsupported => "`handfast doctor` says what this system can enforce",
@@ -65,7 +65,10 @@ fn spelling(asked: &Asked<'_>) -> &'static str {
         if in_root && path.split(|byte| *byte == b'/').any(|name| name == b"..") {
             return "paths go down from the root, without `..`";
         }
-        if in_root && RelPath::clean(path).is_ok_and(|path| path.is_root()) {
+        if in_root
+            && asked.verb != "archive"
+            && RelPath::clean(path).is_ok_and(|path| path.is_root())
+        {
             return "`ls`, `tree`, `stat` and `recover` take `.`; other verbs take a name in it";
         }
     }

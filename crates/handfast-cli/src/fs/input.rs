@@ -8,7 +8,7 @@ use super::asked::Asked;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Standard input. Somebody who types is told how to end.
+/// Standard input. On a terminal, a note says how to end it.
 pub(crate) fn stdin(out: &mut Output) -> StdinLock<'static> {
     let stdin = io::stdin();
     if stdin.is_terminal() {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use super::answer::{Answered, Done};
+use super::answer::{Done, PrintResult};
 use super::asked::Asked;
 use super::target::Target;
 
@@ -24,7 +24,7 @@ pub(crate) struct LinkArgs {
 }
 
 impl LinkArgs {
-    pub(super) fn run(&self, target: &Target) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> PrintResult {
         let asked = Asked::new(target, "link", "link", &self.source).and("as", &self.destination);
         let (source, new) = (asked.path()?, asked.destination()?);
         asked

@@ -6,11 +6,11 @@ use clap::Args;
 use handfast::files::LastLink;
 use handfast::{FileKind, escape};
 
-use super::answer::{Answer, Answered};
+use super::answer::{PrintResult, Printable};
 use super::asked::Asked;
 use super::target::Target;
 use crate::failure::Failure;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::{self, Output};
 
 /// List a directory, in byte order
@@ -32,7 +32,7 @@ pub(crate) struct LsArgs {
 }
 
 impl LsArgs {
-    pub(super) fn run(&self, target: &Target) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> PrintResult {
         let asked = Asked::new_dir(target, "ls", "list", &self.path);
         let path = asked.path_or_root()?;
         let failed = |error| asked.failed(&error);
@@ -59,15 +59,15 @@ impl LsArgs {
 }
 
 struct Listing {
-    fields: Object,
+    fields: JsonObject,
     entries: Vec<(Vec<u8>, FileKind)>,
     null: bool,
 }
 
-impl Answer for Listing {
-    fn fields(&self) -> Object {
+impl Printable for Listing {
+    fn fields(&self) -> JsonObject {
         let entries = self.entries.iter().map(|(name, kind)| {
-            Object::new()
+            JsonObject::new()
                 .with_bytes("name", name)
                 .with("type", kind.name())
         });

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use super::answer::{Answered, Done};
+use super::answer::{Done, PrintResult};
 use super::asked::Asked;
 use super::target::Target;
 
@@ -23,7 +23,7 @@ pub(crate) struct MkdirArgs {
 }
 
 impl MkdirArgs {
-    pub(super) fn run(&self, target: &Target) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> PrintResult {
         let asked = Asked::new(target, "mkdir", "make the directory", &self.path);
         let path = asked.path()?;
         let made = target

@@ -34,7 +34,7 @@ use crate::exit::Exit;
 use crate::log::{LogChoice, Recording};
 use crate::output::Output;
 
-use answer::Answered;
+use answer::PrintResult;
 use open_root::TargetArgs;
 pub(crate) use open_root::open_failure;
 use target::Target;
@@ -139,7 +139,7 @@ impl Verb {
         }
     }
 
-    fn run(&self, target: &Target, recording: Option<&Recording>, out: &mut Output) -> Answered {
+    fn run(&self, target: &Target, recording: Option<&Recording>, out: &mut Output) -> PrintResult {
         match self {
             Self::Read(args) => args.run(target, out),
             Self::Write(args) => args.run(target, out),

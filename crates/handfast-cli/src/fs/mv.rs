@@ -5,14 +5,15 @@ use std::ffi::OsString;
 use clap::Args;
 use handfast::RenameMode;
 
-use super::answer::{Answered, Done};
+use super::answer::{Done, PrintResult};
 use super::asked::Asked;
 use super::target::Target;
 
 /// Rename an entry, or exchange two
 ///
-/// The entry itself is renamed: a link moves, and what it leads to stays. DST is the new name; a
-/// directory is never moved into. A file there is replaced, and an empty directory by a directory.
+/// The entry itself is renamed: a link moves, and its target stays. DST is the new name
+/// itself: nothing is moved into a directory that is there. A file at DST is replaced; an empty
+/// directory is replaced only by a directory.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast fs --root uploads mv draft.txt final.txt
@@ -37,7 +38,7 @@ pub(crate) struct MvArgs {
 }
 
 impl MvArgs {
-    pub(super) fn run(&self, target: &Target) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> PrintResult {
         let (deed, joint, mode) = match (self.no_replace, self.exchange) {
             (true, _) => ("move", "to", RenameMode::NoReplace),
             (_, true) => ("exchange", "with", RenameMode::Exchange),

@@ -47,12 +47,12 @@ pub(super) struct TargetArgs {
     #[arg(help_heading = "Root")]
     hard_links: Option<HardLinkPolicy>,
 
-    /// Choose what happens where something is mounted [default: refuse]
+    /// Choose what happens at other mounts [default: refuse]
     #[arg(long, global = true, value_enum, value_name = "POLICY")]
     #[arg(help_heading = "Root")]
     mounts: Option<MountPolicy>,
 
-    /// Choose who walks the path [default: auto]
+    /// Choose what resolves the path: one system call, or a walk by component [default: auto]
     #[arg(long, global = true, value_enum, value_name = "WHO")]
     #[arg(help_heading = "Root")]
     backend: Option<BackendPolicy>,
@@ -90,7 +90,7 @@ enum MountPolicy {
 enum BackendPolicy {
     /// The kernel where it can, the component walk otherwise
     Auto,
-    /// The kernel (openat2), or nobody
+    /// The kernel (openat2) and nothing else
     Kernel,
     /// The component walk
     Walk,
@@ -154,7 +154,8 @@ impl TargetArgs {
                 opened.map(|(root, recording)| (Target::Root(root), recording))
             }
             (None, Some(_)) if self.has_policies() => {
-                let why = "policies of a root do not go with `--session`, which has its own";
+                let why = "`--links`, `--hard-links`, `--mounts` and `--backend` go with `--root`; \
+                           a session has rules of its own";
                 Err(misused(verb, "use the session", why))
             }
             (None, Some(name)) => {
@@ -180,7 +181,8 @@ impl TargetArgs {
         }
         if self.has_policies() {
             return Err(wrong(
-                "policies of a root do not go with `--lease`; the broker has its own",
+                "`--links`, `--hard-links`, `--mounts` and `--backend` go with `--root`; \
+                 the broker has rules of its own",
             ));
         }
         if log.is_given() {
@@ -236,7 +238,7 @@ fn tells_mounts_apart(enforcement: &Enforcement) -> bool {
 }
 
 fn no_mount_ids(verb: &'static str, root: &OsStr) -> Box<Failure> {
-    let detail = "mounts cannot all be told apart here, and `--mounts refuse` asks for it";
+    let detail = "mounts cannot all be distinguished here, and `--mounts refuse` asks for it";
     let hint = "`handfast doctor` says what this system can enforce";
     Box::new(
         failure(verb, root, ErrorKind::Unsupported, detail.to_owned())

@@ -6,11 +6,11 @@ use clap::Args;
 use handfast::files::FileHandle;
 use handfast::{ErrorKind, OpenOptions};
 
-use super::answer::{Answer, Answered};
+use super::answer::{PrintResult, Printable};
 use super::asked::Asked;
 use super::target::Target;
 use crate::failure::Failure;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::Output;
 
 /// Print the content of a file
@@ -28,7 +28,7 @@ pub(crate) struct ReadArgs {
 }
 
 impl ReadArgs {
-    pub(super) fn run(&self, target: &Target, out: &Output) -> Answered {
+    pub(super) fn run(&self, target: &Target, out: &Output) -> PrintResult {
         let asked = Asked::new(target, "read", "read", &self.path);
         let (files, path) = (asked.files(), asked.path()?);
         if !out.is_json() {
@@ -43,7 +43,7 @@ impl ReadArgs {
         }
         let (content, version) = match target.read_versioned(&path) {
             Ok((content, version)) => (content, Some(version.to_string())),
-            // Somebody keeps writing to it: there is content, and no version that it is.
+            // Another process keeps writing to it: there is content, but no version of it.
             Err(error) if error.kind() == ErrorKind::Raced => {
                 let content = files.read(&path, files.read_limit());
                 let content = content.map_err(|error| asked.failed(&error))?;
@@ -69,9 +69,9 @@ struct Stream {
     io_failure: Box<Failure>,
 }
 
-impl Answer for Stream {
-    fn fields(&self) -> Object {
-        Object::new()
+impl Printable for Stream {
+    fn fields(&self) -> JsonObject {
+        JsonObject::new()
     }
 
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
@@ -97,12 +97,12 @@ impl Answer for Stream {
 
 /// A file that was read whole, for programs.
 struct Whole {
-    fields: Object,
+    fields: JsonObject,
     content: Vec<u8>,
 }
 
-impl Answer for Whole {
-    fn fields(&self) -> Object {
+impl Printable for Whole {
+    fn fields(&self) -> JsonObject {
         self.fields.clone().with_bytes("content", &self.content)
     }
 

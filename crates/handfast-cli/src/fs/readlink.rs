@@ -5,14 +5,14 @@ use std::ffi::OsString;
 use clap::Args;
 use handfast::SymlinkTarget;
 
-use super::answer::{Answer, Answered};
+use super::answer::{PrintResult, Printable};
 use super::asked::Asked;
 use super::target::Target;
 use crate::failure::Failure;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::Output;
 
-/// Print what a symbolic link says, as it is stored
+/// Print the target of a symbolic link, as it is stored
 ///
 /// On a terminal the text is escaped. With `--json` it is `target`, or `target_b64` where it is
 /// not UTF-8. The maker of the link chose the text.
@@ -26,26 +26,26 @@ pub(crate) struct ReadlinkArgs {
 }
 
 impl ReadlinkArgs {
-    pub(super) fn run(&self, target: &Target) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> PrintResult {
         let asked = Asked::new(target, "readlink", "read the link", &self.path);
         let link = asked
             .files()
             .read_link(&asked.path()?)
             .map_err(|error| asked.failed(&error))?;
-        Ok(Box::new(Text {
+        Ok(Box::new(LinkText {
             fields: asked.fields(),
             target: link,
         }))
     }
 }
 
-struct Text {
-    fields: Object,
+struct LinkText {
+    fields: JsonObject,
     target: SymlinkTarget,
 }
 
-impl Answer for Text {
-    fn fields(&self) -> Object {
+impl Printable for LinkText {
+    fn fields(&self) -> JsonObject {
         self.fields
             .clone()
             .with_bytes("target", self.target.as_bytes())

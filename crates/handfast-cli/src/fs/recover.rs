@@ -5,17 +5,18 @@ use std::ffi::OsString;
 use clap::Args;
 use handfast::{Recovered, RecoveryOutcome, escape};
 
-use super::answer::{Answer, Answered};
+use super::answer::{PrintResult, Printable};
 use super::asked::Asked;
 use super::target::Target;
 use crate::failure::Failure;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::{self, Output};
 
-/// Clean up what writers that died have left below a directory
+/// Remove the leftovers of killed writers below a directory
 ///
-/// Only what is provably left by a dead writer is removed or put back; everything else is kept
-/// and listed with the reason. The merge of an archive that died half-way is finished, or undone where
+/// Only leftovers that provably come from a dead writer are removed or put back; everything else is
+/// kept and listed
+/// with the reason. If a merge of an archive was killed half-way, it is finished, or undone where
 /// the directory was changed since. Paths count from the root.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
@@ -28,7 +29,7 @@ pub(crate) struct RecoverArgs {
 }
 
 impl RecoverArgs {
-    pub(super) fn run(&self, target: &Target) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> PrintResult {
         let asked = Asked::new_dir(target, "recover", "recover", &self.path);
         let Some(root) = target.root() else {
             let why = "only a root is recovered; the next change in a session mends the session";
@@ -52,15 +53,15 @@ impl RecoverArgs {
 }
 
 struct Report {
-    fields: Object,
+    fields: JsonObject,
     path: String,
     found: Vec<Recovered>,
 }
 
-impl Answer for Report {
-    fn fields(&self) -> Object {
+impl Printable for Report {
+    fn fields(&self) -> JsonObject {
         let found = self.found.iter().map(|leftover| {
-            Object::new()
+            JsonObject::new()
                 .with_bytes("path", &leftover.path)
                 .with("outcome", leftover.outcome.name())
                 .with("why", why(leftover.outcome))

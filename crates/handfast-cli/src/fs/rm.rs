@@ -6,14 +6,14 @@ use clap::Args;
 use handfast::TreeLimits;
 use handfast::files::WhatToRemove;
 
-use super::answer::{Answered, Done};
+use super::answer::{Done, PrintResult};
 use super::asked::Asked;
 use super::target::Target;
 use super::version;
 
 /// Remove an entry
 ///
-/// The entry itself is removed: of a link the link, and never what it leads to.
+/// The entry itself is removed. If it is a link, its target stays.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast fs --root uploads rm notes.txt
@@ -33,7 +33,7 @@ pub(crate) struct RmArgs {
 }
 
 impl RmArgs {
-    pub(super) fn run(&self, target: &Target) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> PrintResult {
         let asked = Asked::new(target, "rm", "remove", &self.path);
         let expected = self
             .if_version

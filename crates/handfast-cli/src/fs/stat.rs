@@ -7,12 +7,12 @@ use clap::Args;
 use handfast::files::{Files, LastLink};
 use handfast::{Metadata, OpenOptions, RelPath};
 
-use super::answer::{Answer, Answered};
+use super::answer::{PrintResult, Printable};
 use super::asked::Asked;
 use super::target::Target;
 use super::{mode, write};
 use crate::failure::Failure;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::Output;
 use handfast_ledger::time::rfc3339;
 
@@ -41,7 +41,7 @@ pub(crate) struct StatArgs {
 }
 
 impl StatArgs {
-    pub(super) fn run(&self, target: &Target) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> PrintResult {
         let asked = Asked::new_dir(target, "stat", "look at", &self.path);
         let path = asked.path_or_root()?;
         let last = match self.no_follow {
@@ -56,7 +56,7 @@ impl StatArgs {
             Some((opened, version)) => (opened, Some(version)),
             None => (metadata, None),
         };
-        Ok(Box::new(Facts {
+        Ok(Box::new(StatFields {
             fields: asked.fields(),
             path: asked.shown_path(),
             metadata,
@@ -87,15 +87,15 @@ fn version_of(files: &dyn Files, path: &RelPath, seen: &Metadata) -> Option<(Met
     Some((opened, version.to_string()))
 }
 
-struct Facts {
-    fields: Object,
+struct StatFields {
+    fields: JsonObject,
     path: String,
     metadata: Metadata,
     file_version: Option<String>,
 }
 
-impl Answer for Facts {
-    fn fields(&self) -> Object {
+impl Printable for StatFields {
+    fn fields(&self) -> JsonObject {
         let facts = &self.metadata;
         self.fields
             .clone()

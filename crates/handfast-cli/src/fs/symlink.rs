@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use clap::Args;
 use handfast::{Links, escape};
 
-use super::answer::{Answered, Done};
+use super::answer::{Done, PrintResult};
 use super::asked::Asked;
 use super::target::Target;
 
@@ -24,7 +24,7 @@ pub(crate) struct SymlinkArgs {
 }
 
 impl SymlinkArgs {
-    pub(super) fn run(&self, target: &Target) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> PrintResult {
         let asked = Asked::new(target, "symlink", "make the link", &self.path);
         let text = self.target.as_bytes();
         let files = asked.files();

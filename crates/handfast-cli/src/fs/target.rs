@@ -30,7 +30,7 @@ impl Target {
         }
     }
 
-    /// The root, for what only a root can do or tell.
+    /// The root, for operations that only a root has.
     pub(super) fn root(&self) -> Option<&Root> {
         match self {
             Self::Root(root) => Some(root),
@@ -128,7 +128,7 @@ impl Target {
     }
 
     // What follows has a root's own way beside the interface's: a walk is one event in a log, and a
-    // new directory is told by its own handle.
+    // new directory is identified by its own handle.
 
     /// Makes a directory; says which one it is where the layer hands out what it made.
     pub(super) fn create_dir(
@@ -139,7 +139,7 @@ impl Target {
         const MODE: u32 = 0o777;
         let files = self.files();
         match (self, parents) {
-            // A second look at the name could tell the identity of somebody else's directory.
+            // A second lookup of the name could give the identity of another user's directory.
             (Self::Root(root), true) => root.create_dir_all(path).map(|dir| Some(dir.identity())),
             (Self::Root(root), false) => root.create_dir(path).map(|dir| Some(dir.identity())),
             (_, true) => files.create_dir_all(path, MODE).map(|()| None),
@@ -152,7 +152,7 @@ impl Target {
         &self,
         top: &RelPath,
         limits: TreeLimits,
-        each: &mut dyn FnMut(Told) -> bool,
+        each: &mut dyn FnMut(NamedResult) -> bool,
     ) -> Result<(), Error> {
         match self {
             Self::Root(root) => walk_root(root, top, limits, each),
@@ -163,19 +163,19 @@ impl Target {
 
 /// An entry of a walk, by its path below the top; or a directory that was not entered, by its path as
 /// it is shown, and why.
-pub(super) type Told = Result<(Vec<u8>, FileKind), (String, Error)>;
+pub(super) type NamedResult = Result<(Vec<u8>, FileKind), (String, Error)>;
 
 fn is_all_overlay(session: &Session) -> bool {
     let mounts = session.mount_points();
     mounts.iter().all(|(_, mode)| *mode == Mode::Overlay)
 }
 
-/// A root's own walk is one event in a log, however many entries it tells.
+/// A root's own walk is one event in a log, however many entries it returns.
 fn walk_root(
     root: &Root,
     top: &RelPath,
     limits: TreeLimits,
-    each: &mut dyn FnMut(Told) -> bool,
+    each: &mut dyn FnMut(NamedResult) -> bool,
 ) -> Result<(), Error> {
     let mut walk = root.walk_with(top, limits)?;
     loop {
@@ -201,7 +201,7 @@ fn walk_files(
     target: &Target,
     top: &RelPath,
     limits: TreeLimits,
-    each: &mut dyn FnMut(Told) -> bool,
+    each: &mut dyn FnMut(NamedResult) -> bool,
 ) -> Result<(), Error> {
     let files = target.files();
     let mut walk = files.walk(top, limits)?;

@@ -6,12 +6,12 @@ use std::ffi::OsString;
 use clap::Args;
 use handfast::{ErrorKind, FileKind, TreeLimits};
 
-use super::answer::{Answer, Answered};
+use super::answer::{PrintResult, Printable};
 use super::asked::Asked;
 use super::ls;
 use super::target::Target;
 use crate::failure::Failure;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::{self, Output};
 
 /// Deeper trees are an attack on the process that lists them: the list grows with the square of the depth.
@@ -40,7 +40,7 @@ pub(crate) struct TreeArgs {
 }
 
 impl TreeArgs {
-    pub(super) fn run(&self, target: &Target) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> PrintResult {
         let asked = Asked::new_dir(target, "tree", "list", &self.path);
         let top = asked.path_or_root()?;
         let limits = TreeLimits::new().with_depth(MAX_DEPTH);
@@ -51,7 +51,7 @@ impl TreeArgs {
             match told {
                 Ok((path, kind)) => {
                     bytes += path.len();
-                    entries.push(Entry { path, kind });
+                    entries.push(TreeLine { path, kind });
                 }
                 Err((path, error)) => troubles.push(asked.failed_below(path, &error)),
             }
@@ -77,13 +77,13 @@ impl TreeArgs {
     }
 }
 
-struct Entry {
+struct TreeLine {
     /// From the top.
     path: Vec<u8>,
     kind: FileKind,
 }
 
-impl Entry {
+impl TreeLine {
     /// Its own name, and how many directories lie above it.
     fn name_and_depth(&self) -> (&[u8], usize) {
         let depth = self.path.iter().filter(|byte| **byte == b'/').count();
@@ -94,36 +94,36 @@ impl Entry {
 
 /// Byte order in which everything below a directory follows it at once: no name holds NUL, so a
 /// slash that counts as NUL comes before all.
-fn nested(one: &Entry, other: &Entry) -> Ordering {
+fn nested(one: &TreeLine, other: &TreeLine) -> Ordering {
     let key = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
     one.path.iter().map(key).cmp(other.path.iter().map(key))
 }
 
 struct Tree {
-    fields: Object,
+    fields: JsonObject,
     /// What people see as the first line.
     top: String,
     /// What paths begin with.
     prefix: Vec<u8>,
     depth: usize,
-    entries: Vec<Entry>,
+    entries: Vec<TreeLine>,
     troubles: Vec<Failure>,
     null: bool,
 }
 
 impl Tree {
     /// Byte order of whole paths, for programs.
-    fn flat(&self) -> Vec<&Entry> {
+    fn flat(&self) -> Vec<&TreeLine> {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         entries
     }
 }
 
-impl Answer for Tree {
-    fn fields(&self) -> Object {
+impl Printable for Tree {
+    fn fields(&self) -> JsonObject {
         let entries = self.flat().into_iter().map(|entry| {
-            Object::new()
+            JsonObject::new()
                 .with_bytes("path", &[&*self.prefix, &*entry.path].concat())
                 .with("type", entry.kind.name())
         });
@@ -161,11 +161,11 @@ impl Answer for Tree {
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, FileKind, nested};
+    use super::{FileKind, TreeLine, nested};
 
     #[test]
     fn people_see_a_directory_and_then_what_is_in_it() {
-        let entry = |path: &str| Entry {
+        let entry = |path: &str| TreeLine {
             path: path.as_bytes().to_vec(),
             kind: FileKind::File,
         };

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use clap::Args;
 use handfast::Version;
 
-use super::answer::{Answer, Answered};
+use super::answer::{PrintResult, Printable};
 use super::asked::Asked;
 use super::target::Target;
 use crate::failure::Failure;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::Output;
 
 /// Print the version of a file, for a later `write --if-version` or `rm --if-version`
@@ -24,27 +24,27 @@ pub(crate) struct VersionArgs {
 }
 
 impl VersionArgs {
-    pub(super) fn run(&self, target: &Target) -> Answered {
+    pub(super) fn run(&self, target: &Target) -> PrintResult {
         let asked = Asked::new(target, "version", "tell the version of", &self.path);
         let version = asked
             .files()
             .version(&asked.path()?, false)
             .map_err(|error| asked.failed(&error))?
             .to_string();
-        Ok(Box::new(Told {
+        Ok(Box::new(VersionLine {
             fields: asked.fields().with("file_version", version.as_str()),
             version,
         }))
     }
 }
 
-struct Told {
-    fields: Object,
+struct VersionLine {
+    fields: JsonObject,
     version: String,
 }
 
-impl Answer for Told {
-    fn fields(&self) -> Object {
+impl Printable for VersionLine {
+    fn fields(&self) -> JsonObject {
         self.fields.clone()
     }
 
@@ -54,9 +54,9 @@ impl Answer for Told {
     }
 }
 
-/// A version as somebody hands it back.
+/// A version as the caller gives it back.
 pub(crate) fn parse(asked: &Asked<'_>, text: &str) -> Result<Version, Box<Failure>> {
     text.parse().map_err(|_| {
-        asked.misused("`--if-version` is not a version that this program printed".to_owned())
+        asked.misused("`--if-version` takes what `handfast fs version PATH` printed".to_owned())
     })
 }

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use handfast::files::{LastLink, Put, StagedContent};
 use handfast::{Durability, Error, ErrorKind, RelPath, Written};
 
-use super::answer::{Answered, Done};
+use super::answer::{Done, PrintResult};
 use super::asked::Asked;
 use super::input::{self, kind_of, reason};
 use super::target::Target;
@@ -14,7 +14,7 @@ use super::{mode, version};
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Replace or create a file with what comes on standard input
+/// Replace or create a file with the content of standard input
 ///
 /// The new content becomes visible all at once when standard input ends, or not at all. The old
 /// file's mode is kept; other hard-linked names of it keep the old content.
@@ -60,7 +60,7 @@ enum DurabilityLevel {
 }
 
 impl WriteArgs {
-    pub(super) fn run(&self, target: &Target, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, target: &Target, out: &mut Output) -> PrintResult {
         let asked = Asked::new(target, "write", "write", &self.path);
         let expected = self
             .if_version
@@ -118,8 +118,8 @@ pub(crate) fn bytes(size: u64) -> String {
     }
 }
 
-/// The version of what was written, for programs: it costs reading the file once. The write stands
-/// even where nobody can tell its version (others write too, or it may not be read).
+/// The version of what was written, for programs: it costs reading the file once. The write counts
+/// as done even if its version is not known (others write too, or it may not be read).
 pub(crate) fn version_of(written: &Written, out: &Output) -> Option<String> {
     if !out.is_json() {
         return None;
@@ -137,7 +137,7 @@ fn refuse_existing(asked: &Asked<'_>, path: &RelPath) -> Result<(), Box<Failure>
     Ok(())
 }
 
-/// Streams standard input into a file that nobody sees yet.
+/// Streams standard input into a file that no other process sees yet.
 fn copy_input(
     asked: &Asked<'_>,
     staged: &mut dyn StagedContent,

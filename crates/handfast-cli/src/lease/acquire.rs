@@ -6,7 +6,7 @@ use clap::Args;
 use handfast_broker::{Acquire, Client, VerbSet};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::{Answered, told};
+use super::{LeaseExit, told};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::width::duration;
@@ -88,7 +88,7 @@ impl WantedArgs {
 }
 
 impl AcquireArgs {
-    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> LeaseExit {
         let mut wanted = self.wanted.acquire();
         if let Some(parent) = &self.parent {
             wanted = wanted.parent(parent);
@@ -105,7 +105,7 @@ impl AcquireArgs {
         };
         let acquired = acquired.map_err(|error| told::failed("acquire a lease", b"", &error))?;
         if out.is_json() {
-            let fields = crate::json::Object::new()
+            let fields = crate::json::JsonObject::new()
                 .with("lease_id", acquired.lease_id.as_str())
                 .with("lease_duration", acquired.lease_duration)
                 .with("renewable", acquired.renewable)

@@ -18,7 +18,7 @@ use handfast::{RelPath, Root};
 use handfast_broker::Client;
 use rustix::fs::{Mode, OFlags};
 
-use super::{Answered, told};
+use super::{LeaseExit, told};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -172,7 +172,7 @@ impl Drop for Scratch {
 
 impl ConfinedArgs {
     /// `client` is asked for the view, over a connection of this process.
-    pub(super) fn run(&self, client: impl FnOnce() -> Result<Client, Box<Failure>>) -> Answered {
+    pub(super) fn run(&self, client: impl FnOnce() -> Result<Client, Box<Failure>>) -> LeaseExit {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let mount = self.mount.as_deref().map(Path::new);
@@ -224,7 +224,12 @@ fn mount_view(client: &mut Client, at: &Path) -> Result<(), Box<Failure>> {
     let lease = std::env::var("HANDFAST_LEASE")
         .map_err(|_| told::broken("mount the lease's view", "HANDFAST_LEASE names no lease"))?;
     let deed = "mount the lease's view at";
-    client
-        .mount(&lease, at)
-        .map_err(|error| told::failed(deed, at.as_os_str().as_encoded_bytes(), &error))
+    client.mount(&lease, at).map_err(|error| {
+        let mut failure = told::failed(deed, at.as_os_str().as_encoded_bytes(), &error);
+        if !matches!(error, handfast_broker::ClientError::Fault(_)) {
+            let hint = "a mount needs /dev/fuse, open to this user, and user namespaces";
+            failure.hints.push(hint.to_owned());
+        }
+        failure
+    })
 }

@@ -2,6 +2,7 @@
 
 mod acquire;
 mod confined;
+mod identity;
 mod open;
 mod revoke;
 mod run;
@@ -11,7 +12,7 @@ pub(crate) mod told;
 mod write;
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use handfast_broker::{Client, default_socket};
@@ -39,15 +40,8 @@ pub(crate) struct LeaseArgs {
     #[arg(long, global = true, value_name = "PATH", display_order = 800)]
     socket: Option<OsString>,
 
-    /// Prove a SPIFFE id first, by the JWT-SVID in this file
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILE",
-        display_order = 801,
-        hide = cfg!(not(feature = "spiffe"))
-    )]
-    svid: Option<OsString>,
+    #[command(flatten)]
+    identity: identity::IdentityArgs,
 
     #[command(subcommand)]
     command: Command,
@@ -63,16 +57,14 @@ enum Command {
     Open(open::OpenArgs),
     Write(write::WriteArgs),
     Run(run::RunArgs),
-    #[command(hide = cfg!(not(feature = "biscuit")))]
     Export(token::ExportArgs),
-    #[command(hide = cfg!(not(feature = "biscuit")))]
     Narrow(token::NarrowArgs),
     #[command(hide = true)]
     Confined(confined::ConfinedArgs),
 }
 
 /// How a command went.
-type Answered = Result<Exit, Box<Failure>>;
+type LeaseExit = Result<Exit, Box<Failure>>;
 
 impl LeaseArgs {
     pub(crate) fn run(&self, out: &mut Output) -> Exit {
@@ -85,7 +77,7 @@ impl LeaseArgs {
         }
     }
 
-    fn answer(&self, out: &mut Output) -> Answered {
+    fn answer(&self, out: &mut Output) -> LeaseExit {
         match &self.command {
             Command::Acquire(args) => args.run(&mut self.client()?, out),
             Command::Renew(args) => args.run(&mut self.client()?, out),
@@ -106,14 +98,7 @@ impl LeaseArgs {
 
     fn client(&self) -> Result<Client, Box<Failure>> {
         let mut client = connect("lease", self.socket.as_deref())?;
-        if let Some(file) = &self.svid {
-            let text = crate::serve::read_text(Path::new(file))
-                .map_err(|error| told::broken("read the JWT-SVID", &error.to_string()))?;
-            let text = String::from_utf8_lossy(&text);
-            client
-                .identify(text.trim())
-                .map_err(|error| told::failed("prove a SPIFFE id", b"", &error))?;
-        }
+        self.identity.prove(&mut client)?;
         Ok(client)
     }
 }

@@ -7,9 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use clap::Args;
 use handfast_broker::Client;
 
-use super::{Answered, told};
+use super::{LeaseExit, told};
 use crate::exit::Exit;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::Output;
 
 /// Open a file under a lease and print it
@@ -26,7 +26,7 @@ pub(super) struct OpenArgs {
 }
 
 impl OpenArgs {
-    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> LeaseExit {
         let path = self.path.as_bytes();
         if out.is_json() {
             let mut opened = client
@@ -37,7 +37,7 @@ impl OpenArgs {
                 .file
                 .read_to_end(&mut content)
                 .map_err(|error| told::broken("read the file", &error.to_string()))?;
-            let fields = Object::new()
+            let fields = JsonObject::new()
                 .with_bytes("path", path)
                 .with("handle", opened.handle)
                 .with("object_version", opened.version)

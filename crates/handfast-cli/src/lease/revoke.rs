@@ -3,9 +3,9 @@
 use clap::Args;
 use handfast_broker::Client;
 
-use super::{Answered, told};
+use super::{LeaseExit, told};
 use crate::exit::Exit;
-use crate::json::{Json, Object};
+use crate::json::{Json, JsonObject};
 use crate::output::Output;
 
 /// End a lease and all below it
@@ -27,7 +27,7 @@ pub(super) struct RevokeArgs {
 }
 
 impl RevokeArgs {
-    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> LeaseExit {
         let revoked = if self.prefix {
             client.revoke_prefix(&self.lease)
         } else {
@@ -40,7 +40,7 @@ impl RevokeArgs {
         };
         if out.is_json() {
             let list = Json::from_iter(revoked.outstanding.iter().map(|given| {
-                Object::new()
+                JsonObject::new()
                     .with("handle", given.handle.as_str())
                     .with_bytes("path", &given.path())
                     .with("mode", given.mode.as_str())
@@ -48,7 +48,7 @@ impl RevokeArgs {
                     .with("count", given.count().to_string())
                     .with("pid", given.pid)
             }));
-            let fields = Object::new()
+            let fields = JsonObject::new()
                 .with("ended", revoked.ended)
                 .with("outstanding", list)
                 .with("unkept", revoked.unkept.as_deref());

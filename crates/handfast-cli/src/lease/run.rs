@@ -9,7 +9,7 @@ use clap::Args;
 use handfast_broker::{Client, ClientError, Code};
 
 use super::acquire::WantedArgs;
-use super::{Answered, confined, told};
+use super::{LeaseExit, confined, told};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -32,7 +32,7 @@ pub(super) struct RunArgs {
     confine: bool,
 
     /// Show the program what the lease covers at this directory, through a mount that the broker
-    /// serves; when the lease ends, files that are open there are of no use any more
+    /// serves; when the lease ends, files that are open there give errors
     #[arg(long, value_name = "DIR")]
     mount: Option<OsString>,
 
@@ -42,7 +42,7 @@ pub(super) struct RunArgs {
 }
 
 impl RunArgs {
-    pub(super) fn run(&self, client: &mut Client, socket: &Path, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, client: &mut Client, socket: &Path, out: &mut Output) -> LeaseExit {
         // Used by the program and what it starts; gone with this process too, if it is killed.
         let wanted = self.wanted.acquire().bind("user").tethered();
         let scratch = match self.confine {

@@ -3,9 +3,9 @@
 use clap::Args;
 use handfast_broker::{Client, LeaseInfo};
 
-use super::{Answered, told};
+use super::{LeaseExit, told};
 use crate::exit::Exit;
-use crate::json::{Json, Object};
+use crate::json::{Json, JsonObject};
 use crate::output::Output;
 use crate::width::{aligned, duration};
 
@@ -46,7 +46,7 @@ pub(super) struct ListArgs {
 
 fn print(out: &mut Output, lease: &LeaseInfo) -> Exit {
     if out.is_json() {
-        out.object(true, Object::new().with("lease", told::object(lease)));
+        out.object(true, JsonObject::new().with("lease", told::object(lease)));
     } else {
         for line in told::lines(lease) {
             out.line(&line);
@@ -56,7 +56,7 @@ fn print(out: &mut Output, lease: &LeaseInfo) -> Exit {
 }
 
 impl RenewArgs {
-    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> LeaseExit {
         let lease = client
             .renew(&self.lease, self.increment)
             .map_err(|error| told::failed("renew the lease", b"", &error))?;
@@ -65,7 +65,7 @@ impl RenewArgs {
 }
 
 impl LookupArgs {
-    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> LeaseExit {
         let lease = client
             .lookup(&self.lease)
             .map_err(|error| told::failed("look up the lease", b"", &error))?;
@@ -74,13 +74,13 @@ impl LookupArgs {
 }
 
 impl ListArgs {
-    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> LeaseExit {
         let leases = client
             .list(&self.prefix)
             .map_err(|error| told::failed("list leases", b"", &error))?;
         if out.is_json() {
             let list = Json::from_iter(leases.iter().map(told::object));
-            out.object(true, Object::new().with("leases", list));
+            out.object(true, JsonObject::new().with("leases", list));
             return Ok(Exit::Yes);
         }
         if leases.is_empty() {

@@ -4,16 +4,16 @@ use clap::Args;
 use handfast::ErrorKind;
 use handfast_broker::{Client, Narrowing, narrow_token};
 
-use super::{Answered, told};
+use super::{LeaseExit, told};
 use crate::exit::Exit;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::Output;
 
 /// Make a token of a lease, for another program to present
 ///
-/// It stands for a new lease below this one, with the same paths and verbs, which ends with it or
-/// when its own handle is revoked. Any process that has the token may use it wherever a lease's id is asked
-/// for. Builds with the feature `biscuit` have this.
+/// The token represents a new lease below this one, with the same paths and verbs. The new lease
+/// ends with this one, or when its own handle is revoked. Any process that has the token may use it
+/// wherever a lease's id is asked for.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  TOKEN=$(handfast lease export $ID --ttl 10m)"
@@ -29,7 +29,7 @@ pub(super) struct ExportArgs {
 
 /// Narrow a token, without asking the broker
 ///
-/// All that was said before holds as well: nobody can widen it again.
+/// Earlier limits still hold: a token can never be widened.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast lease narrow $TOKEN --path src --read-only"
@@ -61,12 +61,12 @@ pub(super) struct NarrowArgs {
 }
 
 impl ExportArgs {
-    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> LeaseExit {
         let exported = client
             .export(&self.lease, self.ttl)
             .map_err(|error| told::failed("export the lease", b"", &error))?;
         if out.is_json() {
-            let fields = Object::new()
+            let fields = JsonObject::new()
                 .with("token", exported.token.as_str())
                 .with("lease", told::object(&exported.lease));
             out.object(true, fields);
@@ -83,7 +83,7 @@ impl ExportArgs {
 }
 
 impl NarrowArgs {
-    pub(super) fn run(&self, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, out: &mut Output) -> LeaseExit {
         let mut by = Narrowing::default();
         by.paths.clone_from(&self.path);
         by.read_only = self.read_only;
@@ -97,7 +97,7 @@ impl NarrowArgs {
             failure
         })?;
         if out.is_json() {
-            out.object(true, Object::new().with("token", token));
+            out.object(true, JsonObject::new().with("token", token));
         } else {
             out.line(&token);
         }

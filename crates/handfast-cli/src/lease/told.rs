@@ -5,13 +5,17 @@ use handfast_broker::{ClientError, Code, LeaseInfo};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::json::{Json, Object};
+use crate::json::{Json, JsonObject};
 use crate::width::duration;
 
 /// The broker said no, or could not be asked: ``cannot <deed> `path`: …``.
 pub(crate) fn failed(deed: &str, path: &[u8], error: &ClientError) -> Box<Failure> {
     let ClientError::Fault(fault) = error else {
-        return broken(deed, &error.to_string());
+        let deed = match path.is_empty() {
+            true => deed.to_owned(),
+            false => format!("{deed} `{}`", escape(path)),
+        };
+        return broken(&deed, &error.to_string());
     };
     let kind = fault.kind().unwrap_or(match fault.code() {
         Code::Stale => ErrorKind::Stale,
@@ -30,6 +34,9 @@ pub(crate) fn failed(deed: &str, path: &[u8], error: &ClientError) -> Box<Failur
     let hint = match fault.code() {
         Code::NoSuchLease | Code::LeaseExpired | Code::LeaseRevoked => {
             Some("`handfast lease acquire` gives another")
+        }
+        Code::InvalidParameter if fault.why().contains("`paths`") => {
+            Some("paths are patterns below the served directory, such as `src/**`, without `..`")
         }
         Code::Stale => Some("look at the file again, and begin again"),
         // Chooses words only; the holder of a token cannot look.
@@ -59,10 +66,15 @@ pub(crate) fn failed(deed: &str, path: &[u8], error: &ClientError) -> Box<Failur
 }
 
 /// Why, without the sentence that says what could not be done: that one is before it already.
-fn reason(code: Code, why: &str) -> &str {
+fn reason(code: Code, why: &str) -> String {
+    if let Some(argument) = why.strip_prefix("org.varlink.service.InvalidParameter: ") {
+        return format!("the broker does not accept this argument: {argument}");
+    }
     match why.split_once("`: ") {
-        Some((start, reason)) if code == Code::Failed && start.starts_with("cannot ") => reason,
-        _ => why,
+        Some((start, reason)) if code == Code::Failed && start.starts_with("cannot ") => {
+            reason.to_owned()
+        }
+        _ => why.to_owned(),
     }
 }
 
@@ -82,9 +94,9 @@ pub(crate) fn broken(deed: &str, why: &str) -> Box<Failure> {
 }
 
 /// A lease for programs.
-pub(crate) fn object(lease: &LeaseInfo) -> Object {
+pub(crate) fn object(lease: &LeaseInfo) -> JsonObject {
     let list = |words: &[String]| Json::from_iter(words.iter().map(String::as_str));
-    Object::new()
+    JsonObject::new()
         .with("handle", lease.handle.as_str())
         .with("parent", lease.parent.clone())
         .with("uid", lease.uid)

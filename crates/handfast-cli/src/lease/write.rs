@@ -8,10 +8,10 @@ use std::os::unix::fs::FileExt;
 use clap::Args;
 use handfast_broker::Client;
 
-use super::{Answered, told};
+use super::{LeaseExit, told};
 use crate::exit::Exit;
 use crate::fs::input::stdin;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::Output;
 
 /// Commit standard input as the new content of a file
@@ -28,7 +28,7 @@ pub(super) struct WriteArgs {
     /// The file; replaced or created
     path: OsString,
 
-    /// Write only if the file is still this version, as `lease open --json` tells it
+    /// Write only if the file is still this version, as `lease open --json` prints it
     #[arg(long, value_name = "VERSION")]
     if_version: Option<String>,
 
@@ -38,7 +38,7 @@ pub(super) struct WriteArgs {
 }
 
 impl WriteArgs {
-    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, client: &mut Client, out: &mut Output) -> LeaseExit {
         let path = self.path.as_bytes();
         let mut data = Vec::new();
         stdin(out)
@@ -58,7 +58,7 @@ impl WriteArgs {
             .map_err(|error| told::broken("fill the private file", &error.to_string()))?;
         let version = client.commit(&draft, size).map_err(refused)?;
         if out.is_json() {
-            let fields = Object::new()
+            let fields = JsonObject::new()
                 .with_bytes("path", path)
                 .with("bytes", size)
                 .with("object_version", version);

@@ -5,16 +5,16 @@ use std::ffi::OsString;
 use clap::Args;
 use handfast_ledger::{Attester, LogReader};
 
-use super::Answered;
+use super::LogExit;
 use super::trouble::trouble;
 use crate::exit::Exit;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::Output;
 
 /// Sign one event by itself, for one audience
 ///
-/// It shows that this was decided and by whom it is signed, not what else happened: for that there
-/// are receipts and the log. The sequence number is the event's index.
+/// The statement shows that this decision was made and who signed it. It does not show what else
+/// happened: receipts and the log do. The sequence number is the event's index.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast log attest log 17 --audience auditor > statement"
@@ -26,13 +26,13 @@ pub(super) struct AttestArgs {
     /// The event
     index: u64,
 
-    /// For whom it is made
+    /// The audience that it is for
     #[arg(long, value_name = "NAME", default_value = "-")]
     audience: String,
 }
 
 impl AttestArgs {
-    pub(super) fn run(&self, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, out: &mut Output) -> LogExit {
         let text = LogReader::open(&self.dir)
             .and_then(|log| {
                 let event = log.event(self.index)?;
@@ -41,7 +41,7 @@ impl AttestArgs {
             })
             .map_err(|error| trouble("log attest", &self.dir, &error))?;
         if out.is_json() {
-            out.object(true, Object::new().with("attestation", text));
+            out.object(true, JsonObject::new().with("attestation", text));
         } else {
             out.data(text.as_bytes());
         }

@@ -6,14 +6,14 @@ use clap::Args;
 use handfast::escape;
 use handfast_ledger::Attestation;
 
-use super::Answered;
+use super::LogExit;
 use super::key::given;
 use super::trouble::read_given;
 use crate::exit::Exit;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::Output;
 
-/// Say whether a statement about one event holds, offline
+/// Check a statement about one event, offline
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast log check-attestation statement --key log.key --audience auditor"
@@ -22,17 +22,17 @@ pub(super) struct CheckAttestationArgs {
     /// The statement
     file: OsString,
 
-    /// The public key of who signed it, or a file with it
+    /// The public key of the signer, or a file with it
     #[arg(long, value_name = "KEY")]
     key: String,
 
-    /// For whom it must have been made
+    /// The audience that it must name
     #[arg(long, value_name = "NAME", default_value = "-")]
     audience: String,
 }
 
 impl CheckAttestationArgs {
-    pub(super) fn run(&self, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, out: &mut Output) -> LogExit {
         const VERB: &str = "log check-attestation";
         let key = given(VERB, &self.key)?;
         let text = read_given(VERB, &self.file)?;
@@ -40,7 +40,7 @@ impl CheckAttestationArgs {
         let (exit, fields, line) = match &checked {
             Ok(found) => (
                 Exit::Yes,
-                Object::new()
+                JsonObject::new()
                     .with("nonce", found.nonce.as_str())
                     .with("sequence", found.sequence.to_string())
                     .with("audience", found.audience.as_str())
@@ -55,7 +55,7 @@ impl CheckAttestationArgs {
             ),
             Err(error) => (
                 Exit::No,
-                Object::new().with("why", error.to_string()),
+                JsonObject::new().with("why", error.to_string()),
                 format!("the statement does not hold: {error}"),
             ),
         };

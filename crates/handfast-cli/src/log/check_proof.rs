@@ -6,14 +6,14 @@ use clap::Args;
 use handfast::escape;
 use handfast_ledger::{LogReader, Proof};
 
-use super::Answered;
+use super::LogExit;
 use super::key::given;
 use super::trouble::{read_given, trouble, usage};
 use crate::exit::Exit;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::Output;
 
-/// Say whether a receipt holds, offline
+/// Check a receipt, offline
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast log check-proof receipt --key log.key"
@@ -27,13 +27,13 @@ pub(super) struct CheckProofArgs {
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
-    /// The event, if it travels beside the receipt
+    /// The event, if the receipt does not contain it
     #[arg(long, value_name = "FILE")]
     event: Option<OsString>,
 }
 
 impl CheckProofArgs {
-    pub(super) fn run(&self, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, out: &mut Output) -> LogExit {
         const VERB: &str = "log check-proof";
         let (dir, file) = match &self.paths[..] {
             [dir, file] => (Some(dir), file),
@@ -70,7 +70,7 @@ impl CheckProofArgs {
             });
         let (fields, line, exit) = match &checked {
             Ok((proof, checkpoint, key)) => (
-                Object::new()
+                JsonObject::new()
                     .with("index", proof.index.to_string())
                     .with("size", checkpoint.size.to_string())
                     .with("origin", checkpoint.origin.as_str())
@@ -86,7 +86,7 @@ impl CheckProofArgs {
                 Exit::Yes,
             ),
             Err(why) => (
-                Object::new().with("why", why.as_str()),
+                JsonObject::new().with("why", why.as_str()),
                 format!("the receipt does not hold: {why}"),
                 Exit::No,
             ),

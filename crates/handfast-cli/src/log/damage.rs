@@ -4,7 +4,7 @@ use handfast::escape;
 use handfast_ledger::{Error, ErrorKind, LogReader};
 
 use crate::exit::Exit;
-use crate::json::{Json, Object};
+use crate::json::{Json, JsonObject};
 use crate::output::{Output, list};
 
 /// What does not hold in the logs that were read.
@@ -38,7 +38,7 @@ impl Damage {
 
     pub(super) fn to_json(&self) -> Json {
         list(self.found.iter().map(|(log, error)| {
-            Object::new()
+            JsonObject::new()
                 .with("log", log.as_str())
                 .with("index", error.index().map(|index| index.to_string()))
                 .with("what", error.to_string())

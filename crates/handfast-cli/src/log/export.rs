@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use clap::{Args, ValueEnum};
 use handfast_ledger::{LogReader, export};
 
-use super::Answered;
+use super::LogExit;
 use super::damage::Damage;
 use super::trouble::trouble;
 use crate::exit::Exit;
@@ -40,7 +40,7 @@ enum Format {
 }
 
 impl ExportArgs {
-    pub(super) fn run(&self, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, out: &mut Output) -> LogExit {
         let failed = |error| trouble("log export", &self.dir, &error);
         let log = LogReader::open(&self.dir).map_err(failed)?;
         let mut damage = Damage::default();

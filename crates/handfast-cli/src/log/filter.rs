@@ -9,7 +9,7 @@ use handfast_ledger::event::{EventKind, Moment, Record};
 use handfast_ledger::{Filter, LeaseHandle, LogReader};
 
 use super::damage::Damage;
-use super::outcome::Outcome;
+use super::outcome::EventOutcome;
 use super::trouble::trouble;
 use crate::failure::Failure;
 
@@ -23,15 +23,15 @@ pub(super) struct FilterArgs {
     #[arg(long, value_name = "HANDLE")]
     handle: Option<String>,
 
-    /// Show what this process asked for
+    /// Show the events of this process
     #[arg(long)]
     pid: Option<u32>,
 
-    /// Show what this agent asked for
+    /// Show the events of this agent
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 
-    /// Show what was done under this lease, given by id or handle
+    /// Show the events under this lease, given by id or handle
     #[arg(long, value_name = "ID")]
     lease: Option<String>,
 
@@ -39,15 +39,16 @@ pub(super) struct FilterArgs {
     #[arg(long, value_name = "TYPE", value_parser = kinds)]
     verb: Option<Kinds>,
 
-    /// Show only what a rule, a guard or a permission said no to
+    /// Show only operations that a rule, a guard or a permission refused
     #[arg(long)]
     denied: bool,
 
-    /// Show only what was not forbidden and failed: nothing was there, the disk was full
+    /// Show only operations that were allowed and failed: nothing was there, the disk was full
     #[arg(long)]
     failed: bool,
 
-    /// Show nothing before this time: `1h` or `2d` ago, or in UTC `2026-11-16T10:25` or its beginning
+    /// Show nothing before this time: `1h` or `2d` ago, or in UTC `2026-11-16T10:25` or a prefix of
+    /// that
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<String>,
 }
@@ -79,9 +80,9 @@ pub(super) struct Wanted {
 
 impl Wanted {
     fn matches(&self, record: &Record<'_>) -> bool {
-        let outcome = match Outcome::of(record) {
-            Outcome::Denied => self.denied,
-            Outcome::Failed => self.failed,
+        let outcome = match EventOutcome::of(record) {
+            EventOutcome::Denied => self.denied,
+            EventOutcome::Failed => self.failed,
             _ => false,
         };
         self.filter.matches(record) && (outcome || !(self.denied || self.failed))
@@ -129,7 +130,7 @@ impl FilterArgs {
 }
 
 /// One event that was asked for.
-pub(super) struct Found {
+pub(super) struct MatchedEvent {
     /// Which of the logs.
     pub(super) log: usize,
     pub(super) index: u64,
@@ -145,7 +146,7 @@ pub(super) fn find(
     logs: &[LogReader],
     wanted: &Wanted,
     from: &[u64],
-) -> Result<(Vec<Found>, Damage), Box<Failure>> {
+) -> Result<(Vec<MatchedEvent>, Damage), Box<Failure>> {
     let mut found = Vec::new();
     let mut damage = Damage::default();
     for (number, log) in logs.iter().enumerate() {
@@ -157,7 +158,7 @@ pub(super) fn find(
                 .as_ref()
                 .map_or(true, |record| wanted.matches(record))
             {
-                found.push(Found {
+                found.push(MatchedEvent {
                     log: number,
                     index,
                     time: record.map_or_else(|_| String::new(), |r| r.t_wall.into_owned()),

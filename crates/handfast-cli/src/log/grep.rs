@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 use handfast_ledger::LogReader;
 
-use super::Answered;
+use super::LogExit;
 use super::filter::{FilterArgs, find};
 use super::lines::print;
 use super::trouble::{trouble, usage};
@@ -28,7 +28,7 @@ pub(super) struct GrepArgs {
 }
 
 impl GrepArgs {
-    pub(super) fn run(&self, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, out: &mut Output) -> LogExit {
         if self.filter.is_empty() {
             let detail = "say what to look for; `log show` shows everything".to_owned();
             return Err(usage("log grep", "nothing to look for", detail));

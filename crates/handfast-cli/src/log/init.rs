@@ -5,16 +5,16 @@ use std::ffi::OsString;
 use clap::{Args, ValueEnum};
 use handfast_ledger::{CreateOptions, Keep, Ledger, Level, OpenOptions};
 
-use super::Answered;
+use super::LogExit;
 use super::trouble::trouble;
 use crate::exit::Exit;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::Output;
 
 /// Make a log and print its public key
 ///
-/// Keep the key elsewhere: `verify --key` with it is what makes the log worth something. The
-/// private key goes to a directory of its own beside the log.
+/// Keep the key on another machine: only `verify --key` with that key shows that nobody replaced
+/// the log. The private key goes to a directory of its own beside the log.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast log init log > log.key
@@ -28,7 +28,7 @@ pub(super) struct InitArgs {
     #[arg(long, value_name = "ORIGIN", default_value = "handfast")]
     name: String,
 
-    /// Choose what an answered event has survived
+    /// Choose which crashes an event survives
     #[arg(long, value_enum, default_value = "ordered")]
     level: LevelArg,
 
@@ -44,7 +44,7 @@ pub(super) struct InitArgs {
     #[arg(long, value_name = "TIME", value_parser = handfast_ledger::time::duration)]
     keep_for: Option<std::time::Duration>,
 
-    /// Take the place of a log that cannot be continued
+    /// Replace this log, which cannot be continued
     #[arg(long, value_name = "OLD")]
     after: Option<OsString>,
 }
@@ -74,7 +74,7 @@ enum LevelArg {
 }
 
 impl InitArgs {
-    pub(super) fn run(&self, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, out: &mut Output) -> LogExit {
         let mut options = CreateOptions::new()
             .name(self.name.as_str())
             .level(match self.level {
@@ -106,14 +106,14 @@ impl InitArgs {
             })
             .map_err(|error| trouble("log init", &self.dir, &error))?;
         if out.is_json() {
-            let fields = Object::new()
+            let fields = JsonObject::new()
                 .with("origin", key.name())
                 .with("key", key.to_string());
             out.object(true, fields);
         } else {
             out.line(&key.to_string());
             out.note(
-                "note: keep this key elsewhere; `handfast log verify DIR --key KEY` asks for it",
+                "note: keep this key elsewhere; `handfast log verify DIR --key KEY` checks with it",
             );
         }
         Ok(Exit::Yes)

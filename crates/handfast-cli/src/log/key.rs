@@ -13,12 +13,15 @@ pub(crate) fn given(verb: &'static str, text: &str) -> Result<VerifierKey, Box<F
         Ok(key) => return Ok(key),
         Err(error) => error,
     };
-    let content = read_given(verb, OsStr::new(text)).map_err(|failure| {
-        // What has the form of a key was not meant as a file.
-        match text.contains('+') {
-            true => usage(verb, "cannot use the key", error.to_string()),
-            false => failure,
+    let content = read_given(verb, OsStr::new(text)).map_err(|mut failure| {
+        // A text with a `+` was meant as a key, not as a file name.
+        if text.contains('+') {
+            return usage(verb, "cannot use the key", error.to_string());
         }
+        let hint =
+            "`--key` takes the line that `handfast log init` printed, or a file that holds it";
+        failure.hints.push(hint.to_owned());
+        failure
     })?;
     let line = String::from_utf8_lossy(&content);
     let line = line.lines().next().unwrap_or_default();

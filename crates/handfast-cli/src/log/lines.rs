@@ -7,12 +7,12 @@ use handfast_ledger::event::Record;
 use handfast_ledger::{LogReader, describe};
 
 use super::damage::Damage;
-use super::filter::Found;
-use super::outcome::Outcome;
+use super::filter::MatchedEvent;
+use super::outcome::EventOutcome;
 use crate::output::Output;
 
 /// Prints events: an object for programs, a line each for people. Damage is said behind them.
-pub(super) fn print(out: &mut Output, logs: &[LogReader], found: &[Found], damage: &Damage) {
+pub(super) fn print(out: &mut Output, logs: &[LogReader], found: &[MatchedEvent], damage: &Damage) {
     if out.is_json() {
         let ok = damage.is_empty();
         let mut text = format!("{{\"ok\":{ok},\"version\":1,\"events\":[");
@@ -39,7 +39,7 @@ pub(super) fn print(out: &mut Output, logs: &[LogReader], found: &[Found], damag
 }
 
 /// `{"log":…,"index":"…","event":…}`, the event byte for byte.
-pub(super) fn object(origin: &str, event: &Found) -> String {
+pub(super) fn object(origin: &str, event: &MatchedEvent) -> String {
     let leaf = String::from_utf8_lossy(&event.leaf);
     let is_json = serde_json::from_slice::<serde_json::Value>(&event.leaf).is_ok();
     let body = if is_json {
@@ -64,14 +64,14 @@ pub(super) struct Widths {
 }
 
 impl Widths {
-    pub(super) fn of(logs: &[LogReader], found: &[Found]) -> Self {
+    pub(super) fn of(logs: &[LogReader], found: &[MatchedEvent]) -> Self {
         let mut widths = Self::default();
         widths.take(logs, found);
         widths
     }
 
     /// Makes room for more; what was printed stays as it is.
-    pub(super) fn take(&mut self, logs: &[LogReader], found: &[Found]) {
+    pub(super) fn take(&mut self, logs: &[LogReader], found: &[MatchedEvent]) {
         for event in found {
             self.log = self.log.max(label(logs, event).len());
             self.index = self.index.max(event.index.to_string().len());
@@ -84,7 +84,7 @@ impl Widths {
 }
 
 /// The name of the log that an event is in, where there are several.
-fn label(logs: &[LogReader], event: &Found) -> String {
+fn label(logs: &[LogReader], event: &MatchedEvent) -> String {
     if logs.len() < 2 {
         return String::new();
     }
@@ -106,7 +106,7 @@ fn who(record: &Record<'_>) -> String {
 }
 
 /// One line: index, time, who, what came of it, what, and why.
-pub(super) fn line(out: &mut Output, logs: &[LogReader], event: &Found, widths: &Widths) {
+pub(super) fn line(out: &mut Output, logs: &[LogReader], event: &MatchedEvent, widths: &Widths) {
     let start = format!(
         "{:<log$}{:>index$}  ",
         label(logs, event),
@@ -121,7 +121,7 @@ pub(super) fn line(out: &mut Output, logs: &[LogReader], event: &Found, widths: 
             // To the second: the order is the index.
             escape(record.t_wall.get(..19).unwrap_or_default().as_bytes()),
             self::who(&record),
-            Outcome::of(&record).word(),
+            EventOutcome::of(&record).word(),
             record.kind.name(),
             describe(&record),
             who = widths.who,

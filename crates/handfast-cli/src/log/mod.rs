@@ -73,7 +73,7 @@ enum Command {
 }
 
 /// What every command returns: its verdict, computed before anything is printed.
-type Answered = Result<Exit, Box<Failure>>;
+type LogExit = Result<Exit, Box<Failure>>;
 
 impl LogArgs {
     pub(crate) fn run(&self, out: &mut Output) -> Exit {

@@ -4,25 +4,25 @@ use handfast_ledger::event::Record;
 
 /// How the thing went that an event is about.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Outcome {
+pub(super) enum EventOutcome {
     /// It may be done.
     Allowed,
     /// It was done.
     Done,
     /// A rule, a guard or a permission said no.
     Denied,
-    /// Nobody forbade it, and it could not be done: nothing is there, the disk is full.
+    /// No rule forbade it, and it could not be done: nothing is there, the disk is full.
     Failed,
-    /// Nothing was decided: the log speaks of itself.
+    /// Nothing was decided: the event is about the log itself.
     None,
 }
 
-impl Outcome {
+impl EventOutcome {
     pub(super) fn of(record: &Record<'_>) -> Self {
         if let Some(result) = record.result.as_ref() {
             return match result.ok {
                 true => Self::Done,
-                // It was allowed before: the disk is full, not somebody's share of it.
+                // It was allowed before: the disk is full, not a quota.
                 false if result.kind.as_deref() == Some("Quota") => Self::Failed,
                 false if result.kind.as_deref().is_some_and(is_refusal) => Self::Denied,
                 false => Self::Failed,
@@ -48,7 +48,7 @@ impl Outcome {
     }
 }
 
-/// Whether an error of this kind means that somebody said no. What is not known is shown as the
+/// Whether an error of this kind means that a rule or a permission refused. What is not known is shown as the
 /// graver of the two.
 fn is_refusal(kind: &str) -> bool {
     !matches!(

@@ -5,17 +5,17 @@ use std::ffi::OsString;
 use clap::Args;
 use handfast_ledger::{Ledger, OpenOptions};
 
-use super::Answered;
+use super::LogExit;
 use super::trouble::trouble;
 use crate::exit::Exit;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::Output;
 
 /// Drop old events by a rule that is itself in the log
 ///
-/// Whole bundles of 256 events go, and segments in which nothing is kept; hashes stay, so that proofs
-/// and later checkpoints still hold. The rule is logged and published before anything goes. What is
-/// dropped cannot be got back: export it first.
+/// Whole bundles of 256 events are removed, and segments that become empty. Hashes stay, so that
+/// proofs and later checkpoints still hold. The rule is logged and published before anything is
+/// removed. Removed events cannot be restored: export them first.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast log prune log --before 5120 --policy 'older than 90 days'"
@@ -34,7 +34,7 @@ pub(super) struct PruneArgs {
 }
 
 impl PruneArgs {
-    pub(super) fn run(&self, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, out: &mut Output) -> LogExit {
         let first = Ledger::open(&self.dir, OpenOptions::new())
             .and_then(|ledger| {
                 let first = ledger.prune(self.before, &self.policy)?;
@@ -43,7 +43,7 @@ impl PruneArgs {
             })
             .map_err(|error| trouble("log prune", &self.dir, &error))?;
         if out.is_json() {
-            out.object(true, Object::new().with("first", first.to_string()));
+            out.object(true, JsonObject::new().with("first", first.to_string()));
         } else {
             out.note(&format!("the first event that is kept is {first}"));
         }

@@ -20,11 +20,11 @@ use crate::output::Output;
 /// Where decisions are logged, if they are.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LogChoice {
-    /// Log every decision here; what cannot be logged is not done [env: HANDFAST_LOG]
+    /// Log every decision here; an operation that cannot be logged is not done [env: HANDFAST_LOG]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Log")]
     log: Option<OsString>,
 
-    /// Name the agent on whose behalf it is done; every event records it
+    /// Name the agent that this is done for; every event records it
     #[arg(long, global = true, value_name = "NAME", help_heading = "Log")]
     agent: Option<String>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct LogChoice {
 /// A log that is written to while a command runs.
 pub(crate) struct Recording {
     ledger: Arc<Ledger>,
-    /// What the root or the session tells its decisions to, and in whose name.
+    /// The recorder of the root or the session, and the agent's name.
     recorder: Arc<LedgerRecorder>,
     actor: Option<String>,
     dir: OsString,
@@ -48,7 +48,7 @@ pub(crate) struct Opening {
 }
 
 impl Default for Opening {
-    /// Nobody in particular, not logged.
+    /// No named agent, not logged.
     fn default() -> Self {
         Self {
             options: SessionOptions::new(),
@@ -59,6 +59,14 @@ impl Default for Opening {
 }
 
 impl LogChoice {
+    /// The log in a directory.
+    pub(crate) fn of(dir: OsString) -> Self {
+        Self {
+            log: Some(dir),
+            agent: None,
+        }
+    }
+
     /// Whether anything about a log was asked for on the command line.
     #[cfg(feature = "broker")]
     pub(crate) fn is_given(&self) -> bool {
@@ -185,7 +193,7 @@ fn name_of(root: &OsStr) -> String {
 }
 
 impl Recording {
-    /// What decisions are told to.
+    /// The recorder of decisions.
     #[cfg(feature = "run")]
     pub(crate) fn recorder(&self) -> Arc<dyn Recorder> {
         Arc::clone(&self.recorder) as Arc<dyn Recorder>

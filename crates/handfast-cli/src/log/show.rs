@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use clap::Args;
 use handfast_ledger::LogReader;
 
-use super::Answered;
+use super::LogExit;
 use super::filter::{Wanted, find};
 use super::lines::print;
-use super::trouble::{trouble, usage};
+use super::trouble::{event_index, trouble, usage};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -23,11 +23,12 @@ pub(super) struct ShowArgs {
     dir: OsString,
 
     /// Show only the event at this index
+    #[arg(value_parser = event_index)]
     index: Option<u64>,
 }
 
 impl ShowArgs {
-    pub(super) fn run(&self, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, out: &mut Output) -> LogExit {
         let logs = LogReader::open_all(&self.dir)
             .map_err(|error| trouble("log show", &self.dir, &error))?;
         let wanted = Wanted::default();

@@ -9,12 +9,12 @@ use handfast::escape;
 use handfast_ledger::LogReader;
 use handfast_ledger::event::Record;
 
-use super::Answered;
+use super::LogExit;
 use super::damage::Damage;
-use super::outcome::Outcome;
+use super::outcome::EventOutcome;
 use super::trouble::trouble;
 use crate::exit::Exit;
-use crate::json::{Json, Object};
+use crate::json::{Json, JsonObject};
 use crate::output::{Output, list};
 use crate::width::{self, counted};
 
@@ -38,7 +38,7 @@ struct Counts {
 }
 
 impl StatArgs {
-    pub(super) fn run(&self, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, out: &mut Output) -> LogExit {
         let failed = |error| trouble("log stat", &self.dir, &error);
         let logs = LogReader::open_all(&self.dir).map_err(failed)?;
         let mut counts = Counts::default();
@@ -67,12 +67,12 @@ impl Counts {
         // A folded event stands for as many refusals as it counts.
         let weight = record.fold.as_ref().map_or(1, |fold| fold.count.0);
         *self.verbs.entry(record.kind.name().to_owned()).or_default() += 1;
-        let decision = match Outcome::of(&record) {
-            Outcome::Allowed => Some("allowed"),
-            Outcome::Denied => Some("denied"),
-            Outcome::Failed => Some("failed"),
+        let decision = match EventOutcome::of(&record) {
+            EventOutcome::Allowed => Some("allowed"),
+            EventOutcome::Denied => Some("denied"),
+            EventOutcome::Failed => Some("failed"),
             // Counted when it was allowed.
-            Outcome::Done | Outcome::None => None,
+            EventOutcome::Done | EventOutcome::None => None,
         };
         if let Some(decision) = decision {
             *self.decisions.entry(decision).or_default() += weight;
@@ -84,14 +84,14 @@ impl Counts {
 
     fn print(&self, logs: u64, damage: &Damage, out: &mut Output) {
         if out.is_json() {
-            let rows = |map: Vec<(&str, u64)>| -> Json {
-                let objects = map.into_iter();
-                list(
-                    objects
-                        .map(|(name, count)| Object::new().with("name", name).with("count", count)),
-                )
-            };
-            let fields = Object::new()
+            let rows =
+                |map: Vec<(&str, u64)>| -> Json {
+                    let objects = map.into_iter();
+                    list(objects.map(|(name, count)| {
+                        JsonObject::new().with("name", name).with("count", count)
+                    }))
+                };
+            let fields = JsonObject::new()
                 .with("logs", logs)
                 .with("events", self.events)
                 .with("bytes", self.bytes)

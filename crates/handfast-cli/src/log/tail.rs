@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use handfast_ledger::LogReader;
 
-use super::Answered;
+use super::LogExit;
 use super::filter::{FilterArgs, find};
 use super::lines::{Widths, line, object, print};
 use super::trouble::trouble;
@@ -31,7 +31,7 @@ pub(super) struct TailArgs {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     lines: usize,
 
-    /// Wait for more, until the reader goes away
+    /// Wait for more, until it is interrupted
     #[arg(short, long)]
     follow: bool,
 
@@ -40,7 +40,7 @@ pub(super) struct TailArgs {
 }
 
 impl TailArgs {
-    pub(super) fn run(&self, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, out: &mut Output) -> LogExit {
         let wanted = self.filter.wanted();
         let open = || {
             LogReader::open_all(&self.dir).map_err(|error| trouble("log tail", &self.dir, &error))

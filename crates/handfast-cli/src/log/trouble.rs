@@ -1,4 +1,4 @@
-//! The ledger's errors, as the command tells them.
+//! The ledger's errors, as the command prints them.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -56,7 +56,7 @@ pub(crate) fn trouble(verb: &'static str, dir: &OsStr, error: &Error) -> Box<Fai
     Box::new(Failure {
         kind,
         verb,
-        sentence: format!("the log `{}`", escape(dir.as_bytes())),
+        sentence: format!("cannot use the log `{}`", escape(dir.as_bytes())),
         path: "<log>".to_owned(),
         destination: None,
         detail: error.to_string(),
@@ -91,4 +91,10 @@ pub(crate) fn read_given(verb: &'static str, path: &OsStr) -> Result<Vec<u8>, Bo
         let sentence = format!("cannot read `{}`", escape(path.as_bytes()));
         usage(verb, &sentence, error.to_string())
     })
+}
+
+/// The index of an event, as it is typed.
+pub(super) fn event_index(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "an index is a whole number; `handfast log show DIR` shows them".to_owned())
 }

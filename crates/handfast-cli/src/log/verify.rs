@@ -5,19 +5,19 @@ use std::ffi::OsString;
 use clap::Args;
 use handfast_ledger::{LogReader, Report, Verdict, VerifyOptions, verify};
 
-use super::Answered;
+use super::LogExit;
 use super::key::given;
 use super::trouble::{read_given, trouble, usage};
 use crate::exit::Exit;
-use crate::json::{Json, Object};
+use crate::json::{Json, JsonObject};
 use crate::output::{Output, list};
 use crate::width::counted;
 
-/// Say whether everything in the log fits together and is signed
+/// Check whether everything in the log fits together and is signed
 ///
-/// Without an earlier checkpoint from elsewhere a log that was rolled back looks like an honest
-/// one; without a key from elsewhere anybody may have signed it. What was not checked is always
-/// listed.
+/// Without an earlier checkpoint that was kept elsewhere, a log that was rolled back looks intact.
+/// Without a key that was kept elsewhere, anybody may have signed it. What was not checked is
+/// always listed.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast log verify log --key log.key
@@ -41,7 +41,7 @@ pub(super) struct VerifyArgs {
 }
 
 impl VerifyArgs {
-    pub(super) fn run(&self, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, out: &mut Output) -> LogExit {
         let mut options = VerifyOptions::new();
         let mut logs = LogReader::open_all(&self.dir)
             .map_err(|error| trouble("log verify", &self.dir, &error))?;
@@ -85,7 +85,7 @@ impl VerifyArgs {
         };
         if out.is_json() {
             let first = reports.iter().filter_map(Report::first_bad).min();
-            let fields = Object::new()
+            let fields = JsonObject::new()
                 .with("verdict", word(exit, self.key.is_some()))
                 .with("authenticated", exit == Exit::Yes && self.key.is_some())
                 .with("first_bad_index", first.map(|index| index.to_string()))
@@ -112,13 +112,13 @@ const fn word(exit: Exit, has_key: bool) -> &'static str {
     }
 }
 
-fn object(report: &Report) -> Object {
+fn object(report: &Report) -> JsonObject {
     let problems = report.problems.iter().map(|problem| {
-        Object::new()
+        JsonObject::new()
             .with("index", problem.index.map(|index| index.to_string()))
             .with("what", problem.what.as_str())
     });
-    Object::new()
+    JsonObject::new()
         .with("origin", report.origin.as_str())
         .with("events", report.events.to_string())
         .with("published", report.published.map(|size| size.to_string()))

@@ -41,7 +41,7 @@ impl ManualArgs {
         match write(dir) {
             Ok(pages) => {
                 if out.is_json() {
-                    let fields = crate::json::Object::new().with("pages", pages);
+                    let fields = crate::json::JsonObject::new().with("pages", pages);
                     out.object(true, fields);
                 } else {
                     out.note(&format!("wrote {pages} pages"));
@@ -87,7 +87,7 @@ fn pages_of(
     Ok(())
 }
 
-/// The commands below one that people are told about.
+/// The visible commands below one.
 fn shown(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
     command
         .get_subcommands()

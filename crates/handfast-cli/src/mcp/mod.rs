@@ -18,7 +18,8 @@ use crate::session::StateArgs;
 /// Serve directories to an MCP client, as the reference filesystem server does
 ///
 /// Speaks on standard input and output until the input ends, or with `--http` on a loopback
-/// address. Once the directories are pinned, the kernel is told to refuse everything else.
+/// address. Once the directories are open, the server gives up access to everything else,
+/// where the kernel has Landlock.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::help!(
     "  handfast mcp ~/project
@@ -112,8 +113,8 @@ pub(crate) struct McpArgs {
     #[arg(long, conflicts_with = "read_only")]
     allow_delete: bool,
 
-    /// Commit what the person approves in a question that the client asks; this trusts the client,
-    /// which gives the answer
+    /// Commit what the person approves in a question that the client asks, and let the person answer there
+    /// where a rule says `ask`; this trusts the client, which gives the answer
     #[arg(long, conflicts_with_all = ["read_only", "http"])]
     trust_client_approval: bool,
 
@@ -195,12 +196,15 @@ fn loopback(text: &str) -> Result<SocketAddr, String> {
 impl McpArgs {
     pub(crate) fn run(&self, out: &mut Output) -> Exit {
         // Before the start: behind the wall the file is out of reach.
-        let tokens = match &self.token_file {
-            Some(file) => Tokens::read_ambient(file),
-            None => Tokens::new(),
-        };
-        let tokens = match tokens {
-            Ok(tokens) => tokens,
+        let http = self.http.map(|address| {
+            let tokens = match &self.token_file {
+                Some(file) => Tokens::read_ambient(file),
+                None => Tokens::new(),
+            };
+            tokens.map(|tokens| (address, tokens))
+        });
+        let http = match http.transpose() {
+            Ok(http) => http,
             Err(error) => {
                 let failure = broken(&error);
                 out.failure(&failure);
@@ -228,8 +232,8 @@ impl McpArgs {
         }
         out.note(&format!("handfast mcp: {summary}"));
         let mut say = |line: &str| out.note(&format!("handfast mcp: {line}"));
-        let served = match self.http {
-            Some(address) => server.serve_http(address, tokens, &mut say),
+        let served = match http {
+            Some((address, tokens)) => server.serve_http(address, tokens, &mut say),
             None => server.serve_stdio(io::stdin(), io::stdout(), &mut say),
         };
         match served {
@@ -308,6 +312,13 @@ impl McpArgs {
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let project = handfast_run::Project::find(dir, home.as_deref())
             .map_err(|refusal| misuse(refusal.why, "`--overlay=fresh` takes any directory"))?;
+        if project.repository.is_some() {
+            let why = "the project is a linked worktree or a submodule of git, whose session has two mounts";
+            return Err(misuse(
+                why.to_owned(),
+                "`--overlay=fresh` takes any directory",
+            ));
+        }
         options.session = Some(project.session_name());
         options.project = Some(project.path);
         Ok(())

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use clap::Args;
 use handfast::files::Files;
-use handfast_run::View;
+use handfast_run::{Processes, ProjectView};
+use handfast_session::MountSpec;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::log::LogChoice;
 use crate::output::Output;
+use crate::run::asking::{ByMount, room};
 use crate::session::{StateArgs, failed, misused};
 
 const HELP: &str = crate::exit::help!(
@@ -38,7 +40,7 @@ pub(crate) struct MountArgs {
     /// The session
     name: String,
 
-    /// An empty directory, apart from the session's bases
+    /// An empty directory outside of the session's bases
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 }
@@ -59,7 +61,9 @@ impl MountArgs {
             let why = "a mount answers nothing; `--json` is for commands that do";
             return Err(misused("mount", "mount the session", why));
         }
-        let (opening, recording) = self.log.open_session("mount")?;
+        let (mut opening, recording) = self.log.open_session("mount")?;
+        let asker = ByMount::new(Processes::here());
+        opening.caller = opening.caller.asker(Arc::new(asker));
         let session = self.state.open_with("mount", &self.name, opening)?;
         let told = |error| failed("mount", "open the session", &self.name, &error);
         let spec = self
@@ -73,7 +77,14 @@ impl MountArgs {
         let top = files
             .top()
             .map_err(|error| failed("mount", "open the session", &self.name, &error))?;
-        let shown = handfast_run::show(&self.dir, &apart, !self.write, View { files, top });
+        let view = ProjectView {
+            files,
+            top,
+            repository: None,
+            waiting: room(spec.mounts().iter().map(MountSpec::protection)),
+            fifos_and_sockets: false,
+        };
+        let shown = handfast_run::show(&self.dir, &apart, !self.write, view);
         if let Some(recording) = recording {
             recording.finish("mount", out);
         }

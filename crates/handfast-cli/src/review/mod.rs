@@ -1,5 +1,8 @@
 //! `handfast review`: a local page on which a person reviews what waits in sessions.
 
+#[cfg(feature = "broker")]
+mod leases;
+
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -11,7 +14,7 @@ use handfast_session::Caller;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::log::{LogChoice, Recording, given_key};
 use crate::output::{Form, Output};
 use crate::session::{StateArgs, misused};
@@ -26,9 +29,10 @@ const HELP: &str = crate::exit::help!(
 
 /// Review, commit and undo an agent's changes on a local page
 ///
-/// Prints an address for the browser, which is good once, and serves the page until it is interrupted.
-/// The page is served on this machine only. The process that speaks HTTP can open no file: this one
-/// looks at the sessions and commits, and only what the page was given to show.
+/// Prints an address for the browser, which works once, and serves the page until it is
+/// interrupted. The page is served on this machine only. The process that speaks HTTP cannot open
+/// files. This process reads the sessions and commits, and it commits only what it gave the page to
+/// show.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ReviewArgs {
@@ -44,6 +48,11 @@ pub(crate) struct ReviewArgs {
     /// Require that this key signed the log; the key, or a file with it
     #[arg(long, value_name = "KEY", help_heading = "Log")]
     key: Option<String>,
+
+    /// Show the leases of this broker [default: $HANDFAST_SOCKET, or below the user's runtime directory]
+    #[cfg(feature = "broker")]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<std::ffi::OsString>,
 
     #[command(flatten)]
     state: StateArgs,
@@ -75,6 +84,7 @@ impl ReviewArgs {
     }
 
     fn serve(&self, out: &mut Output) -> Result<(), Box<Failure>> {
+        crate::approve::inside::refuse("review", "review")?;
         let key = match &self.key {
             Some(key) => Some(given_key("review", key)?),
             None => None,
@@ -102,6 +112,11 @@ impl ReviewArgs {
         if let Some(name) = &self.name {
             keeper = keeper.only(name);
         }
+        #[cfg(feature = "broker")]
+        // Without a place to look for a broker the page says that it knows none.
+        if let Ok(desk) = leases::Desk::new(self.socket.as_deref()) {
+            keeper = keeper.leases_of(std::sync::Arc::new(desk));
+        }
         if recording.is_some() {
             let choice = self.log.clone();
             keeper = keeper.recording(move || begin(&choice));
@@ -110,6 +125,9 @@ impl ReviewArgs {
         drop(recording);
         if let Some(dir) = log {
             keeper = keeper.log(dir, key);
+        }
+        if !out.is_quiet() {
+            keeper = keeper.telling(|line| Output::new(Form::Words, false).note(line));
         }
         let own = std::env::current_exe().map_err(|error| failed(&error))?;
         let mut program = Command::new(own);
@@ -120,11 +138,11 @@ impl ReviewArgs {
             out.note(&format!("weaker: {weaker}"));
         }
         if out.is_json() {
-            out.object(true, Object::new().with("url", started.url.as_str()));
+            out.object(true, JsonObject::new().with("url", started.url.as_str()));
         } else {
             out.line(&started.url);
         }
-        out.note("open it in a browser of this machine; it is good once, until Ctrl-C");
+        out.note("open it in a browser of this machine; it works once, and Ctrl-C ends it");
         out.flush();
         started.serve(&mut keeper).map_err(|error| failed(&error))
     }

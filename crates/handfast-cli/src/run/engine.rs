@@ -1,10 +1,13 @@
-//! Options that say how strong the wall is, and those that a run does not have.
+//! Options that say how strong the wall is, and those that an engine does not have.
 
 use clap::ValueEnum;
+use handfast_run::{Ended, Plan, Project, Wall};
+use handfast_session::{Mode, Protect};
 
-use super::RunArgs;
+use super::{RunArgs, RunMode, RunNet, explain};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::session::misused;
 
 /// What enforces the session.
@@ -14,41 +17,89 @@ pub(super) enum Engine {
     Fuse,
     /// The kernel's overlay, imported afterwards
     Overlayfs,
-    /// Landlock alone, without an overlay
+    /// Landlock alone, without an overlay and without patterns
     Landlock,
 }
 
+/// What was asked for and cannot be enforced.
+fn cannot(option: &str, why: &str) -> Box<Failure> {
+    let mut failure = misused("run", "run the program", &format!("`{option}`: {why}"));
+    failure.kind = handfast::ErrorKind::Unsupported;
+    failure.exit = Exit::CannotTell;
+    failure
+}
+
 impl RunArgs {
+    /// What keeps the program in.
+    pub(super) fn wall(&self) -> Wall {
+        match (self.engine, self.nested) {
+            (Some(Engine::Landlock), _) => Wall::Landlock,
+            (_, true) => Wall::Nested,
+            (_, false) => Wall::Whole,
+        }
+    }
+
     /// Refuses by name what is asked for and is not there.
     pub(super) fn refuse_missing(&self) -> Result<(), Box<Failure>> {
-        let missing = |option: &str, why: &str| {
-            let mut failure = misused("run", "run the program", &format!("`{option}`: {why}"));
-            failure.kind = handfast::ErrorKind::Unsupported;
-            failure.exit = Exit::CannotTell;
-            Err(failure)
-        };
-        if self.policy.is_some() {
-            return missing(
-                "--policy",
-                "a run takes no policy file; give its rules with `--protect` and `--deny`",
-            );
-        }
-        if self.nested {
-            return missing(
-                "--nested",
-                "no program can build namespaces of its own in a run; turn off its own sandbox",
-            );
-        }
         match self.engine {
             None | Some(Engine::Fuse) => Ok(()),
-            Some(Engine::Overlayfs) => missing(
+            Some(Engine::Overlayfs) => Err(cannot(
                 "--engine overlayfs",
                 "the kernel's overlay denies no file that appears later; there is `fuse`",
-            ),
-            Some(Engine::Landlock) => missing(
-                "--engine landlock",
-                "Landlock has no overlay, so changes would not wait; there is `fuse`",
-            ),
+            )),
+            Some(Engine::Landlock) => self.refuse_without_session(),
         }
+    }
+
+    /// Landlock grants directories to a program, and nothing else. There is no session.
+    fn refuse_without_session(&self) -> Result<(), Box<Failure>> {
+        if matches!(self.mode, None | Some(RunMode::Overlay)) {
+            return Err(cannot(
+                "--engine landlock",
+                "Landlock has no overlay, so changes would not wait; there are `--mode read-write` \
+                 and `--mode read-only`",
+            ));
+        }
+        if self.protect.as_deref() != Some("none") {
+            return Err(cannot(
+                "--engine landlock",
+                "Landlock denies nothing in a directory that it grants, and no file that appears \
+                 later; `--protect none` does without",
+            ));
+        }
+        let asked = [
+            ("--deny", !self.deny.is_empty()),
+            ("--ask", !self.ask.is_empty()),
+            ("--policy", self.policy.is_some()),
+            ("--quota", self.quota.is_some()),
+            ("--session", self.session.is_some()),
+            ("--commit", self.commit),
+            ("--discard", self.discard),
+            ("--keep", self.keep),
+            ("--nested", self.nested),
+            ("--net none", self.net == RunNet::None),
+            ("--log", !self.log.places("run")?.is_empty()),
+        ];
+        match asked.iter().find(|(_, is_asked)| *is_asked) {
+            Some((option, _)) => Err(cannot(option, "the engine `landlock` cannot do that")),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs the program behind Landlock alone.
+    pub(super) fn run_confined(
+        &self,
+        project: Project,
+        out: &mut Output,
+    ) -> Result<Exit, Box<Failure>> {
+        let mode = self.mode.map_or(Mode::ReadOnly, RunMode::mode);
+        let plan = Plan::new(project, self.request(mode)?)?;
+        if self.explain {
+            explain::tell(&plan, "none", mode, &Protect::new(), out);
+            return Ok(Exit::Yes);
+        }
+        super::summary::begin(&plan, "none", mode, out);
+        let Ended { code, .. } = handfast_run::confine(&plan)?;
+        Ok(Exit::Child(code))
     }
 }

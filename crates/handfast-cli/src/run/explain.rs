@@ -3,7 +3,7 @@
 use handfast_run::{Net, Plan};
 use handfast_session::{Mode, Protect};
 
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::{self, Output};
 
 /// Prints a plan.
@@ -30,6 +30,10 @@ pub(super) fn tell(plan: &Plan, session: &str, mode: Mode, protect: &Protect, ou
         ("read", of(false)),
         ("write", of(true)),
         (
+            "cached",
+            plan.caches.iter().map(|path| shown(path)).collect(),
+        ),
+        (
             "masked",
             plan.masked.iter().map(|path| shown(path)).collect(),
         ),
@@ -39,32 +43,41 @@ pub(super) fn tell(plan: &Plan, session: &str, mode: Mode, protect: &Protect, ou
         ),
         ("deny", protect.deny.clone()),
         ("read_only", protect.read_only.clone()),
+        ("ask", protect.ask.clone()),
         ("env", env),
         ("weaker", plan.weaker.clone()),
     ];
     let project = shown(&plan.project.path);
+    let repository = plan.project.repository.as_ref();
+    let repository = repository.map(|repository| shown(&repository.path));
     if out.is_json() {
-        let mut fields = Object::new()
+        let mut fields = JsonObject::new()
             .with("project", project.as_str())
             .with("session", session)
             .with("mode", mode.name())
             .with("net", net);
+        if let Some(repository) = &repository {
+            fields = fields.with("repository", repository.as_str());
+        }
         for (name, values) in lists {
             let named = values
                 .iter()
-                .map(|value| Object::new().with("name", value.as_str()));
+                .map(|value| JsonObject::new().with("name", value.as_str()));
             fields = fields.with(name, output::list(named));
         }
         out.object(true, fields);
         return;
     }
     out.line(&format!("project  {project}"));
+    if let Some(repository) = repository {
+        out.line(&format!("repo     {repository}"));
+    }
     out.line(&format!("session  {session}"));
     out.line(&format!("mode     {mode}"));
     out.line(&format!("net      {net}"));
     for (name, values) in lists {
         if !values.is_empty() {
-            out.line(&format!("{name:<8} {}", values.join(" ")));
+            out.folded(&format!("{name:<8} {}", values.join(" ")), 9);
         }
     }
 }

@@ -10,7 +10,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use handfast::{Decision, Event, Phase, RecordError, Recorder, Verb};
+use handfast::{Decision, Event, Phase, Process, RecordError, Recorder, Verb};
+use handfast_run::Processes;
 
 /// A file that is opened again in this time, and has not changed, is not told again; nor is a name that
 /// is looked at again and denied for the same reason.
@@ -22,15 +23,17 @@ const MAX_FILES: usize = 100_000;
 /// A recorder before the log's.
 pub(super) struct FoldedReads {
     to: Arc<dyn Recorder>,
+    processes: Option<Processes>,
     hasher: RandomState,
-    /// By path: the version that was told, and when.
+    /// By path and program: the version that was told, and when.
     told: Mutex<HashMap<u64, (u64, Instant)>>,
 }
 
 impl FoldedReads {
-    pub(super) fn new(to: Arc<dyn Recorder>) -> Self {
+    pub(super) fn new(to: Arc<dyn Recorder>, processes: Option<Processes>) -> Self {
         Self {
             to,
+            processes,
             hasher: RandomState::new(),
             told: Mutex::new(HashMap::new()),
         }
@@ -41,7 +44,8 @@ impl FoldedReads {
         let Decision::Refused { kind, why } = &event.decision else {
             return None;
         };
-        let look = (event.verb == Verb::Resolve).then_some((event.actor, event.path.as_bytes()))?;
+        let look =
+            (event.verb == Verb::Resolve).then_some((asker(event), event.path.as_bytes()))?;
         let path = self.hasher.hash_one(("look", look));
         Some((path, self.hasher.hash_one((kind, why))))
     }
@@ -49,7 +53,7 @@ impl FoldedReads {
     /// Path and version of a file that may be read.
     fn read(&self, event: &Event<'_>) -> Option<(u64, u64)> {
         let object = event.object.filter(|_| event.verb == Verb::Open)?;
-        let path = self.hasher.hash_one((event.actor, event.path.as_bytes()));
+        let path = self.hasher.hash_one((asker(event), event.path.as_bytes()));
         let identity = (object.identity.device, object.identity.inode);
         let times = [object.modified, object.changed].map(|time| time.to_system_time());
         let version = self.hasher.hash_one((identity, object.len, times));
@@ -71,18 +75,38 @@ impl FoldedReads {
     }
 }
 
+/// On whose behalf, and with which program.
+fn asker<'a>(event: &Event<'a>) -> (Option<&'a str>, Option<&'a str>) {
+    (event.actor, event.process.and_then(|process| process.exe))
+}
+
 impl Recorder for FoldedReads {
     fn record(&self, event: &Event<'_>) -> Result<(), RecordError> {
+        let is_single = event.phase == Phase::Single;
+        let is_allowed = matches!(event.decision, Decision::Allowed);
+        if is_single && is_allowed && event.verb == Verb::ReadDir {
+            return Ok(());
+        }
+        // The number that the mount was told is the one inside of the run.
+        let processes = event.process.zip(self.processes.as_ref());
+        let seen = processes.and_then(|(process, all)| all.look(process.pid));
+        let mut event = event.clone();
+        event.process = seen.as_ref().map(|seen| Process {
+            pid: seen.pid,
+            exe: seen.exe.as_deref(),
+        });
+        self.record_folded(&event)
+    }
+}
+
+impl FoldedReads {
+    fn record_folded(&self, event: &Event<'_>) -> Result<(), RecordError> {
         if event.phase != Phase::Single {
             return self.to.record(event);
         }
-        let is_allowed = matches!(event.decision, Decision::Allowed);
-        if is_allowed && event.verb == Verb::ReadDir {
-            return Ok(());
-        }
-        let folded = match is_allowed {
-            true => self.read(event),
-            false => self.look(event),
+        let folded = match &event.decision {
+            Decision::Allowed => self.read(event),
+            Decision::Refused { .. } => self.look(event),
         };
         let Some((path, version)) = folded else {
             return self.to.record(event);
@@ -117,7 +141,7 @@ mod tests {
         let root = Root::open_ambient(std::env::temp_dir()).unwrap();
         let mut object = root.metadata(&RelPath::root()).unwrap();
         let counts = Arc::new(Counts::default());
-        let folded = FoldedReads::new(Arc::clone(&counts) as Arc<dyn Recorder>);
+        let folded = FoldedReads::new(Arc::clone(&counts) as Arc<dyn Recorder>, None);
         let path = RelPath::parse("a").unwrap();
         let tell = |verb, object: &handfast::Metadata, refused: bool| {
             let mut event = Event::begin(verb, &path, root.identity(), Backend::Kernel);

@@ -1,22 +1,27 @@
 //! `handfast run`: a program in a session of the project.
 
+pub(crate) mod asking;
 mod engine;
 mod explain;
 mod folded;
 mod lifetime;
+mod policy;
 mod preset;
 mod rules;
 mod summary;
+mod view;
+mod worktree;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use handfast::Effect;
-use handfast::files::Files;
-use handfast_run::{Ended, Net, Plan, Profile, Project, Refusal, RefusalKind, Request, View};
-use handfast_session::{Mode, Session, VirtualPath};
+use handfast::{Effect, Metadata};
+use handfast_run::{
+    Ended, Net, Plan, Profile, Project, ProjectView, Refusal, RefusalKind, Request, Wall,
+};
+use handfast_session::{Mode, Session};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -29,8 +34,12 @@ const HELP: &str = crate::exit::help!(
     "  handfast run -- npm install
   handfast run --net none -- cargo test
   handfast run --deny 'secrets/**' --env OPENAI_API_KEY -- ./agent
+  handfast run --ask 'deploy/**' -- ./agent
   handfast run --explain -- make"
 );
+
+/// The variable that names the file with what reviewers said.
+const COMMENTS_VARIABLE: &str = "HANDFAST_COMMENTS";
 
 /// Run a program whose changes to the project wait for review
 ///
@@ -57,6 +66,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "GLOB")]
     deny: Vec<String>,
 
+    /// Ask a person before what a pattern matches is read or changed: see `handfast approve`
+    #[arg(long, value_name = "GLOB")]
+    ask: Vec<String>,
+
     /// Let the program's changes grow to this size, like `512MiB`, in a new session
     #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
     quota: Option<u64>,
@@ -81,15 +94,15 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME")]
     profile: Vec<String>,
 
-    /// Take the rules of a policy file: not supported by a run
-    #[arg(long, value_name = "FILE")]
+    /// Take mode, rules and limits of the project from a policy file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mode", "protect", "deny", "ask", "quota"])]
     policy: Option<PathBuf>,
 
     /// What enforces the session [default: fuse]
     #[arg(long, value_enum, value_name = "ENGINE")]
     engine: Option<engine::Engine>,
 
-    /// Let the program build namespaces of its own: not supported by a run
+    /// Let the program build a sandbox of its own inside (bubblewrap): a weaker wall, without Landlock
     #[arg(long)]
     nested: bool,
 
@@ -157,6 +170,8 @@ struct Chosen {
     /// Whether it is there already.
     is_there: bool,
     protect: handfast_session::Protect,
+    /// What a policy says of a session that will be made.
+    terms: Option<policy::Terms>,
 }
 
 impl RunArgs {
@@ -180,8 +195,13 @@ impl RunArgs {
         let cwd = std::env::current_dir()
             .map_err(|error| misused("run", "find the working directory", &error.to_string()))?;
         let project = Project::find(&cwd, home.as_deref())?;
+        if self.wall() == Wall::Landlock {
+            return self.run_confined(project, out);
+        }
         let chosen = self.choose(&project)?;
-        let plan = Plan::new(project, self.request(chosen.mode)?)?;
+        let mut plan = Plan::new(project, self.request(chosen.mode)?)?;
+        let said = plan.project.path.join(crate::approve::inside::COMMENTS);
+        plan.env.push((COMMENTS_VARIABLE.into(), said.into()));
         if self.explain {
             explain::tell(&plan, &chosen.name, chosen.mode, &chosen.protect, out);
             return Ok(Exit::Yes);
@@ -190,31 +210,33 @@ impl RunArgs {
         summary::begin(&plan, &chosen.name, chosen.mode, out);
         let mut kept: Option<(Session, Option<Recording>)> = None;
         let mut lifetime = None;
-        let ended = handfast_run::run(&plan, || -> Result<View, Box<Failure>> {
+        let ended = handfast_run::run(&plan, |processes| -> Result<ProjectView, Box<Failure>> {
             let (mut opening, recording) = self.log.open_session("run")?;
             if let Some(recording) = &recording {
-                let folded = folded::FoldedReads::new(recording.recorder());
+                let watched = Some(processes.clone());
+                let folded = folded::FoldedReads::new(recording.recorder(), watched);
                 opening.caller = opening.caller.recorder(Arc::new(folded));
             }
+            let caller = opening.caller.clone();
             let session = self.state.open_with("run", &chosen.name, opening)?;
-            let files: Arc<dyn Files> = Arc::new(session.clone());
-            let top = files
-                .top()
-                .map_err(|error| failed("run", "open the session", &chosen.name, &error))?;
-            let pinned = session
-                .metadata(VirtualPath::root())
-                .map_err(|error| failed("run", "look at the project of", &chosen.name, &error))?;
-            if !plan.project.is(&pinned) {
-                let why = "the project's directory was replaced meanwhile";
-                return Err(misused("run", "open the session", why));
-            }
+            // The program asks. The command that shows and commits its changes does not.
+            let caller = caller.asker(Arc::new(asking::ByMount::new(processes)));
+            let opened = |error| failed("run", "open the session", &chosen.name, &error);
+            let files = view::RunView::new(&session, caller, &plan.project).map_err(opened)?;
+            let pinned = pinned(&session, &plan.project, &chosen.name)?;
             if let Some(recording) = &recording {
                 let session = (chosen.name.as_str(), chosen.mode);
                 let begun = Lifetime::begin(&plan, session, pinned.identity, recording)?;
                 lifetime = Some(begun);
             }
             kept = Some((session, recording));
-            Ok(View { files, top })
+            Ok(ProjectView {
+                top: files.project_top().clone(),
+                repository: files.repository_top().cloned(),
+                files: Arc::new(files),
+                waiting: asking::room([&chosen.protect]),
+                fifos_and_sockets: chosen.mode == Mode::Overlay,
+            })
         });
         let Some((session, recording)) = kept else {
             return ended.map(|ended| Exit::Child(ended.code));
@@ -234,6 +256,12 @@ impl RunArgs {
                 "note: not every directory could be watched, so its names were cached for a second \
                  only (`fs.inotify` limits how many)",
             );
+        }
+        if let Err(error) = session.record_taken_back() {
+            out.note(&format!(
+                "note: an answer that was taken back is not in the log: {}",
+                error.detail()
+            ));
         }
         let exit = ended.and_then(|ended| self.end(&session, &chosen, ended, out));
         if let Some(recording) = recording {
@@ -273,6 +301,7 @@ impl RunArgs {
                 RunNet::None => Net::None,
             },
             read_only: mode == Mode::ReadOnly,
+            wall: self.wall(),
             private,
         })
     }
@@ -321,6 +350,29 @@ impl RunArgs {
         let comments = session.comments().map_err(did("read the comments on"))?;
         summary::comments(&comments, out);
         Ok(Exit::Child(ended.code))
+    }
+}
+
+/// The project's directory as the session holds it, and not what took its place meanwhile. So is its
+/// repository.
+fn pinned(session: &Session, project: &Project, name: &str) -> Result<Metadata, Box<Failure>> {
+    let look = |at| {
+        let looked = session.metadata(at);
+        looked.map_err(|error| failed("run", "look at the project of", name, &error))
+    };
+    let pinned = look(worktree::place_of(project))?;
+    let mut is_same = project.is(&pinned);
+    if let (Some(at), Some(repository)) =
+        (worktree::place_of_repository(project), &project.repository)
+    {
+        is_same &= repository.is(&look(at)?);
+    }
+    match is_same {
+        true => Ok(pinned),
+        false => {
+            let why = "the project's directory was replaced meanwhile";
+            Err(misused("run", "open the session", why))
+        }
     }
 }
 

@@ -39,16 +39,27 @@ pub(super) fn preset(name: &str) -> Result<Protect, Error> {
     Ok(own)
 }
 
-/// Patterns for every name with an ending but one. Patterns know no exceptions, so these say where
-/// a name differs: in a letter, by ending earlier, or by going on.
-fn all_but(stem: &str, ending: &str) -> Vec<String> {
+/// Patterns for every name with an ending but one, which is ASCII: classes speak of single bytes.
+/// Patterns know no exceptions, so these say where a name differs: in a byte, by ending earlier, or by
+/// going on.
+pub(super) fn all_but(stem: &str, ending: &str) -> Vec<String> {
     let mut patterns = Vec::new();
-    for (at, letter) in stem.char_indices() {
-        let same = &stem[..at];
-        patterns.push(format!("{same}[!{letter}]*{ending}"));
-        patterns.push(format!("{same}{ending}"));
+    let mut same = String::new();
+    for letter in stem.chars() {
+        let plain = letter.is_ascii_alphanumeric();
+        let own = if plain {
+            letter.to_string()
+        } else {
+            format!("\\{letter}")
+        };
+        patterns.push(format!("{same}[!{own}]*{ending}"));
+        let shorter = format!("{same}{ending}");
+        if !shorter.is_empty() {
+            patterns.push(shorter);
+        }
+        same.push_str(&own);
     }
-    patterns.push(format!("{stem}?*{ending}"));
+    patterns.push(format!("{same}?*{ending}"));
     patterns
 }
 

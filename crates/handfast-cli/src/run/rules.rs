@@ -4,7 +4,7 @@ use handfast_run::{Plan, Project};
 use handfast_session::{Mode, MountSpec, Protect, Quota, SessionSpec, VirtualPath};
 
 use super::preset::preset;
-use super::{Chosen, RunArgs};
+use super::{Chosen, RunArgs, worktree};
 use crate::failure::Failure;
 use crate::session::{failed, misused};
 
@@ -16,8 +16,15 @@ impl RunArgs {
             .session
             .clone()
             .unwrap_or_else(|| project.session_name());
-        let wanted = self.protect()?;
-        let mode = self.mode.map(super::RunMode::mode);
+        let terms = self.terms(project)?;
+        let of_policy = terms.as_ref().map(|terms| &terms.mount);
+        let wanted = match of_policy {
+            Some(mount) => Some(mount.protection().clone()),
+            None => self.protect()?,
+        };
+        let wanted = wanted.map(|rules| worktree::project_rules(project, rules));
+        let mode = of_policy.map(MountSpec::mounted_as);
+        let mode = mode.or(self.mode.map(super::RunMode::mode));
         let found = match self.state.existing("run")? {
             Some(catalogue) => match catalogue.spec(&name) {
                 Ok(spec) => Some(spec),
@@ -31,25 +38,33 @@ impl RunArgs {
                 name,
                 mode: mode.unwrap_or_default(),
                 is_there: false,
-                protect: wanted.unwrap_or_else(|| preset_or_nothing("workspace")),
+                protect: wanted.unwrap_or_else(|| {
+                    worktree::project_rules(project, preset_or_nothing("workspace"))
+                }),
+                terms,
             },
-            Some([mount]) if mount.at().as_rel().is_root() => {
+            Some(mounts @ [mount, ..]) if are_places(mounts, project) => {
                 if self.quota.is_some() {
                     let why = format!(
                         "the session `{name}` is there already; a quota is given to a new one"
                     );
                     return Err(misused("run", "use the session", &why));
                 }
-                self.check_found(&name, mount, project, wanted.as_ref(), mode)?;
+                self.check_found(&name, mounts, project, wanted.as_ref(), mode)?;
+                if let (Some(terms), Some(spec)) = (&terms, &found) {
+                    terms.check_found(&name, spec)?;
+                }
                 Chosen {
                     name,
                     mode: mount.mounted_as(),
                     is_there: true,
                     protect: mount.protection().clone(),
+                    terms: None,
                 }
             }
             Some(_) => {
-                let why = format!("the session `{name}` has other mounts than one at `/`");
+                let own = worktree::place_of(project);
+                let why = format!("the session `{name}` has other mounts than one at `{own}`");
                 return Err(misused("run", "use the session", &why));
             }
         };
@@ -70,30 +85,34 @@ impl RunArgs {
     fn check_found(
         &self,
         name: &str,
-        mount: &MountSpec,
+        mounts: &[MountSpec],
         project: &Project,
         wanted: Option<&Protect>,
         mode: Option<Mode>,
     ) -> Result<(), Box<Failure>> {
-        let why = if mount.host() != project.path {
+        let [mount, ..] = mounts else {
+            return Ok(());
+        };
+        let ours = worktree::mounts(project, mount);
+        let is_theirs = |(one, other): (&MountSpec, &MountSpec)| one.host() != other.host();
+        let differs = |(one, other): (&MountSpec, &MountSpec)| !one.has_terms_of(other);
+        let why = if mounts.iter().zip(&ours).any(is_theirs) {
             format!("the session `{name}` is over another directory")
         } else if mode.is_some_and(|mode| mode != mount.mounted_as()) {
             format!("the session `{name}` is `{}`", mount.mounted_as())
         } else if wanted.is_some_and(|wanted| wanted != mount.protection()) {
             format!("the session `{name}` was made with other rules")
+        } else if mounts.iter().zip(&ours).any(differs) {
+            format!("the session `{name}` was made with other rules for the repository")
         } else {
             return Ok(());
         };
-        let mut failure = misused("run", "use the session", &why);
-        failure.hints.push(format!(
-            "name a new one with `--session`, or drop this one: `handfast session discard {name} --remove`"
-        ));
-        Err(failure)
+        Err(made_otherwise(name, &why))
     }
 
     /// The rules that were asked for; nothing if none were.
     fn protect(&self) -> Result<Option<Protect>, Box<Failure>> {
-        if self.protect.is_none() && self.deny.is_empty() {
+        if self.protect.is_none() && self.deny.is_empty() && self.ask.is_empty() {
             return Ok(None);
         }
         let mut protect = match self.protect.as_deref() {
@@ -107,6 +126,9 @@ impl RunArgs {
         };
         for pattern in &self.deny {
             protect = protect.with_deny(pattern.as_str());
+        }
+        for pattern in &self.ask {
+            protect = protect.with_ask(pattern.as_str());
         }
         Ok(Some(protect))
     }
@@ -124,13 +146,20 @@ impl RunArgs {
             }
             failure
         };
-        let top = VirtualPath::root();
-        let mount = MountSpec::new(&plan.project.path, top)
-            .mode(chosen.mode)
-            .protect(chosen.protect.clone());
-        let mut quota = Quota::new();
-        quota.bytes = self.quota;
-        let spec = SessionSpec::new().mount(mount).quota(quota);
+        let spec = match &chosen.terms {
+            Some(terms) => terms.session(&plan.project),
+            None => {
+                let mount = MountSpec::new(&plan.project.path, VirtualPath::root())
+                    .mode(chosen.mode)
+                    .protect(chosen.protect.clone());
+                let mut quota = Quota::new();
+                quota.bytes = self.quota;
+                let mounts = worktree::mounts(&plan.project, &mount).into_iter();
+                mounts
+                    .fold(SessionSpec::new(), SessionSpec::mount)
+                    .quota(quota)
+            }
+        };
         let catalogue = self.state.catalogue("run")?;
         match catalogue.create(&chosen.name, &spec) {
             Err(error) if error.kind() == handfast::ErrorKind::Exists => {
@@ -144,6 +173,25 @@ impl RunArgs {
             Ok(()) => Ok(chosen),
         }
     }
+}
+
+/// Whether mounts lie where a session of the project has them.
+fn are_places(mounts: &[MountSpec], project: &Project) -> bool {
+    let places = std::iter::once(worktree::place_of(project));
+    let places = places.chain(worktree::place_of_repository(project));
+    mounts
+        .iter()
+        .map(MountSpec::at)
+        .eq(&places.collect::<Vec<_>>())
+}
+
+/// A session that is there, and not as this run was to be.
+pub(super) fn made_otherwise(name: &str, why: &str) -> Box<Failure> {
+    let mut failure = misused("run", "use the session", why);
+    failure.hints.push(format!(
+        "name a new one with `--session`, or drop this one: `handfast session discard {name} --remove`"
+    ));
+    failure
 }
 
 /// A preset that is known to be there.

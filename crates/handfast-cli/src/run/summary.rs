@@ -1,6 +1,6 @@
 //! What a person reads before and after a run.
 
-use handfast_run::Plan;
+use handfast_run::{Plan, Wall};
 use handfast_session::{Change, Comment, Committed, Mode};
 
 use crate::exit::Exit;
@@ -13,7 +13,14 @@ const MAX_SHOWN: usize = 15;
 /// What is about to happen.
 pub(super) fn begin(plan: &Plan, session: &str, mode: Mode, out: &mut Output) {
     let project = handfast::escape(plan.project.path.as_os_str().as_encoded_bytes());
-    out.note(&format!("project {project}, session {session}, {mode}"));
+    out.note(&match plan.wall {
+        Wall::Landlock => format!("project {project}, {mode}, engine landlock, no session"),
+        _ => format!("project {project}, session {session}, {mode}"),
+    });
+    if let Some(repository) = &plan.project.repository {
+        let path = handfast::escape(repository.path.as_os_str().as_encoded_bytes());
+        out.note(&format!("repository {path}, in the same session"));
+    }
     for weaker in &plan.weaker {
         out.note(&format!("weaker: {weaker}"));
     }
@@ -21,9 +28,14 @@ pub(super) fn begin(plan: &Plan, session: &str, mode: Mode, out: &mut Output) {
 
 /// What a reviewer said that is still open.
 pub(super) fn comments(comments: &[Comment], out: &mut Output) {
-    for comment in comments {
-        out.note(&format!("a reviewer rejected {}", comment.line()));
+    for said in comments {
+        out.note(&comment(said));
     }
+}
+
+/// One of them, on one line.
+pub(super) fn comment(said: &Comment) -> String {
+    format!("a reviewer rejected {}", said.line())
 }
 
 /// What changed, as far as one screen shows it.

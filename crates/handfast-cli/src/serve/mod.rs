@@ -1,5 +1,6 @@
 //! `handfast serve [DIR]`: the broker, in this process.
 
+mod spiffe;
 mod witness;
 
 use std::ffi::{OsStr, OsString};
@@ -15,7 +16,7 @@ use handfast_broker::{
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::json::{Json, Object};
+use crate::json::{Json, JsonObject};
 use crate::lease::socket_path;
 use crate::output::Output;
 
@@ -30,15 +31,15 @@ use crate::output::Output;
   handfast serve --policy policy.toml --metrics 127.0.0.1:9464"
 ))]
 pub(crate) struct ServeArgs {
-    /// The directory [default: the current one, without a policy]
+    /// The directory, or with `--check` a policy [default: the current one, without a policy]
     dir: Option<OsString>,
 
-    /// Serve what this policy says, to whom it says
+    /// Serve the roots of this policy to the users that it names
     #[arg(long, value_name = "FILE", conflicts_with = "dir")]
     policy: Option<OsString>,
 
     /// Read the policy, say what it grants to whom, and serve nothing
-    #[arg(long, requires = "policy")]
+    #[arg(long)]
     check: bool,
 
     /// Ask a broker that runs whether it is ready: exit code 0 or 1
@@ -65,33 +66,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS|PATH")]
     metrics: Option<OsString>,
 
-    /// Take JWT-SVIDs that are signed with a key of this SPIFFE bundle as proof of a client's identity
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "spiffe_domain",
-        hide = cfg!(not(feature = "spiffe"))
-    )]
-    spiffe_bundle: Option<OsString>,
-
-    /// The bundle's trust domain
-    #[arg(
-        long,
-        value_name = "DOMAIN",
-        requires = "spiffe_bundle",
-        hide = cfg!(not(feature = "spiffe"))
-    )]
-    spiffe_domain: Option<String>,
-
-    /// For whom JWT-SVIDs must be made
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "handfast",
-        requires = "spiffe_bundle",
-        hide = cfg!(not(feature = "spiffe"))
-    )]
-    spiffe_audience: String,
+    #[command(flatten)]
+    spiffe: spiffe::SpiffeArgs,
 
     /// Refuse to start where the kernel does not say which process sends a message
     ///
@@ -112,7 +88,10 @@ pub(crate) struct ServeArgs {
 impl ServeArgs {
     pub(crate) fn run(&self, out: &mut Output) -> Exit {
         if self.witness {
-            return witness::run(self.policy.as_deref().map(Path::new));
+            return match self.spiffe.source() {
+                Some(source) => spiffe::run(&source),
+                None => witness::run(self.policy.as_deref().map(Path::new)),
+            };
         }
         let done = match (self.check, self.health_check) {
             (_, true) => self.health_check(out),
@@ -134,16 +113,18 @@ impl ServeArgs {
         let (exe, _child) = witness::start(policy.as_deref()).map_err(|error| {
             cannot(Exit::CannotTell, ErrorKind::Io, "start the witness", &error)
         })?;
+        let bundle = self.spiffe.start()?;
         // Before the first thread, and after the witness, which is not to miss them.
         let signals = Signals::take()
             .map_err(|error| cannot(Exit::CannotTell, ErrorKind::Io, "wait for signals", &error))?;
-        let rulebook = self.rulebook()?;
+        let rulebook = self.rulebook(self.policy.as_deref(), bundle.as_ref().map(|(b, _)| b))?;
         let others = rulebook.is_for_others();
         let (listener, socket) = match listener_from_environment() {
             Ok(Some(listener)) => (listener, None),
             Ok(None) => {
                 let path = socket_path("serve", self.socket.as_deref())?;
-                let listener = bind_socket(&path, others).map_err(|error| not_bound(&error))?;
+                let bound = bind_socket(&path, others);
+                let listener = bound.map_err(|error| not_bound(&path, &error))?;
                 (listener, Some(path))
             }
             Err(error) => {
@@ -163,8 +144,8 @@ impl ServeArgs {
         if let Some(log) = &self.log {
             options = options.log(absolute(Path::new(log)));
         }
-        if let (Some(file), Some(domain)) = (&self.spiffe_bundle, &self.spiffe_domain) {
-            options = options.trust_bundle(self.trust_bundle(file, domain)?);
+        if let Some((bundle, reader)) = bundle {
+            options = options.trust_bundle(bundle).bundle_reader(reader);
         }
         if let Some(place) = &self.metrics {
             options = options.metrics(metrics_at(place)?);
@@ -224,7 +205,7 @@ impl ServeArgs {
         if out.is_json() {
             out.object(
                 is_ready,
-                Object::new().with("troubles", Json::from_iter(troubles)),
+                JsonObject::new().with("troubles", Json::from_iter(troubles)),
             );
         } else if is_ready {
             out.note("ready");
@@ -238,9 +219,19 @@ impl ServeArgs {
 
     /// What the policy grants, without serving anything.
     fn check(&self, out: &mut Output) -> Result<(), Box<Failure>> {
-        let lines = self.rulebook()?.describe();
+        let policy = self.policy.as_deref().or(self.dir.as_deref());
+        if policy.is_none() {
+            let why = "`--check` goes with a policy: `--check FILE`";
+            return Err(cannot(Exit::Usage, ErrorKind::Invalid, "check", &why));
+        }
+        let bundle = self.spiffe.start()?;
+        let rulebook = self.rulebook(policy, bundle.as_ref().map(|(bundle, _)| bundle))?;
+        let lines = rulebook.describe();
         if out.is_json() {
-            out.object(true, Object::new().with("grants", Json::from_iter(lines)));
+            out.object(
+                true,
+                JsonObject::new().with("grants", Json::from_iter(lines)),
+            );
             return Ok(());
         }
         for line in lines {
@@ -250,8 +241,13 @@ impl ServeArgs {
         Ok(())
     }
 
-    fn rulebook(&self) -> Result<Rulebook, Box<Failure>> {
-        let Some(path) = &self.policy else {
+    /// What is served to whom, as far as this process can keep it.
+    fn rulebook(
+        &self,
+        policy: Option<&OsStr>,
+        bundle: Option<&TrustBundle>,
+    ) -> Result<Rulebook, Box<Failure>> {
+        let Some(path) = policy else {
             let dir = self.dir.clone().unwrap_or_else(|| ".".into());
             return Rulebook::of_directory(absolute(Path::new(&dir)))
                 .map_err(|error| refused(&error));
@@ -267,15 +263,9 @@ impl ServeArgs {
         let path = absolute(Path::new(path));
         let text = read_text(&path).map_err(|error| wrong(&error.detail()))?;
         let dir = path.parent().unwrap_or(Path::new("/"));
-        Rulebook::parse(&text, dir, true).map_err(|error| wrong(&error))
-    }
-
-    fn trust_bundle(&self, file: &OsStr, domain: &str) -> Result<TrustBundle, Box<Failure>> {
-        let wrong = |why: &dyn std::fmt::Display| {
-            cannot(Exit::Usage, ErrorKind::Invalid, "use the trust bundle", why)
-        };
-        let text = read_text(Path::new(file)).map_err(|error| wrong(&error))?;
-        TrustBundle::parse(domain, &self.spiffe_audience, &text).map_err(|why| wrong(&why))
+        let rulebook = Rulebook::parse(&text, dir, true).map_err(|error| wrong(&error))?;
+        let checked = rulebook.check_start(bundle);
+        checked.map_err(|error| wrong(&error)).map(|()| rulebook)
     }
 
     fn state_dir(&self) -> Result<PathBuf, Box<Failure>> {
@@ -306,9 +296,10 @@ impl ServeArgs {
         let shown = |path: &Path| handfast::escape(path.as_os_str().as_encoded_bytes());
         let place = socket.map_or_else(|| "passed by the service manager".to_owned(), shown);
         if out.is_json() {
-            let fields = Object::new()
+            let fields = JsonObject::new()
                 .with("socket", place)
                 .with("log", shown(running.log()))
+                .with("level", running.log_level())
                 .with("leases", running.leases() as u64)
                 .with("boundary", Json::from_iter(running.lines()));
             out.object(true, fields);
@@ -317,18 +308,43 @@ impl ServeArgs {
         }
         out.note(&format!("socket    {place}"));
         out.note(&format!("log       {}", shown(running.log())));
+        out.note(&format!("level     {}", running.log_level()));
         for line in running.lines() {
             out.note(&format!("boundary  {line}"));
         }
         if running.leases() > 0 {
             out.note(&format!("leases    {} from before", running.leases()));
         }
-        out.note("try       handfast lease acquire --paths '**' --verbs read --ttl 10m");
+        out.note(&format!("try       {}", self.first_call(running)));
+    }
+}
+
+impl ServeArgs {
+    /// A call that works, by a user who may make it.
+    fn first_call(&self, running: &handfast_broker::Running) -> String {
+        let example = running.example();
+        let who = example.who.map_or_else(String::new, |who| {
+            let who = handfast::escape(who.as_bytes());
+            format!("as {who}: ")
+        });
+        let socket = self.socket.as_deref().map_or_else(String::new, |socket| {
+            let socket = handfast::escape(socket.as_encoded_bytes());
+            format!(" --socket '{socket}'")
+        });
+        let verbs = example.verbs;
+        format!("{who}handfast lease acquire{socket} --paths '**' --verbs {verbs}")
     }
 }
 
 /// Reads the policy again, and says what came of it.
 fn reload(out: &mut Output, running: &handfast_broker::Running, policy: Option<&Path>) {
+    match running.read_bundle() {
+        Ok(true) => out.note("reload    another trust bundle counts now"),
+        Ok(false) => {}
+        Err(why) => out.alarm(&format!(
+            "reload    the trust bundle from before goes on to count: {why}\n"
+        )),
+    }
     let Some(policy) = policy else {
         out.note("reload    there is no policy file to read again");
         return;
@@ -342,18 +358,21 @@ fn reload(out: &mut Output, running: &handfast_broker::Running, policy: Option<&
             ));
         }
         Err(error) => out.alarm(&format!(
-            "reload    refused, and the policy from before goes on to count: {error}\n"
+            "reload    `{}` is refused, and the policy from before goes on to count: {error}\n",
+            handfast::escape(policy.as_os_str().as_encoded_bytes())
         )),
     }
 }
 
 /// Why nobody can connect to the socket that was asked for.
-fn not_bound(error: &std::io::Error) -> Box<Failure> {
+fn not_bound(path: &Path, error: &std::io::Error) -> Box<Failure> {
     use std::io::ErrorKind as Io;
+    let shown = handfast::escape(path.as_os_str().as_encoded_bytes());
+    let deed = format!("listen on the socket `{shown}`");
     let kind = match error.kind() {
         Io::AddrInUse => {
             let why = "a broker listens there already; end it, or give another `--socket`";
-            return cannot(Exit::Usage, ErrorKind::Busy, "listen on the socket", &why);
+            return cannot(Exit::Usage, ErrorKind::Busy, &deed, &why);
         }
         Io::InvalidInput | Io::NotFound | Io::NotADirectory | Io::AlreadyExists => {
             ErrorKind::Invalid
@@ -361,7 +380,12 @@ fn not_bound(error: &std::io::Error) -> Box<Failure> {
         Io::PermissionDenied => ErrorKind::Denied,
         _ => ErrorKind::Io,
     };
-    cannot(Exit::Usage, kind, "listen on the socket", error)
+    let mut failure = cannot(Exit::Usage, kind, &deed, error);
+    if kind == ErrorKind::Denied {
+        let hint = "make its directory first, and give it to the broker's user; or give another `--socket`";
+        failure.hints.push(hint.to_owned());
+    }
+    failure
 }
 
 /// Where metrics are served.
@@ -385,7 +409,7 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// A file of configuration: a policy's own bytes, for its digest in the log, or a trust bundle.
+/// A file of configuration: a policy's own bytes, for its digest in the log, or an SVID.
 pub(crate) fn read_text(path: &Path) -> Result<Vec<u8>, handfast::Error> {
     use std::os::unix::ffi::OsStrExt;
     let path = absolute(path);

@@ -9,11 +9,11 @@ use handfast_session::{
 };
 
 use super::place::StateArgs;
-use super::{pick, review, told};
+use super::{failures, pick, review};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::fs::answer::{Answer, Answered, Done};
-use crate::json::Object;
+use crate::fs::answer::{Done, PrintResult, Printable};
+use crate::json::JsonObject;
 use crate::log::Opening;
 use crate::output::{self, Output};
 use crate::progress::Progress;
@@ -21,7 +21,8 @@ use crate::progress::Progress;
 /// Apply the session's changes to the base directory: all, or those at and below some paths
 ///
 /// Every path is compared with what the session saw first. If others changed one of them, nothing
-/// is committed and the exit code is 1. A name that a rule protects is committed only if its own path
+/// is committed and the exit code is 1. A name that a rule protects is committed only if its own
+/// path
 /// is given.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
@@ -49,26 +50,27 @@ pub(super) struct CommitArgs {
     #[arg(long, value_name = "ID", conflicts_with_all = ["paths", "skip_conflicts", "overwrite"])]
     hunks: Vec<String>,
 
-    /// Also commit what the base's ignore files name; without this only if a path asks for it
+    /// Also commit changes that the base's ignore files match; without this only if their path is
+    /// named
     #[arg(long, conflicts_with = "hunks")]
     ignored: bool,
 
-    /// Why, for the log
+    /// Record in the log why this is committed
     #[arg(long, short)]
     message: Option<String>,
 
     /// The session
     name: String,
 
-    /// Only what is at or below these paths
+    /// Only changes at or below these paths
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
 }
 
 impl CommitArgs {
-    pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> PrintResult {
         let session = state.open_with("commit", &self.name, opening)?;
-        let failed = |error| told::failed("commit", "commit the session", &self.name, &error);
+        let failed = |error| failures::failed("commit", "commit the session", &self.name, &error);
         if !self.hunks.is_empty() {
             return self.run_hunks(&session, out);
         }
@@ -107,7 +109,7 @@ impl CommitArgs {
             tell_held(&held.map_err(failed)?, out);
         }
         let question = format!("commit these changes of `{}`?", self.name);
-        if !told::confirm("commit", &question, self.yes, out)? {
+        if !failures::confirm("commit", &question, self.yes, out)? {
             return nothing();
         }
         let mut progress = Progress::new(out.is_json() || out.is_quiet());
@@ -133,9 +135,9 @@ impl CommitArgs {
         if self.ignored {
             return Ok(Vec::new());
         }
-        let left = session
-            .ignored(paths)
-            .map_err(|error| told::failed("commit", "commit the session", &self.name, &error))?;
+        let left = session.ignored(paths).map_err(|error| {
+            failures::failed("commit", "commit the session", &self.name, &error)
+        })?;
         if !left.is_empty() {
             let count = review::counted(left.len());
             out.note(&format!(
@@ -150,17 +152,18 @@ impl CommitArgs {
         session: &Session,
         subject: (&[VirtualPath], &[VirtualPath]),
         out: &mut Output,
-    ) -> Answered {
-        told::require_person("commit", out)?;
+    ) -> PrintResult {
+        failures::require_person("commit", out)?;
         let mut stdin = std::io::stdin().lock();
-        let picked = pick::ask(session, subject, &mut stdin, out)
-            .map_err(|error| told::failed("commit", "commit the session", &self.name, &error))?;
+        let picked = pick::ask(session, subject, &mut stdin, out).map_err(|error| {
+            failures::failed("commit", "commit the session", &self.name, &error)
+        })?;
         let report = picked.commit(&self.name, session, self.message.as_deref())?;
         Ok(Box::new(Report(report)))
     }
 
-    fn run_hunks(&self, session: &Session, out: &mut Output) -> Answered {
-        let failed = |error| told::failed("commit", "commit the session", &self.name, &error);
+    fn run_hunks(&self, session: &Session, out: &mut Output) -> PrintResult {
+        let failed = |error| failures::failed("commit", "commit the session", &self.name, &error);
         if !self.yes && !out.is_json() {
             let options = ReviewOptions {
                 text_limit: ReviewOptions::FULL,
@@ -178,7 +181,7 @@ impl CommitArgs {
             session.review(&options, &mut shown).map_err(failed)?;
         }
         let question = format!("commit these lines of `{}`?", self.name);
-        if !told::confirm("commit", &question, self.yes, out)? {
+        if !failures::confirm("commit", &question, self.yes, out)? {
             return nothing();
         }
         let message = self.message.as_deref();
@@ -187,7 +190,7 @@ impl CommitArgs {
     }
 }
 
-/// Says what stays in the session because a rule speaks of it and nobody named it.
+/// Lists the changes that stay in the session: a rule protects their paths, and no path was named.
 fn tell_held(held: &[(VirtualPath, String)], out: &mut Output) {
     for (path, why) in held {
         out.note(&format!("waits     {path}: {why}"));
@@ -208,8 +211,8 @@ pub(super) fn is_about(change: &Change, chosen: &VirtualPath) -> bool {
     }
 }
 
-fn nothing() -> Answered {
-    let fields = Object::new()
+fn nothing() -> PrintResult {
+    let fields = JsonObject::new()
         .with("committed", output::list([]))
         .with("conflicts", output::list([]))
         .with("held_back", output::list([]));
@@ -221,15 +224,16 @@ pub(super) fn paths(
     verb: &'static str,
     texts: &[OsString],
 ) -> Result<Vec<VirtualPath>, Box<Failure>> {
-    let parse = |text: &OsString| told::path(verb, verb, text);
+    let parse = |text: &OsString| failures::path(verb, verb, text);
     texts.iter().map(parse).collect()
 }
 
 struct Report(Committed);
 
-impl Answer for Report {
-    fn fields(&self) -> Object {
-        let path = |path: &VirtualPath| Object::new().with_bytes("path", &told::bytes(path));
+impl Printable for Report {
+    fn fields(&self) -> JsonObject {
+        let path =
+            |path: &VirtualPath| JsonObject::new().with_bytes("path", &failures::bytes(path));
         let committed = self.0.committed.iter().map(path);
         let conflicts = self
             .0
@@ -238,7 +242,7 @@ impl Answer for Report {
             .map(|(at, why)| path(at).with("why", why.as_str()));
         let held = self.0.held_back.iter();
         let held = held.map(|(at, why)| path(at).with("why", why.as_str()));
-        Object::new()
+        JsonObject::new()
             .with("committed", output::list(committed))
             .with("conflicts", output::list(conflicts))
             .with("held_back", output::list(held))

@@ -6,15 +6,15 @@ use clap::Args;
 use handfast_session::{Change, DiffKind, ReviewOptions, Session};
 
 use super::place::StateArgs;
-use super::{commit, review, told};
+use super::{commit, failures, review};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::fs::answer::{Answer, Answered};
-use crate::json::Object;
+use crate::fs::answer::{PrintResult, Printable};
+use crate::json::JsonObject;
 use crate::output::{self, Output};
 use crate::width::size;
 
-/// Show what was changed: everything that a commit would write
+/// Show the changes: everything that a commit would write
 ///
 /// Kind, mode, size and target follow the path; text is below it as a unified diff. Control
 /// and bidirectional characters are spelled out. In colour on a terminal, unless NO_COLOR is set.
@@ -37,11 +37,12 @@ pub(super) struct DiffArgs {
     #[arg(long, group = "form")]
     stat: bool,
 
-    /// A raw patch that `git apply` takes, with paths below the mount; exit 1 if it cannot hold everything
+    /// A raw patch that `git apply` takes, with paths below the mount; exit 1 if it cannot hold
+    /// everything
     #[arg(long, group = "form")]
     patch: bool,
 
-    /// Also show what the base's ignore files name; without this it is counted
+    /// Also show changes that the base's ignore files match; without this they are counted
     #[arg(long)]
     ignored: bool,
 
@@ -52,16 +53,20 @@ pub(super) struct DiffArgs {
     /// The session
     name: String,
 
-    /// Only what is at or below these paths
+    /// Only changes at or below these paths
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
 }
 
 impl DiffArgs {
-    pub(super) fn run(&self, state: &StateArgs, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs, out: &mut Output) -> PrintResult {
         if out.is_json() && (self.patch || self.stat || self.names || self.name_only) {
             let why = "`--json` has one form: all that is known of every change";
-            return Err(told::misused("diff", "show the changes in two forms", why));
+            return Err(failures::misused(
+                "diff",
+                "show the changes in two forms",
+                why,
+            ));
         }
         let session = state.open("diff", &self.name)?;
         let options = ReviewOptions {
@@ -75,7 +80,7 @@ impl DiffArgs {
         };
         let mut diff = Diff::default();
         self.print(&session, &options, &mut diff, out)
-            .map_err(|error| told::failed("diff", "compare the session", &self.name, &error))?;
+            .map_err(|error| failures::failed("diff", "compare the session", &self.name, &error))?;
         Ok(Box::new(diff))
     }
 
@@ -135,7 +140,7 @@ impl DiffArgs {
 /// What was printed, and what could not be.
 #[derive(Default)]
 struct Diff {
-    objects: Vec<Object>,
+    objects: Vec<JsonObject>,
     count: usize,
     lines: (usize, usize),
     /// What the base's ignore files name: how many, and how long.
@@ -156,10 +161,10 @@ impl Diff {
         let (patch, missing) = change.patch();
         out.data(&patch);
         if change.is_dir() && change.kind == DiffKind::Added {
-            let below = told::bytes(&change.path);
+            let below = failures::bytes(&change.path);
             self.new_dirs.push((below, change.path.to_string()));
         } else {
-            self.patched.push(told::bytes(&change.path));
+            self.patched.push(failures::bytes(&change.path));
         }
         let told = missing.into_iter();
         self.unpatchable
@@ -181,9 +186,9 @@ impl Diff {
     }
 }
 
-impl Answer for Diff {
-    fn fields(&self) -> Object {
-        Object::new().with("changes", output::list(self.objects.iter().cloned()))
+impl Printable for Diff {
+    fn fields(&self) -> JsonObject {
+        JsonObject::new().with("changes", output::list(self.objects.iter().cloned()))
     }
 
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {

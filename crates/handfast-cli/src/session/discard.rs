@@ -6,16 +6,16 @@ use clap::Args;
 use handfast_session::{ReviewOptions, VirtualPath};
 
 use super::place::StateArgs;
-use super::{commit, review, rm, told};
+use super::{commit, failures, review, rm};
 use crate::failure::Failure;
-use crate::fs::answer::{Answer, Answered, Done};
-use crate::json::Object;
+use crate::fs::answer::{Done, PrintResult, Printable};
+use crate::json::JsonObject;
 use crate::log::Opening;
 use crate::output::{self, Output};
 
 /// Drop the changes: all, or those at and below some paths
 ///
-/// The base is not touched. What is dropped cannot be got back, unless a snapshot has it.
+/// The base is not touched. Dropped changes are gone, unless a snapshot has them.
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast session discard review /debug.log
@@ -33,16 +33,16 @@ pub(super) struct DiscardArgs {
     /// The session
     name: String,
 
-    /// Only what is at or below these paths
+    /// Only changes at or below these paths
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
 }
 
 impl DiscardArgs {
-    pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> Answered {
-        let failed = |error| told::failed("discard", "discard", &self.name, &error);
+    pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> PrintResult {
+        let failed = |error| failures::failed("discard", "discard", &self.name, &error);
         let nothing = || {
-            let fields = Object::new().with("discarded", output::list([]));
+            let fields = JsonObject::new().with("discarded", output::list([]));
             Done::answer(fields, "nothing was discarded".to_owned())
         };
         if self.remove {
@@ -62,7 +62,7 @@ impl DiscardArgs {
             session.review(&options, &mut shown).map_err(failed)?;
         }
         let question = format!("discard these changes of `{}`?", self.name);
-        if !told::confirm("discard", &question, self.yes, out)? {
+        if !failures::confirm("discard", &question, self.yes, out)? {
             return nothing();
         }
         let dropped = session.discard(&paths).map_err(failed)?;
@@ -72,10 +72,11 @@ impl DiscardArgs {
 
 struct Dropped(Vec<VirtualPath>);
 
-impl Answer for Dropped {
-    fn fields(&self) -> Object {
-        let path = |path: &VirtualPath| Object::new().with_bytes("path", &told::bytes(path));
-        Object::new().with("discarded", output::list(self.0.iter().map(path)))
+impl Printable for Dropped {
+    fn fields(&self) -> JsonObject {
+        let path =
+            |path: &VirtualPath| JsonObject::new().with_bytes("path", &failures::bytes(path));
+        JsonObject::new().with("discarded", output::list(self.0.iter().map(path)))
     }
 
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {

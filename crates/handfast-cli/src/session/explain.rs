@@ -6,15 +6,15 @@ use std::os::unix::ffi::OsStrExt;
 use clap::Args;
 use handfast_session::{Explanation, Wanted};
 
+use super::failures;
 use super::place::StateArgs;
-use super::told;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::fs::answer::{Answer, Answered};
-use crate::json::Object;
+use crate::fs::answer::{PrintResult, Printable};
+use crate::json::JsonObject;
 use crate::output::Output;
 
-/// Say which rule decides about a path; exit 1 if it is refused
+/// Show which rule decides about a path; exit 1 if it is refused
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast session explain review /.env read"
@@ -31,19 +31,19 @@ pub(super) struct ExplainArgs {
 }
 
 impl ExplainArgs {
-    pub(super) fn run(&self, state: &StateArgs) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs) -> PrintResult {
         let Some(wanted) = Wanted::parse(&self.verb) else {
             let why = format!(
                 "there is no verb `{}`; say `read`, `write`, `ls`, `mv`, `rm`, or a verb as the log names it",
                 handfast::escape(self.verb.as_bytes())
             );
-            return Err(told::misused("explain", "explain that", &why));
+            return Err(failures::misused("explain", "explain that", &why));
         };
         let session = state.open("explain", &self.name)?;
         let said = session
             .explain(self.path.as_bytes(), wanted)
             .map_err(|error| {
-                told::failed("explain", "explain", &self.path.to_string_lossy(), &error)
+                failures::failed("explain", "explain", &self.path.to_string_lossy(), &error)
             })?;
         Ok(Box::new(Said(said)))
     }
@@ -51,35 +51,40 @@ impl ExplainArgs {
 
 struct Said(Explanation);
 
-impl Answer for Said {
-    fn fields(&self) -> Object {
+impl Printable for Said {
+    fn fields(&self) -> JsonObject {
         let said = &self.0;
-        let mut fields = Object::new()
+        let mut fields = JsonObject::new()
             .with("allowed", said.allowed)
             .with("why", said.why.as_str())
+            .with("asks", said.asks.as_ref().map(ToString::to_string))
             .with("rule", said.rule.as_ref().map(ToString::to_string))
             .with("mode", said.mode.map(|mode| mode.name().to_owned()))
             .with("hard_links", said.hard_links);
         if let Some(path) = &said.decided_on {
-            fields = fields.with_bytes("decided_on", &told::bytes(path));
+            fields = fields.with_bytes("decided_on", &failures::bytes(path));
         }
         if let Some(mount) = &said.mount {
-            fields = fields.with_bytes("mount", &told::bytes(mount));
+            fields = fields.with_bytes("mount", &failures::bytes(mount));
         }
         fields
     }
 
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {
         let said = &self.0;
-        let verdict = if said.allowed { "allowed" } else { "refused" };
-        out.line(&format!("{verdict}: {}", said.why));
+        let verdict = match (said.allowed, &said.asks) {
+            (true, Some(_)) => "asked",
+            (true, None) => "allowed",
+            (false, _) => "refused",
+        };
+        out.folded(&format!("{verdict}: {}", said.why), 4);
         if let (Some(mount), Some(mode)) = (&said.mount, said.mode) {
             out.line(&format!("mount       {mount}  ({mode})"));
         }
         if let Some(path) = &said.decided_on {
             out.line(&format!("decided on  {path}"));
         }
-        out.line(&format!("hard links  {}", said.hard_links));
+        out.folded(&format!("hard links  {}", said.hard_links), 12);
         Ok(())
     }
 

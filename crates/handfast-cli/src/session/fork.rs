@@ -2,10 +2,10 @@
 
 use clap::Args;
 
+use super::failures;
 use super::place::StateArgs;
-use super::told;
-use crate::fs::answer::{Answered, Done};
-use crate::json::Object;
+use crate::fs::answer::{Done, PrintResult};
+use crate::json::JsonObject;
 use crate::log::Opening;
 
 /// Make a new session with the state of another, or of one of its snapshots
@@ -25,7 +25,7 @@ pub(super) struct ForkArgs {
 }
 
 impl ForkArgs {
-    pub(super) fn run(&self, state: &StateArgs, opening: Opening) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs, opening: Opening) -> PrintResult {
         let (name, label) = match self.source.split_once('@') {
             Some((name, label)) => (name, Some(label)),
             None => (self.source.as_str(), None),
@@ -33,8 +33,8 @@ impl ForkArgs {
         state
             .holding("fork", name)?
             .fork(name, label, &self.new, opening.caller)
-            .map_err(|error| told::failed("fork", "fork", &self.source, &error))?;
-        let fields = Object::new()
+            .map_err(|error| failures::failed("fork", "fork", &self.source, &error))?;
+        let fields = JsonObject::new()
             .with("session", self.new.as_str())
             .with("from", self.source.as_str());
         Done::answer(

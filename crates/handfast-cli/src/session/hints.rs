@@ -8,6 +8,7 @@ pub(crate) fn reason_hint(error: &Error) -> Option<&'static str> {
     match error.reason()? {
         Reason::Protected => Some("`handfast session explain` says which rule decides"),
         Reason::ReadOnlyMount => Some("make the session with `:overlay` or `:read-write`"),
+        Reason::NotGranted => Some("`handfast approve` in another terminal answers"),
         Reason::NotMounted => Some("`handfast session show` lists what is mounted"),
         Reason::Quota => Some("`handfast session usage` shows what is used"),
         _ => None,
@@ -22,7 +23,7 @@ pub(super) fn hint(verb: &str, path: &str, error: &Error) -> Option<String> {
     let words = match (error.reason(), error.kind()) {
         (None, ErrorKind::Busy | ErrorKind::Raced) => "try again",
         (None, ErrorKind::Stale) if is_in_tree(verb) => {
-            "somebody changed it since; read it again, then decide"
+            "the file changed since you read it; read it again, then decide"
         }
         (None, ErrorKind::Invalid) if is_in_tree(verb) && !path.starts_with('/') => {
             let shown = escape(path.as_bytes());
@@ -31,11 +32,20 @@ pub(super) fn hint(verb: &str, path: &str, error: &Error) -> Option<String> {
         (None, ErrorKind::Exists) if verb == "new" => {
             "choose another name; `handfast session rm NAME` removes the old one"
         }
+        (None, ErrorKind::NotFound) if verb == "rm" => {
+            "`handfast session list` shows which there are"
+        }
         (None, ErrorKind::NotFound) if verb == "undo" => {
             "`handfast session show` lists the commits that can be taken back"
         }
-        (None, ErrorKind::NotFound) if verb == "rollback" => {
+        (None, ErrorKind::NotFound) if matches!(verb, "rollback" | "fork") => {
             "`handfast session show` lists the snapshots"
+        }
+        (None, ErrorKind::NotFound) if matches!(verb, "commit" | "discard") => {
+            "`handfast session diff` lists what was changed"
+        }
+        (None, ErrorKind::Denied) if verb == "new" => {
+            "this user must be able to read the base directory"
         }
         _ => return None,
     };

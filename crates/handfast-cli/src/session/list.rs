@@ -7,11 +7,11 @@ use clap::Args;
 use handfast::{Timestamp, escape};
 use handfast_session::{Caller, Catalogue, VirtualPath};
 
+use super::failures;
 use super::place::StateArgs;
-use super::told;
 use crate::failure::Failure;
-use crate::fs::answer::{Answer, Answered};
-use crate::json::{Json, Object};
+use crate::fs::answer::{PrintResult, Printable};
+use crate::json::{Json, JsonObject};
 use crate::output::{self, Output};
 use crate::width::{aligned, duration};
 use handfast_ledger::time::rfc3339;
@@ -26,13 +26,13 @@ use handfast_ledger::time::rfc3339;
 pub(super) struct ListArgs {}
 
 impl ListArgs {
-    pub(super) fn run(&self, state: &StateArgs) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs) -> PrintResult {
         let Some(catalogue) = state.existing("list")? else {
             return Ok(Box::new(Sessions(Vec::new())));
         };
         let names = catalogue
             .list()
-            .map_err(|error| told::failed("list", "list the sessions", "", &error))?;
+            .map_err(|error| failures::failed("list", "list the sessions", "", &error))?;
         let rows = names
             .into_iter()
             .map(|name| Row::new(state, &catalogue, name));
@@ -103,22 +103,22 @@ pub(super) fn users(used: &[u32]) -> String {
 
 struct Sessions(Vec<Row>);
 
-impl Answer for Sessions {
-    fn fields(&self) -> Object {
+impl Printable for Sessions {
+    fn fields(&self) -> JsonObject {
         let sessions = self.0.iter().map(|row| {
             let mounts = row.mounts.iter().map(|(base, at)| {
-                Object::new()
+                JsonObject::new()
                     .with_bytes("base", base)
-                    .with_bytes("path", &told::bytes(at))
+                    .with_bytes("path", &failures::bytes(at))
             });
-            Object::new()
+            JsonObject::new()
                 .with("session", row.name.as_str())
                 .with("mounts", output::list(mounts))
                 .with("changes", row.changes.map(|count| count as u64))
                 .with("made", row.made.map(|time| rfc3339(time.as_nanoseconds())))
                 .with("users", row.users.as_ref().map(|used| pids(used)))
         });
-        Object::new().with("sessions", output::list(sessions))
+        JsonObject::new().with("sessions", output::list(sessions))
     }
 
     fn show(&mut self, out: &mut Output) -> Result<(), Box<Failure>> {

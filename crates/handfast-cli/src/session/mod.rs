@@ -4,6 +4,7 @@ mod commit;
 mod diff;
 mod discard;
 mod explain;
+mod failures;
 mod fork;
 mod hints;
 mod list;
@@ -15,7 +16,6 @@ mod rm;
 mod rollback;
 mod show;
 mod snapshot;
-mod told;
 mod undo;
 mod usage;
 
@@ -26,13 +26,11 @@ use crate::fs::answer;
 use crate::log::LogChoice;
 use crate::output::Output;
 
+pub(crate) use failures::{failed, misused};
 pub(crate) use hints::reason_hint;
 pub(crate) use place::StateArgs;
 #[cfg(feature = "run")]
 pub(crate) use review::line;
-#[cfg(feature = "run")]
-pub(crate) use told::failed;
-pub(crate) use told::misused;
 
 const HELP: &str = crate::exit::help!(
     "  handfast session new review --base project --preset workspace

@@ -3,17 +3,18 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use handfast::Root;
 use handfast_session::policy::Policy;
 use handfast_session::{Mode, MountSpec, Protect, SessionSpec, VirtualPath};
 
+use super::failures;
 use super::place::StateArgs;
-use super::told;
 use crate::failure::Failure;
-use crate::fs::answer::{Answered, Done};
-use crate::json::Object;
+use crate::fs::answer::{Done, PrintResult};
+use crate::json::JsonObject;
 
 /// Make a session over directories
 ///
@@ -35,18 +36,28 @@ pub(super) struct NewArgs {
     #[arg(required_unless_present = "policy", conflicts_with = "policy")]
     bases: Vec<OsString>,
 
-    /// Protect what a preset names in every base: `workspace`
+    /// Protect the names of a preset in every base: `workspace`
     #[arg(long, value_name = "PRESET", visible_alias = "protect")]
     #[arg(conflicts_with = "policy")]
     preset: Option<String>,
 
-    /// Deny what a pattern matches in every base, as in gitignore without `!`
+    /// Deny files that match a pattern in every base, as in gitignore without `!`
     #[arg(long, value_name = "PATTERN", conflicts_with = "policy")]
     deny: Vec<String>,
 
-    /// Forbid changes to what a pattern matches in every base
+    /// Forbid changes to files that match a pattern in every base
     #[arg(long, value_name = "PATTERN", conflicts_with = "policy")]
     read_only: Vec<String>,
+
+    /// Ask a person before a file that matches a pattern is opened or changed
+    ///
+    /// `handfast approve` answers. See `--ask-timeout`.
+    #[arg(long, value_name = "PATTERN", conflicts_with = "policy")]
+    ask: Vec<String>,
+
+    /// Deny a request after this time if nobody answers [default: 60s]
+    #[arg(long, value_name = "TIME", conflicts_with = "policy", requires = "ask")]
+    ask_timeout: Option<String>,
 
     /// Take everything from a policy file
     #[arg(long, value_name = "FILE")]
@@ -54,12 +65,12 @@ pub(super) struct NewArgs {
 }
 
 impl NewArgs {
-    pub(super) fn run(&self, state: &StateArgs) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs) -> PrintResult {
         let spec = match &self.policy {
             Some(file) => Policy::read_ambient(file)
                 .map_err(|error| {
                     let shown = file.to_string_lossy();
-                    let mut failure = told::failed("new", "use the policy", &shown, &error);
+                    let mut failure = failures::failed("new", "use the policy", &shown, &error);
                     failure.exit = crate::exit::Exit::Usage;
                     failure
                 })?
@@ -68,22 +79,31 @@ impl NewArgs {
         };
         let catalogue = state.catalogue("new")?;
         catalogue.create(&self.name, &spec).map_err(|error| {
-            let not_mounted = spec.mounts().iter().find_map(cannot_mount);
+            let not_mounted = spec.mounts().iter().find_map(|mount| {
+                let hint = match self.policy {
+                    Some(_) => {
+                        "`path` of a `[[root]]` names a directory that exists; \
+                                it counts from the policy file"
+                    }
+                    None => "a base is a directory that exists: DIR[:/MOUNT][:MODE]",
+                };
+                cannot_mount(mount, hint)
+            });
             not_mounted.unwrap_or_else(|| {
-                let mut failure = told::failed("new", "make the session", &self.name, &error);
+                let mut failure = failures::failed("new", "make the session", &self.name, &error);
                 if error.kind() == handfast::ErrorKind::Invalid {
                     failure.exit = crate::exit::Exit::Usage;
                 }
                 failure
             })
         })?;
-        let fields = Object::new().with("session", self.name.as_str());
+        let fields = JsonObject::new().with("session", self.name.as_str());
         Done::answer(fields, format!("made the session `{}`", self.name))
     }
 
     fn spec(&self) -> Result<SessionSpec, Box<Failure>> {
         let wrong = |error: &handfast_session::Error| {
-            let mut failure = told::failed("new", "protect", "", error);
+            let mut failure = failures::failed("new", "make the session", "", error);
             failure.exit = crate::exit::Exit::Usage;
             failure
         };
@@ -93,7 +113,11 @@ impl NewArgs {
         };
         protect.deny.extend(self.deny.iter().cloned());
         protect.read_only.extend(self.read_only.iter().cloned());
+        protect.ask.extend(self.ask.iter().cloned());
         let mut spec = SessionSpec::new();
+        if let Some(text) = &self.ask_timeout {
+            spec = spec.ask_timeout(ask_timeout(text)?);
+        }
         for base in &self.bases {
             let base = Base::parse(base, self.bases.len() > 1)?;
             let mount = MountSpec::new(base.dir, base.at).mode(base.mode);
@@ -103,11 +127,22 @@ impl NewArgs {
     }
 }
 
+/// How long a request waits for a person.
+fn ask_timeout(text: &str) -> Result<Duration, Box<Failure>> {
+    match handfast_session::policy::parse_time(text) {
+        Some(time) if !time.is_zero() => Ok(time),
+        _ => {
+            let why = "`--ask-timeout` is a time, such as `30s` or `5m`";
+            Err(failures::misused("new", "make the session", why))
+        }
+    }
+}
+
 /// The modes of a session that lasts.
 const MODES: &str = "`overlay`, `read-only` and `read-write`";
 
 /// Why a directory cannot be mounted, by its name. Looked at only after the session was refused.
-fn cannot_mount(mount: &MountSpec) -> Option<Box<Failure>> {
+fn cannot_mount(mount: &MountSpec, hint: &str) -> Option<Box<Failure>> {
     let error = Root::open_ambient(mount.host()).err()?;
     let host = mount.host().as_os_str().as_bytes();
     // Without a known mode, the end of the text was taken for a part of the directory's name.
@@ -117,15 +152,14 @@ fn cannot_mount(mount: &MountSpec) -> Option<Box<Failure>> {
     {
         let word = handfast::escape(word);
         let why = format!("the mode `{word}` is unknown; the modes are {MODES}");
-        return Some(told::misused("new", "mount a base", &why));
+        return Some(failures::misused("new", "mount a base", &why));
     }
-    let mut failure = told::failed("new", "mount the directory", "", &error);
+    let mut failure = failures::failed("new", "mount the directory", "", &error);
     failure
         .sentence
         .push_str(&format!(" `{}`", handfast::escape(host)));
     // Programs may pass errors on to others, who need not know the operator's paths.
     failure.path = "<base>".to_owned();
-    let hint = "a base is a directory that exists: DIR[:/MOUNT][:MODE]";
     failure.hints.push(hint.to_owned());
     Some(failure)
 }
@@ -158,7 +192,7 @@ impl Base {
         }
         let dir = PathBuf::from(OsStr::from_bytes(rest));
         let path = match at {
-            Some(at) => told::path("new", "mount at", OsStr::from_bytes(at))?,
+            Some(at) => failures::path("new", "mount at", OsStr::from_bytes(at))?,
             None if one_of_many => {
                 let name = std::path::absolute(&dir).ok().and_then(|dir| {
                     let name = dir.file_name()?.to_owned();
@@ -166,13 +200,13 @@ impl Base {
                 });
                 let Some(name) = name else {
                     let why = "its name is not known; write DIR:/MOUNT";
-                    return Err(told::misused("new", "mount a base", why));
+                    return Err(failures::misused("new", "mount a base", why));
                 };
                 let mut at = OsString::from("/");
                 at.push(name);
-                told::path("new", "mount at", &at)?
+                failures::path("new", "mount at", &at)?
             }
-            None => told::path("new", "mount at", OsStr::new("/"))?,
+            None => failures::path("new", "mount at", OsStr::new("/"))?,
         };
         Ok(Self {
             dir,

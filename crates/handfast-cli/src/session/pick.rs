@@ -7,7 +7,7 @@ use handfast_session::{
     Change, CommitOptions, Committed, DiffKind, Error, ReviewOptions, Session, Shown, VirtualPath,
 };
 
-use super::{commit, review, told};
+use super::{commit, failures, review};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -22,9 +22,9 @@ pub(super) struct Picked {
     left_out: Vec<VirtualPath>,
 }
 
-/// What somebody answered.
+/// The person's answer.
 #[derive(Clone, Copy, Eq, PartialEq)]
-enum Reply {
+enum PromptReply {
     Yes,
     No,
     Quit,
@@ -61,7 +61,7 @@ pub(super) fn ask(
         ..ReviewOptions::default()
     };
     let mut changes = Vec::new();
-    // Nobody waits for an answer while the session is looked at.
+    // All changes are read before the first question, so that no prompt holds up the reading.
     session.review(&options, &mut |change| {
         changes.push(change);
         Ok(())
@@ -128,11 +128,11 @@ fn ask_hunks(
             reply(&question, input, out)
         });
         match reply {
-            Reply::Yes | Reply::All => picked.hunks.push(hunk.id.clone()),
-            Reply::Quit => return false,
-            Reply::No | Reply::Done => {}
+            PromptReply::Yes | PromptReply::All => picked.hunks.push(hunk.id.clone()),
+            PromptReply::Quit => return false,
+            PromptReply::No | PromptReply::Done => {}
         }
-        if matches!(reply, Reply::All | Reply::Done) {
+        if matches!(reply, PromptReply::All | PromptReply::Done) {
             rest = Some(reply);
         }
     }
@@ -185,29 +185,29 @@ fn ask_path(
         out.note(&format!("with it goes `{path}`"));
     }
     match reply(&format!("commit `{}`", subject.item), input, out) {
-        Reply::Yes | Reply::All => picked.paths.push((subject.named.clone(), shown)),
-        Reply::Quit => return false,
-        Reply::No | Reply::Done => {}
+        PromptReply::Yes | PromptReply::All => picked.paths.push((subject.named.clone(), shown)),
+        PromptReply::Quit => return false,
+        PromptReply::No | PromptReply::Done => {}
     }
     true
 }
 
 /// An answer. The end of the input is the end of the questions.
-fn reply(question: &str, input: &mut dyn BufRead, out: &mut Output) -> Reply {
+fn reply(question: &str, input: &mut dyn BufRead, out: &mut Output) -> PromptReply {
     loop {
         let mut stderr = std::io::stderr().lock();
         let asked = write!(stderr, "{question} [y,n,q,a,d,?]? ").and_then(|()| stderr.flush());
         drop(stderr);
         let mut answer = String::new();
         if asked.is_err() || !matches!(input.read_line(&mut answer), Ok(1..)) {
-            return Reply::Quit;
+            return PromptReply::Quit;
         }
         match answer.trim() {
-            "y" => return Reply::Yes,
-            "n" => return Reply::No,
-            "q" => return Reply::Quit,
-            "a" => return Reply::All,
-            "d" => return Reply::Done,
+            "y" => return PromptReply::Yes,
+            "n" => return PromptReply::No,
+            "q" => return PromptReply::Quit,
+            "a" => return PromptReply::All,
+            "d" => return PromptReply::Done,
             _ => HELP.lines().for_each(|line| out.note(line)),
         }
     }
@@ -221,7 +221,7 @@ impl Picked {
         session: &Session,
         message: Option<&str>,
     ) -> Result<Committed, Box<Failure>> {
-        let failed = |error| told::failed("commit", "commit the session", name, &error);
+        let failed = |error| failures::failed("commit", "commit the session", name, &error);
         let mut all = Committed::default();
         if !self.paths.is_empty() {
             all = self.commit_paths(session, message).map_err(failed)?;

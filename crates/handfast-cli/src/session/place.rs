@@ -7,7 +7,7 @@ use clap::Args;
 use handfast::{ErrorKind, RelPath, Root, Timestamp, escape};
 use handfast_session::{Catalogue, Session};
 
-use super::told;
+use super::failures;
 use crate::failure::Failure;
 use crate::log::Opening;
 
@@ -42,7 +42,7 @@ impl StateArgs {
     fn found_dir(&self, verb: &'static str) -> Result<PathBuf, Box<Failure>> {
         self.dir().ok_or_else(|| {
             let why = "neither XDG_STATE_HOME nor HOME is set; give `--state DIR`";
-            told::misused(verb, "find the state directory", why)
+            failures::misused(verb, "find the state directory", why)
         })
     }
 
@@ -50,7 +50,11 @@ impl StateArgs {
     pub(crate) fn catalogue(&self, verb: &'static str) -> Result<Catalogue, Box<Failure>> {
         let dir = self.found_dir(verb)?;
         Catalogue::open_ambient(&dir).map_err(|error| {
-            let mut failure = told::failed(verb, "open the state directory", "", &error);
+            let mut failure = failures::failed(verb, "open the state directory", "", &error);
+            let shown = escape(dir.as_os_str().as_encoded_bytes());
+            failure.sentence.push_str(&format!(" `{shown}`"));
+            let hint = "`--state DIR` or XDG_STATE_HOME names another";
+            failure.hints.push(hint.to_owned());
             failure.exit = crate::exit::Exit::Usage;
             failure
         })
@@ -109,7 +113,7 @@ fn not_opened(
     error: &handfast::Error,
     catalogue: Option<&Catalogue>,
 ) -> Box<Failure> {
-    let mut failure = told::failed("show", "open the session", name, error);
+    let mut failure = failures::failed("show", "open the session", name, error);
     failure.verb = verb;
     if error.kind() == ErrorKind::NotFound {
         let is_there = catalogue.is_some_and(|catalogue| catalogue.spec(name).is_ok());

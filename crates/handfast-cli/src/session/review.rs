@@ -4,17 +4,17 @@ use handfast::FileKind;
 use handfast_session::change::{Content, Hunk, NotShown, Side, Tag};
 use handfast_session::{Change, DiffKind};
 
-use super::told;
-use crate::json::{Json, Object};
+use super::failures;
+use crate::json::{Json, JsonObject};
 use crate::output::Output;
 
 /// A change for programs: everything that a commit would write.
-pub(super) fn to_json(change: &Change) -> Object {
-    let mut object = Object::new()
-        .with_bytes("path", &told::bytes(&change.path))
+pub(super) fn to_json(change: &Change) -> JsonObject {
+    let mut object = JsonObject::new()
+        .with_bytes("path", &failures::bytes(&change.path))
         .with("kind", change.kind.name());
     if let Some(from) = &change.from {
-        object = object.with_bytes("from", &told::bytes(from));
+        object = object.with_bytes("from", &failures::bytes(from));
     }
     object = object
         .with("before", change.before.as_ref().map(side))
@@ -24,7 +24,7 @@ pub(super) fn to_json(change: &Change) -> Object {
             .with("content", "hunks")
             .with("hunks", hunks.iter().map(hunk).collect::<Json>()),
         Content::NotShown { why, bytes } => {
-            let mut left_out = Object::new()
+            let mut left_out = JsonObject::new()
                 .with("why", not_shown(why))
                 .with("bytes", *bytes);
             if let NotShown::Denied(rule) = why {
@@ -53,10 +53,10 @@ fn not_shown(why: &NotShown) -> &'static str {
     }
 }
 
-fn side(side: &Side) -> Object {
+fn side(side: &Side) -> JsonObject {
     let kind = side.kind.to_string();
     let mode = side.mode.map(|mode| format!("{mode:04o}"));
-    let mut object = Object::new().with("kind", kind).with("mode", mode);
+    let mut object = JsonObject::new().with("kind", kind).with("mode", mode);
     if let Some(target) = &side.target {
         object = object.with_bytes("target", target);
     }
@@ -80,18 +80,18 @@ fn side(side: &Side) -> Object {
         .with("xattrs", xattrs.collect::<Json>())
 }
 
-fn hunk(hunk: &Hunk) -> Object {
+fn hunk(hunk: &Hunk) -> JsonObject {
     let lines = hunk.lines.iter().map(|line| {
         let tag = match line.tag {
             Tag::Context => "context",
             Tag::Removed => "removed",
             Tag::Added => "added",
         };
-        Object::new()
+        JsonObject::new()
             .with("tag", tag)
             .with_bytes("text", &line.bytes)
     });
-    Object::new()
+    JsonObject::new()
         .with("id", hunk.id.as_str())
         .with("header", hunk.header())
         .with("lines", lines.collect::<Json>())

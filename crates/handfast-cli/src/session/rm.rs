@@ -6,13 +6,13 @@ use handfast_session::{Caller, ReviewOptions};
 
 use super::list::users;
 use super::place::StateArgs;
-use super::{review, told};
-use crate::fs::answer::{Answered, Done};
-use crate::json::Object;
+use super::{failures, review};
+use crate::fs::answer::{Done, PrintResult};
+use crate::json::JsonObject;
 use crate::log::Opening;
 use crate::output::Output;
 
-/// Remove a session with its changes, its snapshots and what it keeps of commits
+/// Remove a session with its changes, its snapshots and the copies kept for `undo`
 ///
 /// The base is not touched. A session that another process has open is not removed.
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub(super) struct RmArgs {
 }
 
 impl RmArgs {
-    pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> PrintResult {
         remove("rm", &self.name, self.yes, state, opening, out)
     }
 }
@@ -42,8 +42,8 @@ pub(super) fn remove(
     state: &StateArgs,
     opening: Opening,
     out: &mut Output,
-) -> Answered {
-    let failed = |error| told::failed(verb, "remove the session", name, &error);
+) -> PrintResult {
+    let failed = |error| failures::failed(verb, "remove the session", name, &error);
     let catalogue = state.holding(verb, name)?;
     if let Ok(Some(used)) = catalogue.users(name)
         && !used.is_empty()
@@ -69,8 +69,8 @@ pub(super) fn remove(
         }
     }
     let question = format!("remove the session `{name}` with its changes and snapshots?");
-    if !told::confirm(verb, &question, yes, out)? {
-        let fields = Object::new().with("removed", None::<String>);
+    if !failures::confirm(verb, &question, yes, out)? {
+        let fields = JsonObject::new().with("removed", None::<String>);
         return Done::answer(fields, "nothing was removed".to_owned());
     }
     // A log must know what goes; without one, a session goes that can no longer be opened.
@@ -79,6 +79,6 @@ pub(super) fn remove(
         false => catalogue.remove_unseen(name),
     }
     .map_err(failed)?;
-    let fields = Object::new().with("removed", name);
+    let fields = JsonObject::new().with("removed", name);
     Done::answer(fields, format!("removed the session `{name}`"))
 }

@@ -4,13 +4,13 @@ use clap::Args;
 use handfast_session::ReviewOptions;
 
 use super::place::StateArgs;
-use super::{review, told};
-use crate::fs::answer::{Answered, Done};
-use crate::json::Object;
+use super::{failures, review};
+use crate::fs::answer::{Done, PrintResult};
+use crate::json::JsonObject;
 use crate::log::Opening;
 use crate::output::Output;
 
-/// Go back to a snapshot; what was changed since is gone
+/// Return to a snapshot; later changes are lost
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast session rollback review before-cleanup"
@@ -28,9 +28,9 @@ pub(super) struct RollbackArgs {
 }
 
 impl RollbackArgs {
-    pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> PrintResult {
         let session = state.open_with("rollback", &self.name, opening)?;
-        let failed = |error| told::failed("rollback", "roll back", &self.name, &error);
+        let failed = |error| failures::failed("rollback", "roll back", &self.name, &error);
         if !self.yes {
             // Which of them the snapshot has too is not known before.
             let mut shown = |change| {
@@ -45,12 +45,12 @@ impl RollbackArgs {
             "go back to `{}`? What `{}` changed since is gone",
             self.label, self.name
         );
-        if !told::confirm("rollback", &question, self.yes, out)? {
-            let fields = Object::new().with("session", self.name.as_str());
+        if !failures::confirm("rollback", &question, self.yes, out)? {
+            let fields = JsonObject::new().with("session", self.name.as_str());
             return Done::answer(fields, "nothing was rolled back".to_owned());
         }
         session.rollback(&self.label).map_err(failed)?;
-        let fields = Object::new()
+        let fields = JsonObject::new()
             .with("session", self.name.as_str())
             .with("label", self.label.as_str());
         let note = format!("`{}` is as it was at `{}`", self.name, self.label);

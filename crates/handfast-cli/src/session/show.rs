@@ -6,13 +6,13 @@ use clap::Args;
 use handfast_session::{Comment, Mode, PastCommit, VirtualPath};
 
 use super::place::StateArgs;
-use super::{told, undo};
+use super::{failures, undo};
 use crate::failure::Failure;
-use crate::fs::answer::{Answer, Answered};
-use crate::json::Object;
+use crate::fs::answer::{PrintResult, Printable};
+use crate::json::JsonObject;
 use crate::output::{self, Output};
 
-/// Show what is mounted, how much is changed, which snapshots there are, and which commits can be taken back
+/// Show the mounts, the number of changes, the snapshots, and the commits that can be taken back
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast session show review"
@@ -23,9 +23,9 @@ pub(super) struct ShowArgs {
 }
 
 impl ShowArgs {
-    pub(super) fn run(&self, state: &StateArgs) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs) -> PrintResult {
         let session = state.open("show", &self.name)?;
-        let failed = |error| told::failed("show", "look at the session", &self.name, &error);
+        let failed = |error| failures::failed("show", "look at the session", &self.name, &error);
         let spec = state
             .holding("show", &self.name)?
             .spec(&self.name)
@@ -62,16 +62,16 @@ struct Shown {
     comments: Vec<Comment>,
 }
 
-impl Answer for Shown {
-    fn fields(&self) -> Object {
+impl Printable for Shown {
+    fn fields(&self) -> JsonObject {
         let mounts = self.mounts.iter().map(|(base, at, mode)| {
-            Object::new()
+            JsonObject::new()
                 .with_bytes("base", base)
-                .with_bytes("path", &told::bytes(at))
+                .with_bytes("path", &failures::bytes(at))
                 .with("mode", mode.name())
         });
         let labels = self.snapshots.iter().map(String::as_str);
-        Object::new()
+        JsonObject::new()
             .with("session", self.name.as_str())
             .with("mounts", output::list(mounts))
             .with("changes", self.changes as u64)
@@ -107,9 +107,9 @@ impl Answer for Shown {
 }
 
 /// What a reviewer said, for programs.
-fn comment_fields(comment: &Comment) -> Object {
-    Object::new()
-        .with_bytes("path", &told::bytes(&comment.path))
+fn comment_fields(comment: &Comment) -> JsonObject {
+    JsonObject::new()
+        .with_bytes("path", &failures::bytes(&comment.path))
         .with("hunk", comment.hunk.clone())
         .with("sha256", comment.digest.clone())
         .with("by", comment.by.as_str())

@@ -2,10 +2,10 @@
 
 use clap::Args;
 
+use super::failures;
 use super::place::StateArgs;
-use super::told;
-use crate::fs::answer::{Answered, Done};
-use crate::json::Object;
+use crate::fs::answer::{Done, PrintResult};
+use crate::json::JsonObject;
 use crate::log::Opening;
 
 /// Keep the session's state under a label
@@ -22,9 +22,9 @@ pub(super) struct SnapshotArgs {
 }
 
 impl SnapshotArgs {
-    pub(super) fn run(&self, state: &StateArgs, opening: Opening) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs, opening: Opening) -> PrintResult {
         let session = state.open_with("snapshot", &self.name, opening)?;
-        let failed = |error| told::failed("snapshot", "keep the state of", &self.name, &error);
+        let failed = |error| failures::failed("snapshot", "keep the state of", &self.name, &error);
         let label = match &self.label {
             Some(label) => label.clone(),
             None => {
@@ -35,7 +35,7 @@ impl SnapshotArgs {
             }
         };
         session.snapshot(&label).map_err(failed)?;
-        let fields = Object::new()
+        let fields = JsonObject::new()
             .with("session", self.name.as_str())
             .with("label", label.as_str());
         Done::answer(fields, format!("kept `{}` as `{label}`", self.name))

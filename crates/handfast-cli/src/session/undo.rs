@@ -3,12 +3,12 @@
 use clap::Args;
 use handfast_session::{Committed, PastCommit, Session, VirtualPath};
 
+use super::failures;
 use super::place::StateArgs;
-use super::told;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::fs::answer::{Answer, Answered, Done};
-use crate::json::Object;
+use crate::fs::answer::{Done, PrintResult, Printable};
+use crate::json::JsonObject;
 use crate::log::Opening;
 use crate::output::{self, Output};
 
@@ -26,7 +26,7 @@ pub(super) struct UndoArgs {
     #[arg(long, short)]
     yes: bool,
 
-    /// Take so many commits back, the newest first; stop at the first conflict
+    /// Take this many commits back, the newest first; stop at the first conflict
     #[arg(long, value_name = "N", default_value_t = 1)]
     commits: usize,
 
@@ -35,9 +35,9 @@ pub(super) struct UndoArgs {
 }
 
 impl UndoArgs {
-    pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> PrintResult {
         let session = state.open_with("undo", &self.name, opening)?;
-        let failed = |error| told::failed("undo", "undo", &self.name, &error);
+        let failed = |error| failures::failed("undo", "undo", &self.name, &error);
         let past = session.past_commits().map_err(failed)?;
         if self.commits == 0 || self.commits > past.len() {
             let why = match past.len() {
@@ -63,8 +63,8 @@ impl UndoArgs {
             1 => format!("take this commit of `{}` back?", self.name),
             count => format!("take these {count} commits of `{}` back?", self.name),
         };
-        if !told::confirm("undo", &question, self.yes, out)? {
-            let fields = Object::new()
+        if !failures::confirm("undo", &question, self.yes, out)? {
+            let fields = JsonObject::new()
                 .with("undone", output::list([]))
                 .with("conflicts", output::list([]));
             return Done::answer(fields, "nothing was taken back".to_owned());
@@ -83,13 +83,13 @@ fn show(commit: &PastCommit, out: &mut Output) {
 }
 
 /// A commit, for programs.
-pub(super) fn fields(commit: &PastCommit) -> Object {
+pub(super) fn fields(commit: &PastCommit) -> JsonObject {
     let changes = commit.changes.iter().map(|(path, kind)| {
-        Object::new()
-            .with_bytes("path", &told::bytes(path))
+        JsonObject::new()
+            .with_bytes("path", &failures::bytes(path))
             .with("kind", kind.name())
     });
-    Object::new()
+    JsonObject::new()
         .with("made", made(commit))
         .with("message", commit.message.clone())
         .with("why_not", commit.why_not.clone())
@@ -145,13 +145,14 @@ fn take_back(
 
 struct Report(Committed);
 
-impl Answer for Report {
-    fn fields(&self) -> Object {
-        let path = |path: &VirtualPath| Object::new().with_bytes("path", &told::bytes(path));
+impl Printable for Report {
+    fn fields(&self) -> JsonObject {
+        let path =
+            |path: &VirtualPath| JsonObject::new().with_bytes("path", &failures::bytes(path));
         let undone = self.0.committed.iter().map(path);
         let conflicts = self.0.conflicts.iter();
         let conflicts = conflicts.map(|(at, why)| path(at).with("why", why.as_str()));
-        Object::new()
+        JsonObject::new()
             .with("undone", output::list(undone))
             .with("conflicts", output::list(conflicts))
     }

@@ -3,15 +3,15 @@
 use clap::Args;
 use handfast_session::{MountUsage, Quota};
 
+use super::failures;
 use super::place::StateArgs;
-use super::told;
 use crate::failure::Failure;
-use crate::fs::answer::{Answer, Answered};
-use crate::json::Object;
+use crate::fs::answer::{PrintResult, Printable};
+use crate::json::JsonObject;
 use crate::output::{self, Output};
 use crate::width::{aligned, size};
 
-/// Show what the session uses and may use
+/// Show how much the session uses, and its limits
 #[derive(Debug, Args)]
 #[command(after_help = crate::exit::examples!(
     "  handfast session usage review"
@@ -22,11 +22,11 @@ pub(super) struct UsageArgs {
 }
 
 impl UsageArgs {
-    pub(super) fn run(&self, state: &StateArgs) -> Answered {
+    pub(super) fn run(&self, state: &StateArgs) -> PrintResult {
         let session = state.open("usage", &self.name)?;
         let mounts = session
             .usage()
-            .map_err(|error| told::failed("usage", "count the session", &self.name, &error))?;
+            .map_err(|error| failures::failed("usage", "count the session", &self.name, &error))?;
         let quota = session.quota();
         Ok(Box::new(Usage { mounts, quota }))
     }
@@ -37,10 +37,10 @@ struct Usage {
     quota: Quota,
 }
 
-impl Answer for Usage {
-    fn fields(&self) -> Object {
+impl Printable for Usage {
+    fn fields(&self) -> JsonObject {
         let limits = |quota: &Quota| {
-            Object::new()
+            JsonObject::new()
                 .with("bytes", quota.bytes.map(|limit| limit.to_string()))
                 .with("inodes", quota.inodes.map(|limit| limit.to_string()))
                 .with(
@@ -51,14 +51,14 @@ impl Answer for Usage {
         };
         let mounts = self.mounts.iter().map(|mount| {
             let counted = |used: u64| mount.counted.then(|| used.to_string());
-            Object::new()
-                .with_bytes("path", &told::bytes(&mount.at))
+            JsonObject::new()
+                .with_bytes("path", &failures::bytes(&mount.at))
                 .with("mode", mount.mode.name())
                 .with("bytes", counted(mount.used.bytes))
                 .with("inodes", counted(mount.used.inodes))
                 .with("quota", limits(&mount.quota))
         });
-        Object::new()
+        JsonObject::new()
             .with("mounts", output::list(mounts))
             .with("quota", limits(&self.quota))
     }

@@ -16,7 +16,7 @@ use crate::lease::{connect, told};
 use crate::output::Output;
 use keys::Keys;
 use snapshot::Snapshot;
-use view::{Asked, View};
+use view::{Asked, TableView};
 
 /// Watch a broker: leases, who holds them, rates, refusals
 ///
@@ -30,7 +30,7 @@ pub(crate) struct TopArgs {
     #[arg(long, value_name = "PATH")]
     socket: Option<OsString>,
 
-    /// Draw every so many seconds
+    /// Redraw after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3600))]
     interval: u64,
 
@@ -50,7 +50,7 @@ const WIDE: screen::Size = screen::Size {
 };
 
 /// Draws a picture over the one before.
-fn draw(out: &mut Output, now: &Snapshot, before: Option<&Snapshot>, view: &View) {
+fn draw(out: &mut Output, now: &Snapshot, before: Option<&Snapshot>, view: &TableView) {
     // Home, and clear to the end.
     out.data(b"\x1b[H\x1b[J");
     for line in screen::lines(now, before, screen::Size::of_terminal(), view) {
@@ -75,7 +75,7 @@ impl TopArgs {
         let terminal = Output::is_terminal();
         // Programs that read lines of JSON say themselves when they have seen enough.
         let once = self.once || !(terminal || out.is_json());
-        let mut view = View::of(self.filter.as_deref());
+        let mut view = TableView::of(self.filter.as_deref());
         // Taken after the first answer: a broker that is not there is told on a terminal as it was.
         let mut keys = None;
         let mut before = None;

@@ -6,8 +6,8 @@ use handfast::escape;
 use handfast_broker::{Denial, LeaseInfo};
 
 use super::snapshot::{Counts, Snapshot};
-use super::view::View;
-use crate::json::{Json, Object};
+use super::view::TableView;
+use crate::json::{Json, JsonObject};
 use crate::lease::told;
 use crate::width::{aligned, duration};
 
@@ -41,7 +41,7 @@ pub(super) fn lines(
     now: &Snapshot,
     before: Option<&Snapshot>,
     size: Size,
-    view: &View,
+    view: &TableView,
 ) -> Vec<String> {
     let mut lines = vec![format!(
         "broker  pid {}  uid {}  leases {}  drafts {}  acquired {}  ended {}",
@@ -69,7 +69,9 @@ pub(super) fn lines(
             now.counts.calls, now.counts.opened, now.counts.committed, now.counts.denied,
         ),
     });
-    let denials: Vec<String> = now.denials.iter().take(MOST_DENIALS).map(denial).collect();
+    // On a small screen leases come first: refusals have at most half of what is left.
+    let most = MOST_DENIALS.min(size.rows.saturating_sub(9) / 2);
+    let denials: Vec<String> = now.denials.iter().take(most).map(denial).collect();
     // Two lines and a gap above the table, its head, what is left out, and the cursor's line.
     let below = if denials.is_empty() {
         0
@@ -203,9 +205,9 @@ fn denial(denial: &Denial) -> String {
 }
 
 /// The picture for programs.
-pub(super) fn object(now: &Snapshot, before: Option<&Snapshot>, view: &View) -> Object {
+pub(super) fn object(now: &Snapshot, before: Option<&Snapshot>, view: &TableView) -> JsonObject {
     let counts = |counts: &Counts| {
-        Object::new()
+        JsonObject::new()
             .with("calls", counts.calls.to_string())
             .with("denied", counts.denied.to_string())
             .with("opened", counts.opened.to_string())
@@ -216,7 +218,7 @@ pub(super) fn object(now: &Snapshot, before: Option<&Snapshot>, view: &View) -> 
     };
     let since = before.map(|before| {
         let passed = now.at.saturating_duration_since(before.at).as_millis();
-        Object::new()
+        JsonObject::new()
             .with("milliseconds", u64::try_from(passed).unwrap_or(u64::MAX))
             .with("counts", Json::Object(counts(&before.counts)))
     });
@@ -227,7 +229,7 @@ pub(super) fn object(now: &Snapshot, before: Option<&Snapshot>, view: &View) -> 
         .map(|lease| Json::Object(told::object(lease)));
     let denials = now.denials.iter().map(|denial| {
         Json::Object(
-            Object::new()
+            JsonObject::new()
                 .with("time", denial.time.as_str())
                 .with("uid", denial.uid)
                 .with("pid", denial.pid)
@@ -238,7 +240,7 @@ pub(super) fn object(now: &Snapshot, before: Option<&Snapshot>, view: &View) -> 
                 .with("count", denial.count().to_string()),
         )
     });
-    Object::new()
+    JsonObject::new()
         .with("pid", now.pid)
         .with("uid", now.uid)
         .with("counts", Json::Object(counts(&now.counts)))
@@ -300,7 +302,7 @@ mod tests {
         let start = Instant::now();
         let before = snapshot(start, [100, 0]);
         let now = snapshot(start + Duration::from_secs(2), [100, 50]);
-        let drawn = lines(&now, Some(&before), LARGE, &View::default());
+        let drawn = lines(&now, Some(&before), LARGE, &TableView::default());
         assert!(drawn[1].contains("calls 25.0"), "{drawn:?}");
         assert!(
             drawn[4].starts_with("u1/busy/~2") && drawn[4].contains("25.0"),
@@ -321,7 +323,25 @@ mod tests {
         );
         // A broker that was started again has counted less, which is no negative rate.
         let again = snapshot(start + Duration::from_secs(4), [0, 1]);
-        assert!(lines(&again, Some(&now), LARGE, &View::default())[1].contains("calls 0.0"));
+        assert!(lines(&again, Some(&now), LARGE, &TableView::default())[1].contains("calls 0.0"));
+    }
+
+    #[test]
+    fn a_small_screen_holds_all_of_it() {
+        let mut now = snapshot(Instant::now(), [1, 2]);
+        now.leases = (0..100)
+            .map(|n| lease(&format!("u1/t/~{n:03}"), n))
+            .collect();
+        let one = now.denials.first().unwrap().clone();
+        now.denials = vec![one; 50];
+        for rows in 10..60 {
+            let size = Size { columns: 80, rows };
+            let drawn = lines(&now, None, size, &TableView::default());
+            // The keys have the last line.
+            assert!(drawn.len() < rows, "{rows}: {}", drawn.len());
+            let leases = drawn.iter().filter(|line| line.starts_with("u1/t/~"));
+            assert!(rows < 14 || leases.count() >= 3, "{rows}: {drawn:?}");
+        }
     }
 
     #[test]
@@ -335,8 +355,8 @@ mod tests {
             rows: 20,
         };
         assert_eq!(shortened("u1/t/~0123456789abcdef"), "u1/t/~01234567…");
-        let seen = |view: &View| lines(&now, None, size, view);
-        let drawn = seen(&View::default());
+        let seen = |view: &TableView| lines(&now, None, size, view);
+        let drawn = seen(&TableView::default());
         assert!(drawn.len() < 20, "{}", drawn.len());
         assert!(drawn.iter().all(|line| line.chars().count() <= 40));
         assert!(
@@ -347,20 +367,20 @@ mod tests {
             drawn[4].starts_with("u1/t/~099"),
             "most opens first: {drawn:?}"
         );
-        let scrolled = View {
+        let scrolled = TableView {
             offset: 3,
-            ..View::default()
+            ..TableView::default()
         };
         let drawn = seen(&scrolled);
         assert!(drawn[4].starts_with("u1/t/~096"), "{drawn:?}");
         assert!(drawn.iter().any(|line| line.starts_with("… 3 above, and ")));
         // Beyond the end is the last page.
-        let beyond = View {
+        let beyond = TableView {
             offset: 1000,
-            ..View::default()
+            ..TableView::default()
         };
         assert!(seen(&beyond).iter().any(|line| line.contains("~000")));
-        let drawn = seen(&View::of(Some("~04")));
+        let drawn = seen(&TableView::of(Some("~04")));
         let rows = drawn.iter().filter(|line| line.starts_with("u1/t/~04"));
         assert_eq!(rows.count() + count_left(&drawn), 10, "{drawn:?}");
     }

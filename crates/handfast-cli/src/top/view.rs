@@ -4,7 +4,7 @@ use handfast_broker::LeaseInfo;
 
 /// What a reader has asked for with keys.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct View {
+pub(super) struct TableView {
     /// As many leases are passed over.
     pub(super) offset: usize,
     /// Only leases with this in their handle, purpose, verbs or paths are shown.
@@ -28,7 +28,7 @@ const END: u8 = 4;
 const BACKSPACE: [u8; 2] = [8, 127];
 const ESCAPE: u8 = 27;
 
-impl View {
+impl TableView {
     pub(super) fn of(filter: Option<&str>) -> Self {
         Self {
             filter: filter.unwrap_or_default().to_owned(),
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn keys_scroll_filter_and_quit() {
-        let mut view = View::default();
+        let mut view = TableView::default();
         assert_eq!(view.press(b"jj\x1b[B", 10), Asked::Drawing);
         assert_eq!(view.offset, 3);
         view.press(b"k\x1b[A\x1b[A\x1b[Ak", 10);
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!((view.filter.as_str(), view.is_typing), ("quie", false));
         assert_eq!(view.press(b"q", 10), Asked::Quitting);
         view.press(&[ESCAPE], 10);
-        assert_eq!(view, View::default());
+        assert_eq!(view, TableView::default());
         view.press(b"/x", 10);
         assert_eq!(view.press(&[INTERRUPT], 10), Asked::Quitting);
     }

@@ -1,7 +1,7 @@
 //! The auditor looks at the naive writer, and at one that was repaired.
 
 use super::Surprise;
-use super::stage::Stage;
+use super::stage::TourDirectory;
 use super::teller::{Teller, silently};
 use crate::exit::Exit;
 
@@ -10,7 +10,7 @@ const REPAIRED: &str = include_str!("code/repaired.rs.txt");
 /// As much of a report as fits a tour.
 const LINES: usize = 6;
 
-pub(super) fn show(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surprise> {
+pub(super) fn show(stage: &TourDirectory, teller: &mut Teller<'_>) -> Result<(), Surprise> {
     teller.heading("The same mistake, found in code");
     teller.say(
         "An upload handler with a check like the first writer's, and the same handler on a \
@@ -39,7 +39,7 @@ pub(super) fn show(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surpris
 
 /// Runs it and shows the verdict, and what was found, in short.
 fn report(
-    stage: &Stage,
+    stage: &TourDirectory,
     teller: &mut Teller<'_>,
     line: &str,
     ends: Exit,
@@ -52,7 +52,7 @@ fn report(
     });
     teller.print(&format!("  $ handfast {line} | grep '^[V0-9]'"));
     for line in told.take(LINES) {
-        teller.print(&format!("  {line}"));
+        teller.folded(line);
     }
     Ok(())
 }

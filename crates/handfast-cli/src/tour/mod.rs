@@ -6,6 +6,8 @@
 
 mod audit;
 mod race;
+#[cfg(feature = "run")]
+mod run;
 mod stage;
 mod story;
 mod teller;
@@ -15,9 +17,9 @@ use handfast::{Effect, ErrorKind};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::json::Object;
+use crate::json::JsonObject;
 use crate::output::{Output, list};
-use stage::Stage;
+use stage::TourDirectory;
 use teller::Teller;
 
 const HELP: &str = "\
@@ -26,16 +28,17 @@ Examples:
   handfast tour --fast
 
 Exit codes:
-  0  everything came true
+  0  everything that this machine can show came true
   1  something did not: please report it, with the output
-  3  it cannot be shown here: no temporary directory, or nobody lost the race";
+  3  it cannot be shown here: no temporary directory, or the naive writer won";
 
-/// Watch a symlink race win against checked paths and lose against Handfast, in one minute
+/// Watch an agent's run, a symlink race, a review and an audit, in one minute
 ///
-/// In a temporary directory that is removed at the end: a careful-looking writer loses a race and
-/// writes outside, Handfast does not; a stale agent is stopped; an overlay is reviewed and
-/// committed; the log tells the story and a changed copy is caught; the auditor finds the naive
-/// code. Needs no network and no privileges.
+/// In a temporary directory that is removed at the end: an agent works in a sample project, and
+/// half of what it did is committed; a writer that looks careful loses a race and writes outside,
+/// and Handfast does not; a stale agent is stopped; an overlay is reviewed and committed; the log
+/// shows what happened, and a changed copy is detected; the auditor finds the naive code. Needs no
+/// network and no privileges.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct TourArgs {
@@ -47,10 +50,15 @@ pub(crate) struct TourArgs {
 /// One thing the tour shows.
 struct Chapter {
     name: &'static str,
-    show: fn(&Stage, &mut Teller<'_>) -> Result<(), Surprise>,
+    show: fn(&TourDirectory, &mut Teller<'_>) -> Result<(), Surprise>,
 }
 
-const CHAPTERS: [Chapter; 5] = [
+const CHAPTERS: &[Chapter] = &[
+    #[cfg(feature = "run")]
+    Chapter {
+        name: "run",
+        show: run::show,
+    },
     Chapter {
         name: "race",
         show: race::show,
@@ -80,6 +88,9 @@ enum Surprise {
     Wrong(String),
     /// It could not be shown on this machine.
     Cannot(String),
+    /// This machine lacks what the chapter needs. The others do not need it.
+    #[cfg(feature = "run")]
+    NotHere(String),
 }
 
 impl From<std::io::Error> for Surprise {
@@ -96,7 +107,7 @@ impl From<handfast::Error> for Surprise {
 
 impl TourArgs {
     pub(crate) fn run(&self, out: &mut Output) -> Exit {
-        let stage = match Stage::set(self.fast) {
+        let stage = match TourDirectory::set(self.fast) {
             Ok(stage) => stage,
             Err(error) => return fail(&Surprise::Cannot(error.to_string()), "stage", out),
         };
@@ -108,16 +119,31 @@ impl TourArgs {
         let mut told = Vec::new();
         for (at, chapter) in CHAPTERS.iter().enumerate() {
             let mut teller = Teller::new(out, at + 1, CHAPTERS.len(), self.fast);
-            if let Err(surprise) = (chapter.show)(&stage, &mut teller) {
-                return fail(&surprise, chapter.name, out);
-            }
-            told.push(chapter.name);
+            let why_not: Option<String> = match (chapter.show)(&stage, &mut teller) {
+                Ok(()) => None,
+                #[cfg(feature = "run")]
+                Err(Surprise::NotHere(why)) => {
+                    teller.cannot();
+                    Some(why)
+                }
+                Err(surprise) => {
+                    #[cfg(feature = "broker")]
+                    crate::interrupt::give_way();
+                    return fail(&surprise, chapter.name, out);
+                }
+            };
+            told.push((chapter.name, why_not));
         }
         if out.is_json() {
-            let chapters = told
-                .iter()
-                .map(|name| Object::new().with("name", *name).with("ok", true));
-            out.object(true, Object::new().with("chapters", list(chapters)));
+            let chapters = told.iter().map(|(name, why_not)| {
+                let chapter = JsonObject::new().with("name", *name);
+                let chapter = chapter.with("ok", why_not.is_none());
+                match why_not {
+                    None => chapter,
+                    Some(why) => chapter.with("why", why.as_str()),
+                }
+            });
+            out.object(true, JsonObject::new().with("chapters", list(chapters)));
         } else {
             teller::last_words(out);
         }
@@ -129,6 +155,8 @@ fn fail(surprise: &Surprise, chapter: &'static str, out: &mut Output) -> Exit {
     let (exit, detail) = match surprise {
         Surprise::Wrong(what) => (Exit::No, what),
         Surprise::Cannot(what) => (Exit::CannotTell, what),
+        #[cfg(feature = "run")]
+        Surprise::NotHere(what) => (Exit::CannotTell, what),
     };
     out.failure(&Failure {
         kind: if exit == Exit::No {

@@ -13,13 +13,13 @@ use handfast::{RelPath, Root};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::Surprise;
-use super::stage::Stage;
+use super::stage::TourDirectory;
 use super::teller::Teller;
 
-/// Longer than a naive writer ever held out here, by far.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Far longer than the naive writer ever survived in our runs.
+const RACE_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(super) fn show(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surprise> {
+pub(super) fn show(stage: &TourDirectory, teller: &mut Teller<'_>) -> Result<(), Surprise> {
     teller.heading("A symlink race (TOCTOU): the check and the use are two moments");
     teller.say(
         "A service may write below `inside/` and nowhere else. Its writer looks careful: it \
@@ -62,14 +62,14 @@ pub(super) fn show(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surpris
     Ok(())
 }
 
-fn set_scene(stage: &Stage) -> io::Result<()> {
+fn set_scene(stage: &TourDirectory) -> io::Result<()> {
     for name in ["inside", "inside/reports", "outside"] {
         std::fs::create_dir(stage.path().join(name))?;
     }
     std::os::unix::fs::symlink("../outside", stage.path().join("inside/swap"))
 }
 
-/// Runs `work` while somebody swaps the directory with the link.
+/// Runs `work` while an attacker swaps the directory with the link.
 fn under_attack<T>(top: &Path, work: impl FnOnce() -> Result<T, Surprise>) -> Result<T, Surprise> {
     let over = AtomicBool::new(false);
     let (directory, link) = (top.join("inside/reports"), top.join("inside/swap"));
@@ -104,7 +104,7 @@ fn naive(top: &Path) -> Result<(u32, bool), Surprise> {
     let outside = top.join("outside");
     let begun = Instant::now();
     let mut tries = 0;
-    while begun.elapsed() < PATIENCE {
+    while begun.elapsed() < RACE_TIMEOUT {
         let parent = root.join("reports");
         let checked = parent.canonicalize().is_ok_and(|it| it.starts_with(&root));
         if checked {
@@ -123,7 +123,7 @@ fn naive(top: &Path) -> Result<(u32, bool), Surprise> {
 fn confined(root: &Root, enough: u32) -> Result<(u32, u32), Surprise> {
     let (mut done, mut refused) = (0, 0);
     let begun = Instant::now();
-    while done < enough && begun.elapsed() < PATIENCE {
+    while done < enough && begun.elapsed() < RACE_TIMEOUT {
         let path = RelPath::parse(format!("reports/{done}.txt"))?;
         match root.write(&path, "hello") {
             Ok(_) => done += 1,
@@ -136,7 +136,7 @@ fn confined(root: &Root, enough: u32) -> Result<(u32, u32), Surprise> {
     Ok((done, refused))
 }
 
-fn clear_outside(stage: &Stage) -> Result<(), Surprise> {
+fn clear_outside(stage: &TourDirectory) -> Result<(), Surprise> {
     stage
         .root()
         .remove_file(&RelPath::parse("outside/naive.txt")?)?;

@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 use handfast::{RelPath, Root, RootOptions, TempDir};
 
 /// A private directory, gone with everything in it when this is dropped.
-pub(super) struct Stage {
+pub(super) struct TourDirectory {
     dir: TempDir,
     path: PathBuf,
     pub(super) fast: bool,
 }
 
-impl Stage {
+impl TourDirectory {
     pub(super) fn set(fast: bool) -> io::Result<Self> {
         // The operator may have made the temporary directory a link: what it leads to is meant.
         let system = std::fs::File::open(std::env::temp_dir())?;

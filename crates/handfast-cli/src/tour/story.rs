@@ -3,7 +3,7 @@
 use handfast::RelPath;
 
 use super::Surprise;
-use super::stage::Stage;
+use super::stage::TourDirectory;
 use super::teller::{Teller, silently};
 use crate::exit::Exit;
 
@@ -11,7 +11,7 @@ const FIRST: &str = "timeout = 30\n";
 const PERSON: &str = "timeout = 60\n";
 const AGENT: &str = "timeout = 5\n";
 
-pub(super) fn stale(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surprise> {
+pub(super) fn stale(stage: &TourDirectory, teller: &mut Teller<'_>) -> Result<(), Surprise> {
     teller.heading("A stale agent");
     teller.say(
         "An agent read `settings.toml` and thinks about it. Meanwhile a person changes the file. \
@@ -43,7 +43,7 @@ pub(super) fn stale(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surpri
     Ok(())
 }
 
-pub(super) fn overlay(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surprise> {
+pub(super) fn overlay(stage: &TourDirectory, teller: &mut Teller<'_>) -> Result<(), Surprise> {
     teller.heading("An agent that may try things");
     teller.say(
         "In a session, what the agent writes goes to an overlay. Secrets are out of its sight. \
@@ -69,9 +69,9 @@ pub(super) fn overlay(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surp
     Ok(())
 }
 
-pub(super) fn log(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surprise> {
+pub(super) fn log(stage: &TourDirectory, teller: &mut Teller<'_>) -> Result<(), Surprise> {
     teller.heading("An audit log that shows every change to it");
-    teller.say("What was done, what was refused, and whether somebody has changed the log:");
+    teller.say("What was done, what was refused, and whether the log was changed:");
     teller
         .run(stage, "log grep log --agent robot", None, Exit::Yes)?
         .must_say("DENIED")?;
@@ -89,7 +89,7 @@ pub(super) fn log(stage: &Stage, teller: &mut Teller<'_>) -> Result<(), Surprise
 }
 
 /// Copies the log and changes a name in it, of the same length.
-fn forge(stage: &Stage) -> Result<(), Surprise> {
+fn forge(stage: &TourDirectory) -> Result<(), Surprise> {
     let root = stage.root();
     let copy = RelPath::parse("copy")?;
     root.copy_tree(&RelPath::parse("log")?, &copy)?;
@@ -111,7 +111,7 @@ fn forge(stage: &Stage) -> Result<(), Surprise> {
     Ok(())
 }
 
-fn expect(stage: &Stage, path: &str, content: &str) -> Result<(), Surprise> {
+pub(super) fn expect(stage: &TourDirectory, path: &str, content: &str) -> Result<(), Surprise> {
     let found = stage.root().read(&RelPath::parse(path)?)?;
     if found == content.as_bytes() {
         return Ok(());

@@ -1,17 +1,18 @@
 //! What the tour says, and the commands it runs before the reader's eyes.
 
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use super::Surprise;
-use super::stage::Stage;
+use super::stage::TourDirectory;
 use crate::exit::Exit;
 use crate::output::Output;
 
 /// Wide enough to read, and narrow enough for any terminal.
 const WIDTH: usize = 76;
-/// For a paragraph, where somebody reads along.
+/// The pause after a paragraph, if a person reads along.
 const PAUSE: Duration = Duration::from_millis(1500);
 
 /// Tells one chapter.
@@ -26,7 +27,8 @@ pub(super) struct Teller<'out> {
 pub(super) struct Said {
     pub(super) stdout: String,
     stderr: String,
-    code: Option<i32>,
+    line: String,
+    status: ExitStatus,
 }
 
 impl<'out> Teller<'out> {
@@ -74,7 +76,7 @@ impl<'out> Teller<'out> {
     /// Runs this command with these arguments, shows both, and makes sure how it ends.
     pub(super) fn run(
         &mut self,
-        stage: &Stage,
+        stage: &TourDirectory,
         line: &str,
         input: Option<&str>,
         ends: Exit,
@@ -83,6 +85,30 @@ impl<'out> Teller<'out> {
         let said = silently(stage, line, input, ends)?;
         self.show(&said);
         Ok(said)
+    }
+
+    /// Runs this command in a directory of the stage and shows both, however it ends.
+    #[cfg(feature = "run")]
+    pub(super) fn try_in(
+        &mut self,
+        stage: &TourDirectory,
+        dir: &str,
+        line: &str,
+    ) -> Result<Said, Surprise> {
+        self.print(&format!("  $ cd {dir}"));
+        self.prompt(line, None);
+        let said = call(stage, &stage.path().join(dir), line, None)?;
+        self.show(&said);
+        Ok(said)
+    }
+
+    /// That a chapter is not shown on this machine. Why not was printed by its command.
+    #[cfg(feature = "run")]
+    pub(super) fn cannot(&mut self) {
+        self.gap();
+        self.say(
+            "This machine cannot show it, as the error says. The other chapters do not need that.",
+        );
     }
 
     /// Shows a command, as it would be typed.
@@ -98,11 +124,16 @@ impl<'out> Teller<'out> {
     /// Shows what a command printed.
     pub(super) fn show(&mut self, said: &Said) {
         for line in said.stdout.lines().chain(said.stderr.lines()) {
-            if !self.out.is_json() {
-                self.out.folded(&format!("  {line}"), 6);
-            }
+            self.folded(line);
         }
         self.out.flush();
+    }
+
+    /// Shows one line that a command printed.
+    pub(super) fn folded(&mut self, line: &str) {
+        if !self.out.is_json() {
+            self.out.folded(&format!("  {line}"), 6);
+        }
     }
 
     pub(super) fn print(&mut self, text: &str) {
@@ -114,15 +145,26 @@ impl<'out> Teller<'out> {
 
 /// Runs this command with these arguments, which hold no spaces.
 pub(super) fn silently(
-    stage: &Stage,
+    stage: &TourDirectory,
     line: &str,
     input: Option<&str>,
     ends: Exit,
 ) -> Result<Said, Surprise> {
+    let said = call(stage, stage.path(), line, input)?;
+    said.must_end(ends)?;
+    Ok(said)
+}
+
+fn call(
+    stage: &TourDirectory,
+    dir: &Path,
+    line: &str,
+    input: Option<&str>,
+) -> Result<Said, Surprise> {
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args(line.split(' '))
-        .current_dir(stage.path())
+        .current_dir(dir)
         .env("XDG_STATE_HOME", stage.path().join("state"))
         .env_remove("HANDFAST_LOG")
         .stdin(Stdio::piped())
@@ -134,24 +176,43 @@ pub(super) fn silently(
         drop(stdin.write_all(input.as_bytes()));
     }
     let output = child.wait_with_output()?;
-    let said = Said {
+    Ok(Said {
+        line: line.to_owned(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        code: output.status.code(),
-    };
-    if said.code != Some(i32::from(ends.code())) {
-        return Err(Surprise::Wrong(format!(
-            "`handfast {line}` ended with {} and not with {}: {}{}",
-            output.status,
-            ends.code(),
-            said.stdout,
-            said.stderr
-        )));
-    }
-    Ok(said)
+        status: output.status,
+    })
 }
 
 impl Said {
+    /// Whether it ended so.
+    pub(super) fn ended_with(&self, exit: Exit) -> bool {
+        self.status.code() == Some(i32::from(exit.code()))
+    }
+
+    /// Makes sure how it ended.
+    pub(super) fn must_end(&self, exit: Exit) -> Result<(), Surprise> {
+        if self.ended_with(exit) {
+            return Ok(());
+        }
+        Err(Surprise::Wrong(format!(
+            "`handfast {}` ended with {} and not with {}: {}{}",
+            self.line,
+            self.status,
+            exit.code(),
+            self.stdout,
+            self.stderr
+        )))
+    }
+
+    /// Why it did not do what was asked.
+    #[cfg(feature = "run")]
+    pub(super) fn first_words(&self) -> String {
+        let mut lines = self.stderr.lines();
+        let error = lines.find_map(|line| line.strip_prefix("error: "));
+        error.unwrap_or("it did not say why").to_owned()
+    }
+
     /// Makes sure that it printed this somewhere.
     pub(super) fn must_say(&self, words: &str) -> Result<(), Surprise> {
         if self.stdout.contains(words) || self.stderr.contains(words) {
@@ -186,6 +247,7 @@ pub(super) fn last_words(out: &mut Output) {
     out.line("Everything above happened in a temporary directory, which is gone.");
     out.line("");
     for (what, how) in [
+        ("run a program of yours", "handfast run -- COMMAND"),
         ("attack it on this machine", "handfast siege"),
         ("what this machine enforces", "handfast doctor"),
         ("review what an agent changes", "handfast session --help"),

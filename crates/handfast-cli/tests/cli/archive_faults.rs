@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 
 use crate::archives::tar;
-use crate::session_faults::{calls_between, inject_into, strace_is_there};
+use crate::session_faults::{calls_between, inject_into, kill_points, strace_is_there};
 use crate::support::{Scratch, handfast};
 
 /// A directory with files that the archive replaces, keeps and adds to.
 fn scene() -> (Scratch, Vec<String>) {
-    let scratch = Scratch::new();
+    let scratch = Scratch::in_memory();
     scratch.file("site/replaced", "old");
     scratch.file("site/d/replaced", "old");
     scratch.file("site/d/kept", "kept");
@@ -83,7 +83,12 @@ fn a_merge_that_dies_anywhere_is_finished_or_never_began() {
     let (scratch, args) = scene();
     let (before, after) = (site(&scratch), merged());
     assert_ne!(before, after);
-    let calls = calls_between(&scratch, &args, ("handfast-t-0", "extracted"), 60);
+    let calls = kill_points(&calls_between(
+        &scratch,
+        &args,
+        ("handfast-t-0", "extracted"),
+        60,
+    ));
     let (mut never, mut finished, mut halfway) = (0, 0, 0);
     for call in &calls {
         let (scratch, args) = scene();
@@ -109,7 +114,7 @@ fn a_merge_that_dies_anywhere_is_finished_or_never_began() {
         calls.len()
     );
     assert!(
-        never > 20 && finished > 20 && halfway > 10,
+        never > 10 && finished > 5 && halfway > 1,
         "{never} {finished} {halfway}"
     );
 }

@@ -142,7 +142,7 @@ fn patterns_of_a_session_judge_final_names() {
                 Layer::Overlay.run(&scratch, &["--json", "list-archive", "-", "@out"], &archive);
             listed.refused("Denied");
         }
-        // Where a pattern speaks of names below the target, the session itself moves nothing there.
+        // The session moves nothing to a place if a pattern matches names below it.
         let harmless = tar(&[("fine", "1")]);
         let run = |dir| Layer::Overlay.run(&scratch, &["--json", "extract", "-", dir], &harmless);
         run("@out").refused("Denied");

@@ -329,7 +329,7 @@ fn a_lease_is_named_by_its_id_or_by_a_socket() {
     for (more, why) in [
         (&["--root", "."][..], "do not go with `--lease`"),
         (&["--session", "s"], "do not go with `--lease`"),
-        (&["--links", "beneath"], "the broker has its own"),
+        (&["--links", "beneath"], "the broker has rules of its own"),
         (&["--agent", "me"], "the broker keeps the log"),
     ] {
         let run = under_lease(&served, &id, &[&["read", "@src/a.txt"], more].concat(), b"");

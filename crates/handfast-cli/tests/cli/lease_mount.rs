@@ -285,3 +285,37 @@ fn pages_of_many_files_are_taken_back() {
     drop(child.stdin.take());
     child.wait().unwrap();
 }
+
+/// What a process has in memory, in MiB.
+fn resident(process: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.unwrap().trim().trim_end_matches(" kB");
+    kib.parse::<u64>().unwrap() / 1024
+}
+
+/// Each mount has buffers of 16 MiB. An allocator that keeps what was freed for later would keep some.
+#[test]
+fn the_memory_of_ended_mounts_is_given_back() {
+    if !can_mount() {
+        return;
+    }
+    let served = Served::new();
+    let at = served.scratch.path.join("view");
+    std::fs::create_dir(&at).unwrap();
+    let at = at.to_str().unwrap();
+    let file = format!("{at}/src/a.txt");
+    let mount = || {
+        let args = ["run", "--mount", at, "--paths", "**", "--verbs", "read"];
+        let run = served.lease(&[&args[..], &["--", "cat", &file]].concat(), b"");
+        assert_eq!(run.text(), "alpha", "{run:?}");
+    };
+    mount();
+    let first = resident(&served.broker);
+    for _ in 0..12 {
+        mount();
+    }
+    let last = resident(&served.broker);
+    println!("{first} MiB after the first mount, {last} MiB after 13");
+    assert!(last < first + 30, "{first} MiB, then {last} MiB");
+}

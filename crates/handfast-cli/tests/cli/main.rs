@@ -13,6 +13,7 @@
     reason = "tests look at the tree from outside"
 )]
 
+mod approve;
 mod archive_faults;
 mod archives;
 mod audit;
@@ -21,6 +22,7 @@ mod bad_input;
 mod doctor;
 mod fs_layers;
 mod fs_options;
+mod layer_calls;
 mod lease;
 mod lease_mount;
 mod lease_users;
@@ -45,6 +47,7 @@ mod session_undo;
 mod settled;
 mod settled_links;
 mod shapes;
+mod sidecar;
 mod siege;
 mod support;
 mod top;
@@ -53,5 +56,7 @@ mod tour;
 mod turns;
 mod usage;
 mod versions;
+#[path = "../../../handfast-session/tests/it/ask/walls.rs"]
+mod walls;
 mod words;
 mod wrong_usage;

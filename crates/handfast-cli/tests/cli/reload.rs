@@ -144,7 +144,10 @@ fn a_policy_that_is_wrong_leaves_the_one_before_in_force_and_says_so() {
     for (number, (text, why)) in [
         ("version = 1\n[[root]\n", "line 2"),
         ("", "version"),
-        (elsewhere.as_str(), "[[root]]"),
+        (
+            elsewhere.as_str(),
+            "line 2: the name, path or mount of a [[root]]",
+        ),
         (seats.as_str(), "[limits]"),
     ]
     .into_iter()
@@ -157,6 +160,8 @@ fn a_policy_that_is_wrong_leaves_the_one_before_in_force_and_says_so() {
         let told = broker.complaints();
         let last = told.lines().last().unwrap();
         assert!(last.contains("refused") && last.contains(why), "{last}");
+        let file = broker.policy.to_str().unwrap();
+        assert!(last.contains(file) && last.contains(": line "), "{last}");
         assert_eq!(broker.open(&id, "/ws/a.txt").code, 0, "{why}");
     }
     std::fs::remove_file(&broker.policy).unwrap();

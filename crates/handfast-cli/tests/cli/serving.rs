@@ -26,6 +26,7 @@ fn a_broker_ends_at_sigterm_and_outlives_sighup() {
 #[test]
 fn a_policy_is_checked_without_serving() {
     let scratch = Scratch::new();
+    std::fs::create_dir_all(scratch.path.join("in")).unwrap();
     let policy = scratch.path.join("policy.toml");
     let serve = |text: &str| {
         std::fs::write(&policy, text).unwrap();
@@ -43,14 +44,14 @@ fn a_policy_is_checked_without_serving() {
     assert_eq!(
         run.text(),
         "root ws at /ws: read-write, links are followed beneath\n\
-         rule 1: uid 7 may read src/** in /ws\n"
+         rule 1 (line 7): uid 7 may read src/** in /ws\n"
     );
     for (wrong, why) in [
         (
             "[[allow]]\nuid = 7\nverbs = [\"fly\"]\n",
-            "unknown verb `fly`",
+            "line 9: the policy is not valid: [[allow]]: unknown verb `fly`",
         ),
-        ("[limits]\nseats = 7\n", "seats"),
+        ("[limits]\nseats = 7\n", "line 8: "),
         ("[[allow]\n", "line 7"),
     ] {
         let run = serve(&format!("{root}{wrong}"));
@@ -60,6 +61,39 @@ fn a_policy_is_checked_without_serving() {
             "{run:?}"
         );
     }
+}
+
+/// What a start would refuse is refused by the check, with the line.
+#[test]
+fn a_check_refuses_what_a_start_would() {
+    let scratch = Scratch::new();
+    let policy = scratch.path.join("policy.toml");
+    std::fs::create_dir_all(scratch.path.join("in")).unwrap();
+    let check = |dir: &str, rest: &str| {
+        let root = "version = 1\n[[root]]\nname = \"ws\"\nmount = \"/\"\nmode = \"read-only\"\n";
+        std::fs::write(&policy, format!("{root}path = \"{dir}\"\n{rest}")).unwrap();
+        // As a new user writes it.
+        Run::of(
+            &["serve", "--check", policy.to_str().unwrap()],
+            b"",
+            PATIENCE,
+        )
+    };
+    let good = check("in", "[[allow]]\nuid = 7\n");
+    assert_eq!(good.code, 0, "{good:?}");
+    assert!(good.text().contains("rule 1 (line 7): uid 7"), "{good:?}");
+    let id = "[[allow]]\nuid = 8\n[[allow]]\nspiffe_id = \"spiffe://a.org/b\"\n";
+    for (dir, rest, why) in [
+        ("nowhere", "", "line 2: the directory"),
+        ("in", id, "line 9: [[allow]] `spiffe_id`"),
+    ] {
+        let run = check(dir, rest);
+        assert_eq!(run.code, 2, "{run:?}");
+        let named = run.stderr.contains("policy.toml") && run.stderr.contains(why);
+        assert!(named, "{why}: {run:?}");
+    }
+    let none = Run::of(&["serve", "--check"], b"", PATIENCE);
+    assert_eq!(none.code, 2, "{none:?}");
 }
 
 /// Whether the kernel keeps signals and abstract sockets within the wall.
@@ -112,6 +146,7 @@ fn b8_a_confined_program_reaches_no_process_outside() {
 fn the_policy_is_read_once() {
     use rustix::fs::inotify;
     let scratch = Scratch::new();
+    std::fs::create_dir_all(scratch.path.join("in")).unwrap();
     let policy = scratch.path.join("policy.toml");
     let text = "version = 1\n[[root]]\nname = \"ws\"\npath = \"in\"\nmount = \"/ws\"\nmode = \"read-write\"\n";
     std::fs::write(&policy, text).unwrap();
@@ -166,7 +201,7 @@ fn a_socket_that_cannot_be_bound_is_told_for_what_it_is() {
     drop(listener);
     let run = serve(&["--spiffe-audience", "somebody"]);
     assert_eq!(run.code, 2, "{run:?}");
-    assert!(run.stderr.contains("--spiffe-bundle"), "{run:?}");
+    assert!(run.stderr.contains("--spiffe-domain"), "{run:?}");
 }
 
 #[test]

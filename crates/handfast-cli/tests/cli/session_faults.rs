@@ -41,6 +41,60 @@ const NOT_OURS: &[&str] = &[
     "getpid",
 ];
 
+/// Calls that leave every file as it was. A process that is killed at one of these leaves what it would
+/// leave at the next call that changes something.
+const LOOKING: &[&str] = &[
+    "close",
+    "faccessat2",
+    "fcntl",
+    "flock",
+    "fstat",
+    "fstatfs",
+    "getdents64",
+    "geteuid",
+    "getuid",
+    "lseek",
+    "newfstatat",
+    "pread64",
+    "read",
+    "readlink",
+    "readlinkat",
+    "statfs",
+    "statx",
+    "umask",
+];
+
+/// A system call of a traced command.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    name: String,
+    /// Among the calls of that name.
+    number: usize,
+    changes: bool,
+}
+
+impl Call {
+    fn new(name: &str, number: usize, line: &str) -> Self {
+        let opens = name.starts_with("openat");
+        let makes = ["O_CREAT", "O_TRUNC", "O_TMPFILE"];
+        let only_looks =
+            LOOKING.contains(&name) || (opens && !makes.iter().any(|flag| line.contains(flag)));
+        Self {
+            name: name.to_owned(),
+            number,
+            changes: !only_looks,
+        }
+    }
+}
+
+/// The calls at which a kill makes a difference: those that change something, and the last.
+pub(crate) fn kill_points(calls: &[Call]) -> Vec<Call> {
+    let last = calls.len().saturating_sub(1);
+    let differs = |(index, call): &(usize, &Call)| call.changes || *index == last;
+    let points = calls.iter().enumerate().filter(differs);
+    points.map(|(_, call)| call.clone()).collect()
+}
+
 pub(crate) fn strace_is_there() -> bool {
     let there = Command::new("strace").args(["-f", "true"]).output();
     let there = there.is_ok_and(|output| output.status.success());
@@ -59,7 +113,7 @@ pub fn v(path: &str) -> VirtualPath {
 
 /// A base, and a session with every kind of change.
 pub fn scene() -> (Scratch, BTreeMap<String, String>) {
-    let scratch = Scratch::new();
+    let scratch = Scratch::in_memory();
     scratch.file("changed", "old");
     scratch.file("deleted", "old");
     scratch.file("moved", "moved");
@@ -142,7 +196,7 @@ pub fn numbered(changed: &[usize]) -> String {
 
 /// A session that changed two places of a file, and the arguments that commit the second.
 pub fn hunk_scene() -> (Scratch, Vec<String>) {
-    let scratch = Scratch::new();
+    let scratch = Scratch::in_memory();
     scratch.file("f", numbered(&[]));
     let session = open(&scratch, true);
     session.write("/f", numbered(&[3, 30])).unwrap();
@@ -166,7 +220,7 @@ fn a_commit_of_a_hunk_that_dies_anywhere_is_finished_or_never_began() {
     }
     let (mut never, mut finished) = (0, 0);
     let (scratch, args) = hunk_scene();
-    let calls = calls_of(&scratch, &args, 40);
+    let calls = kill_points(&calls_of(&scratch, &args, 40));
     for call in &calls {
         let (scratch, args) = hunk_scene();
         let (_, said) = inject_into(&args, call, "signal=SIGKILL");
@@ -209,14 +263,14 @@ fn commit_args(scratch: &Scratch) -> Vec<String> {
     .to_vec()
 }
 
-/// The calls of a commit, from the opening of the state on: name, and number among the calls of that name.
-fn calls() -> Vec<(String, usize)> {
+/// The calls of a commit, from the opening of the state on.
+fn calls() -> Vec<Call> {
     let (scratch, _) = scene();
     calls_of(&scratch, &commit_args(&scratch), 100)
 }
 
 /// The same of any arguments; there are more than so many.
-fn calls_of(scratch: &Scratch, args: &[String], least: usize) -> Vec<(String, usize)> {
+fn calls_of(scratch: &Scratch, args: &[String], least: usize) -> Vec<Call> {
     calls_between(scratch, args, ("journal", "committed"), least)
 }
 
@@ -226,7 +280,7 @@ pub(crate) fn calls_between(
     args: &[String],
     (from, to): (&str, &str),
     least: usize,
-) -> Vec<(String, usize)> {
+) -> Vec<Call> {
     let log = scratch.path.join("trace");
     let output = Command::new("strace")
         .args(["-f", "-e", "signal=none", "-o"])
@@ -252,7 +306,7 @@ pub(crate) fn calls_between(
             break;
         }
         if begun && !NOT_OURS.contains(&name) {
-            found.push((name.to_owned(), *number));
+            found.push(Call::new(name, *number, line));
         }
     }
     assert!(
@@ -263,16 +317,12 @@ pub(crate) fn calls_between(
     found
 }
 
-fn inject(scratch: &Scratch, call: &(String, usize), fault: &str) -> (Option<i32>, String) {
+fn inject(scratch: &Scratch, call: &Call, fault: &str) -> (Option<i32>, String) {
     inject_into(&commit_args(scratch), call, fault)
 }
 
-pub(crate) fn inject_into(
-    args: &[String],
-    call: &(String, usize),
-    fault: &str,
-) -> (Option<i32>, String) {
-    let (name, number) = call;
+pub(crate) fn inject_into(args: &[String], call: &Call, fault: &str) -> (Option<i32>, String) {
+    let Call { name, number, .. } = call;
     let output = Command::new("strace")
         .args(["-f", "-o", "/dev/null", "-e"])
         .arg(format!("trace={name}"))
@@ -317,7 +367,7 @@ fn a_commit_that_dies_anywhere_is_finished_or_never_began() {
         return;
     }
     let (mut never, mut finished) = (0, 0);
-    let calls = calls();
+    let calls = kill_points(&calls());
     for call in &calls {
         let (scratch, expected) = scene();
         let before = base(&scratch);
@@ -382,7 +432,7 @@ fn what_others_wrote_after_the_kill_is_kept() {
     if !strace_is_there() {
         return;
     }
-    for call in calls().iter().step_by(3) {
+    for call in &kill_points(&calls()) {
         let (scratch, _) = scene();
         inject(&scratch, call, "signal=SIGKILL");
         // Somebody changes every file that is there, whichever side of the commit it is on.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use handfast_session::{CommitOptions, Session};
 
 use crate::session_faults::{
-    base, calls_between, hunk_scene, inject_into, numbered, open, scene, shown, strace_is_there,
+    base, calls_between, hunk_scene, inject_into, kill_points, numbered, open, scene, shown,
+    strace_is_there,
 };
 use crate::support::Scratch;
 
@@ -61,7 +62,12 @@ fn an_undo_that_dies_anywhere_is_finished_or_never_began() {
     }
     let (mut never, mut finished) = (0, 0);
     let (scratch, ..) = committed_scene();
-    let calls = calls_between(&scratch, &undo_args(&scratch), ("journal", "undone"), 100);
+    let calls = kill_points(&calls_between(
+        &scratch,
+        &undo_args(&scratch),
+        ("journal", "undone"),
+        100,
+    ));
     for call in &calls {
         let (scratch, before, after, view) = committed_scene();
         let (_, said) = inject_into(&undo_args(&scratch), call, "signal=SIGKILL");
@@ -128,7 +134,12 @@ fn an_undo_of_a_hunk_that_dies_anywhere_is_finished_or_never_began() {
     };
     let (mut never, mut finished) = (0, 0);
     let scratch = hunk_committed();
-    let calls = calls_between(&scratch, &undo_args(&scratch), ("journal", "undone"), 40);
+    let calls = kill_points(&calls_between(
+        &scratch,
+        &undo_args(&scratch),
+        ("journal", "undone"),
+        40,
+    ));
     for call in &calls {
         let scratch = hunk_committed();
         inject_into(&undo_args(&scratch), call, "signal=SIGKILL");
@@ -163,7 +174,7 @@ fn an_undo_of_a_hunk_that_dies_anywhere_is_finished_or_never_began() {
 
 #[test]
 fn a_commit_is_shown_and_taken_back() {
-    let s = Scratch::new();
+    let s = Scratch::in_memory();
     s.file("a", "one\n");
     s.new_session(&[]);
     s.session(&["undo", "--yes", "s"]).refused("NotFound");

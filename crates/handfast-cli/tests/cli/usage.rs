@@ -205,7 +205,7 @@ fn every_option_of_fs_may_stand_before_or_after_the_verb() {
                 "--links",
                 "beneath",
             ],
-            "policies of a root",
+            "go with `--root`; a session has rules of its own",
         ),
     ] {
         let words = run(args);

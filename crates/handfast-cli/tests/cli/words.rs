@@ -179,7 +179,7 @@ fn a_stale_version_says_to_read_again() {
     assert_eq!(run.code, 1);
     assert!(
         run.stderr
-            .contains("hint: somebody changed it since; read it again"),
+            .contains("hint: the file changed since you read it; read it again"),
         "{run:?}"
     );
 }

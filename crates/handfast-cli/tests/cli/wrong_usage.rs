@@ -92,7 +92,10 @@ const FOUND: &[Case] = &[
     case(
         &["session", "commit", "--yes", "gone2", "/nothere"],
         1,
-        &["nothing was changed at or below `/nothere`"],
+        &[
+            "nothing was changed at or below `/nothere`",
+            "hint: `handfast session diff`",
+        ],
     ),
     case(
         &["audit", "--root", "UPLOADS", "--input", "name", "box/a.py"],
@@ -170,6 +173,11 @@ const TYPICAL: &[Case] = &[
         2,
         &["octal", "for example 644"],
     ),
+    case(
+        &["fs", "--root", "box", "archive", ".", "x.rar"],
+        2,
+        &["give `--format tar`"],
+    ),
     case(&["fs", "--root", "box", "rm", "one"], 1, &["hint: `rm -r`"]),
     case(
         &["fs", "--root", "box", "mkdir", "x/y"],
@@ -196,6 +204,46 @@ const TYPICAL: &[Case] = &[
         1,
         &["already", "hint: choose another name"],
     ),
+    case(
+        &["session", "create", "x"],
+        2,
+        &["tip: `new` makes a session"],
+    ),
+    case(&["commit"], 2, &["tip: sessions have this command"]),
+    case(&["scan", "."], 2, &["tip: `handfast audit`"]),
+    case(
+        &["session", "commit", "gone2"],
+        2,
+        &["nobody can be asked without a terminal; `--yes`"],
+    ),
+    case(
+        &[
+            "session",
+            "new",
+            "x",
+            "--base",
+            "box",
+            "--preset",
+            "worksapce",
+        ],
+        2,
+        &["no preset `worksapce`; known presets: `workspace`"],
+    ),
+    case(
+        &["session", "list", "--state", "box/a.txt"],
+        2,
+        &["the state directory `box/a.txt`", "hint: `--state DIR`"],
+    ),
+    case(
+        &["approve", "nosuch"],
+        1,
+        &["no session `nosuch`", "hint: `handfast session list`"],
+    ),
+    case(
+        &["session", "fork", "gone2@x", "y"],
+        1,
+        &["hint: `handfast session show`"],
+    ),
     case(&["session", "diff"], 2, &["<NAME>", "Usage:"]),
     case(
         &["session", "rollback", "--yes", "gone2", "x"],
@@ -205,7 +253,10 @@ const TYPICAL: &[Case] = &[
     case(
         &["log", "show", "nolog"],
         2,
-        &["there is no log here", "hint: `handfast log init DIR`"],
+        &[
+            "cannot use the log `nolog`: there is no log here",
+            "hint: `handfast log init DIR`",
+        ],
     ),
     case(
         &["log", "init", "log"],
@@ -238,7 +289,92 @@ const TYPICAL: &[Case] = &[
         2,
         &["cannot run the siege: no attack", "hint:"],
     ),
+    case(
+        &["siege", "--only", "@brocker"],
+        2,
+        &[
+            "no attack, verb or layer",
+            "hint: a name is like `leaf-swap`",
+        ],
+    ),
+    case(
+        &["session", "new", "x", "box"],
+        2,
+        &["tip: `--base DIR` names the directory"],
+    ),
+    case(
+        &["fs", "--root", "box", "write", "a.txt", "hello"],
+        2,
+        &["tip: the content comes from standard input"],
+    ),
+    case(
+        &["fs", "--root", "box", "rm", "-rf", "one"],
+        2,
+        &["tip: there is no `-f`; `rm -r` removes a directory"],
+    ),
+    case(
+        &["fs", "--root", "box", "ls", "-l"],
+        2,
+        &["tip: `stat` shows the mode, the size and the times"],
+    ),
+    case(
+        &["doctor", "box"],
+        2,
+        &["tip: `--root DIR` names the directory"],
+    ),
+    case(
+        &["session", "rm", "--yes", "nosuch"],
+        1,
+        &["no session `nosuch`", "hint: `handfast session list`"],
+    ),
+    case(
+        &["fs", "--session", "gone2", "--links", "beneath", "ls", "/"],
+        2,
+        &["`--links`, `--hard-links`, `--mounts` and `--backend` go with `--root`"],
+    ),
+    case(
+        &[
+            "fs",
+            "--root",
+            "box",
+            "extract",
+            "--max-bytes",
+            "1G",
+            "one.tar",
+            "three",
+        ],
+        2,
+        &["a whole number without a unit"],
+    ),
+    case(
+        &["fs", "--root", "box", "extract", "a.txt", "out"],
+        1,
+        &["neither a zip nor a tar"],
+    ),
+    case(
+        &["log", "show", "log", "last"],
+        2,
+        &["an index is a whole number"],
+    ),
+    case(
+        &["log", "verify", "log", "--key", "nosuch"],
+        2,
+        &["cannot read `nosuch`", "hint: `--key` takes the line"],
+    ),
+    case(
+        &["audit", "explian", "A1"],
+        3,
+        &[
+            "hint: name files or directories",
+            "`handfast audit explain ITEM`",
+        ],
+    ),
     case(&["mcp"], 2, &["<DIR>", "Usage:"]),
+    case(
+        &["mcp", "--no-log", "nosuch"],
+        1,
+        &["`nosuch`", "hint: name a directory that exists"],
+    ),
     case(
         &["doctor", "--root", "nosuch"],
         2,
@@ -355,7 +491,14 @@ fn run(scratch: &Scratch, args: &[&str]) -> Run {
 
 #[test]
 fn ctrl_c_leaves_no_directory() {
-    for args in [&["tour"][..], &["siege", "--rounds", "2000"]] {
+    // At several steps of the tour, which runs a command at most of them.
+    for (args, after) in [
+        (&["tour", "--fast"][..], 40),
+        (&["tour", "--fast"], 120),
+        (&["tour", "--fast"], 200),
+        (&["tour"], 300),
+        (&["siege", "--rounds", "2000"], 300),
+    ] {
         let scratch = Scratch::new();
         let mut command = handfast(args);
         command.env("TMPDIR", scratch.inside()).stdin(Stdio::null());
@@ -370,7 +513,7 @@ fn ctrl_c_leaves_no_directory() {
             );
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        std::thread::sleep(std::time::Duration::from_millis(after));
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
         let run = Run::wait(child, std::time::Duration::from_secs(60));
         assert_eq!(run.code, 130, "{args:?} {run:?}");

@@ -11,17 +11,6 @@ const SHOWN_BY: &str = "shown by";
 /// Documents for those who work on the project, where `src/` is a crate's and not a user's.
 const OURS: [&str; 3] = ["CONTRIBUTING.md", "ARCHITECTURE.md", "internals.md"];
 
-/// What only builds with the features `biscuit` and `spiffe` list.
-const OF_OTHER_BUILDS: [(&str, &[&str]); 4] = [
-    ("handfast lease export", &["--ttl"]),
-    ("handfast lease narrow", &["--path", "--read-only"]),
-    ("handfast lease", &["--svid"]),
-    (
-        "handfast serve",
-        &["--spiffe-bundle", "--spiffe-domain", "--spiffe-audience"],
-    ),
-];
-
 #[test]
 fn every_test_that_is_named_exists() {
     let files = files();
@@ -267,14 +256,6 @@ fn commands(reference: &str) -> BTreeMap<String, BTreeSet<String>> {
             let words = flags.split([' ', ',']).filter(|it| it.starts_with('-'));
             all.extend(words.map(str::to_owned));
         }
-    }
-    // Commands of builds with other features, which the reference of the usual build leaves out.
-    let lease = known.get("handfast lease").cloned().unwrap_or_default();
-    for (command, flags) in OF_OTHER_BUILDS {
-        let all = known
-            .entry(command.to_owned())
-            .or_insert_with(|| lease.clone());
-        all.extend(flags.iter().map(|flag| (*flag).to_owned()));
     }
     for flags in known.values_mut() {
         flags.extend(["-h", "--help", "-V", "--version"].map(str::to_owned));

@@ -17,5 +17,8 @@
 mod git;
 mod names;
 mod posix;
+mod replaced;
 mod support;
+mod themes;
+mod waiting;
 mod watch;

@@ -11,7 +11,8 @@ use handfast::RelPath;
 use handfast::files::{Files, LastLink};
 use handfast_fuse::{CacheTimes, Face, MountSettings, Served, mount_at, open_device, serve};
 use handfast_session::{
-    Caller, Catalogue, Mode, MountSpec, Protect, Session, SessionSpec, VirtualPath,
+    Asker, Caller, Catalogue, MAX_WAITING, Mode, MountSpec, Protect, Question, Session,
+    SessionSpec, VirtualPath,
 };
 
 const INSIDE: &str = "HANDFAST_TEST_INSIDE";
@@ -56,6 +57,8 @@ pub(crate) fn in_namespace(test: &str, body: impl FnOnce()) {
         output.status.success() && text.contains("1 passed"),
         "{test}: {text}{errors}"
     );
+    // What it counted, and whether it was starved.
+    print!("{text}");
 }
 
 /// A private directory, removed when dropped.
@@ -103,6 +106,12 @@ impl Mounted {
         Self::with_caller(Mode::Overlay, protect, fill, watched)
     }
 
+    /// As [`Mounted::watched`], for programs that a person is asked about.
+    pub(crate) fn asking(protect: Protect, fill: impl FnOnce(&Path)) -> Self {
+        let caller = Caller::new("test").asker(Arc::new(Asking));
+        Self::with_caller(Mode::Overlay, protect, fill, (caller, Cached::Watched))
+    }
+
     /// As [`Mounted::new`], on behalf of a caller, with a cache of the kernel's that lasts.
     pub(crate) fn with_caller(
         mode: Mode,
@@ -117,12 +126,16 @@ impl Mounted {
         fill(&base);
         let catalogue = Catalogue::open_ambient(scratch.top.join("state")).unwrap();
         let at = VirtualPath::parse("/ws").unwrap();
+        let room = match protect.ask.is_empty() {
+            true => 0,
+            false => MAX_WAITING,
+        };
         let mount = MountSpec::new(&base, at).mode(mode).protect(protect);
         catalogue
             .create("test", &SessionSpec::new().mount(mount))
             .unwrap();
         let session = catalogue.open("test", caller).unwrap();
-        let served = Some(show(&session, &view, cached));
+        let served = Some(show(&session, &view, cached, room));
         Self {
             base,
             view,
@@ -139,7 +152,7 @@ impl Mounted {
     }
 }
 
-fn show(session: &Session, view: &Path, cached: Cached) -> Served {
+fn show(session: &Session, view: &Path, cached: Cached, room: usize) -> Served {
     let files: Arc<dyn Files> = Arc::new(session.clone());
     let top = files
         .node(&RelPath::parse("ws").unwrap(), LastLink::Itself)
@@ -147,6 +160,7 @@ fn show(session: &Session, view: &Path, cached: Cached) -> Served {
     let device = open_device().expect("the kernel's device can be opened");
     mount_at(device.as_fd(), view, MountSettings::new()).unwrap();
     let face = Face::new(files, top).unwrap();
+    let face = face.with_room_for_waiting(room).with_fifos_and_sockets();
     let face = match cached {
         Cached::For(time) => face.cache_times(CacheTimes {
             names: time,
@@ -168,6 +182,19 @@ pub(crate) enum Cached {
     For(Duration),
     /// For an hour where changes are watched, as a run does it for a minute.
     Watched,
+}
+
+/// A mount whose programs ask, as a run's are.
+struct Asking;
+
+impl Asker for Asking {
+    fn asked(&self, _: &Question) {
+        handfast_fuse::request_waits();
+    }
+
+    fn ended(&self, _: &Question) {
+        handfast_fuse::request_goes_on();
+    }
 }
 
 impl Drop for Mounted {

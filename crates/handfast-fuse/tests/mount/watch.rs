@@ -192,6 +192,8 @@ fn names_are_cached_for_longer_than_a_second() {
     in_namespace("watch::names_are_cached_for_longer_than_a_second", || {
         let mounted = Mounted::watched(Protect::new(), files);
         let (base, view) = (&mounted.base, &mounted.view);
+        // What changed a moment ago is read past the cache.
+        std::thread::sleep(Duration::from_millis(2100));
         look(view);
         // The kernel tells nobody who watches a directory that a file got a name elsewhere: a stated
         // limit, which shows here that the answer comes from the cache.
@@ -202,4 +204,64 @@ fn names_are_cached_for_longer_than_a_second() {
         std::fs::write(base.with_file_name("elsewhere"), "by the person").unwrap();
         assert_eq!(std::fs::read(view.join("a.txt")).unwrap(), b"by the person");
     });
+}
+
+/// The kernel has the content of files in its cache. Each gets a second name, which a rule denies: the
+/// kernel hears nothing of that, and every open is judged all the same.
+#[test]
+fn a_file_that_becomes_a_secret_is_refused_although_it_is_cached() {
+    in_namespace(
+        "watch::a_file_that_becomes_a_secret_is_refused_although_it_is_cached",
+        || {
+            const FILES: usize = 60;
+            let name = |number: usize| format!("f{number}");
+            let protect = Protect::new().with_deny("*.secret");
+            let mounted = Mounted::watched(protect, |base| {
+                for number in 0..FILES {
+                    std::fs::write(base.join(name(number)), format!("content {number}")).unwrap();
+                }
+            });
+            // What changed a moment ago is read past the cache.
+            std::thread::sleep(Duration::from_millis(2300));
+            let seen = |number| mounted.view.join(name(number));
+            let expected = |number| format!("content {number}");
+            let mut open = Vec::new();
+            for number in 0..FILES {
+                for _ in 0..2 {
+                    let text = std::fs::read_to_string(seen(number)).unwrap();
+                    assert_eq!(text, expected(number));
+                }
+                open.push(std::fs::File::open(seen(number)).unwrap());
+            }
+            // All at once: a session looks for other names of files once a second.
+            for number in 0..FILES {
+                let there = mounted.base.join(name(number));
+                std::fs::hard_link(&there, there.with_extension("secret")).unwrap();
+            }
+            let (mut read, mut cached, mut held) = (0, 0, 0);
+            for (number, mut open) in open.into_iter().enumerate() {
+                // The control: what is looked at comes from the cache, and what was open stays open.
+                let seen = seen(number);
+                cached += usize::from(std::fs::metadata(&seen).unwrap().nlink() == 1);
+                let mut text = String::new();
+                std::io::Read::read_to_string(&mut open, &mut text).unwrap();
+                held += usize::from(text == expected(number));
+                for at in [&seen, &seen.with_extension("secret")] {
+                    match std::fs::read(at) {
+                        Ok(_) => read += 1,
+                        Err(error) => {
+                            assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+                        }
+                    }
+                }
+            }
+            println!(
+                "{FILES} files: {read} read, {held} read by who had them open, {cached} looked at in the cache"
+            );
+            assert_eq!((read, held), (0, FILES));
+            if cached == 0 {
+                println!("starved: nothing came from the cache");
+            }
+        },
+    );
 }

@@ -172,7 +172,7 @@ pub struct Assurance<'a> {
     /// `brokered`, `sealed` or `opaque`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visibility: Option<Cow<'a, str>>,
-    /// `strict`; not there in a log of level `ordered`.
+    /// `strict` or `buffered`; not there for what was written as at `ordered`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Cow<'a, str>>,
 }

@@ -17,7 +17,7 @@ use crate::reader::LogReader;
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
 #[derive(Default)]
-struct Done {
+struct DsseResult {
     read: BTreeMap<String, u64>,
     changed: BTreeMap<String, u64>,
     denied: u64,
@@ -32,7 +32,7 @@ struct Done {
 /// # Errors
 /// If the log cannot be read, or the signer refuses.
 pub fn dsse(log: &LogReader, signer: &dyn Signer) -> Result<Vec<Value>, Error> {
-    let mut leases: BTreeMap<String, Done> = BTreeMap::new();
+    let mut leases: BTreeMap<String, DsseResult> = BTreeMap::new();
     log.for_each(0, |index, leaf| {
         let Ok(record) = Record::parse(leaf) else {
             return Ok(ControlFlow::Continue(()));
@@ -65,7 +65,12 @@ pub fn dsse(log: &LogReader, signer: &dyn Signer) -> Result<Vec<Value>, Error> {
         .collect()
 }
 
-fn envelope(origin: &str, lease: &str, done: &Done, signer: &dyn Signer) -> Result<Value, Error> {
+fn envelope(
+    origin: &str,
+    lease: &str,
+    done: &DsseResult,
+    signer: &dyn Signer,
+) -> Result<Value, Error> {
     let subject: Vec<_> = done
         .leaves
         .iter()

@@ -20,7 +20,7 @@ const STYLE: &str = include_str!("page.css");
 
 /// The page.
 #[derive(Debug)]
-pub struct Page {
+pub struct HtmlPage {
     /// The document.
     pub text: String,
     /// What is wrong with the log: the page has what is intact, and says so itself.
@@ -31,7 +31,7 @@ pub struct Page {
 ///
 /// # Errors
 /// If the log cannot be read at all.
-pub fn html(log: &LogReader) -> Result<Page, Error> {
+pub fn html(log: &LogReader) -> Result<HtmlPage, Error> {
     let mut events = Vec::new();
     let mut first = None;
     let read = log.for_each(0, |index, leaf| {
@@ -76,7 +76,7 @@ pub fn html(log: &LogReader) -> Result<Page, Error> {
         .replace("{{SCRIPT}}", SCRIPT)
         // Last: what is in the data is not replaced any more.
         .replacen("{{DATA}}", &harmless(&data.to_string()), 1);
-    Ok(Page { text, damage })
+    Ok(HtmlPage { text, damage })
 }
 
 /// What does not fit in a log whose events can be read.

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::reader::LogReader;
 
 pub use dsse::dsse;
-pub use html::{Page, html};
+pub use html::{HtmlPage, html};
 pub use ocsf::{OCSF_VERSION, ocsf};
 
 /// The events as JSON lines: `{"index":"<n>","event":<the leaf, byte for byte>}`.

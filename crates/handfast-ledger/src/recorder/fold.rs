@@ -30,7 +30,7 @@ const FEW: usize = 1024;
 
 /// What becomes of a refusal.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum FoldDecision {
     Write,
     Count,
 }
@@ -150,7 +150,7 @@ impl Folds {
         kind: PathError,
         why: &str,
         now: Moment,
-    ) -> Verdict {
+    ) -> FoldDecision {
         let path = asked(event);
         let same = self.hasher.hash_one((event.actor, event.verb, kind, path));
         let actor = self.hasher.hash_one((event.actor, "any"));
@@ -164,10 +164,10 @@ impl Folds {
         let (key, various) = match (by_path, by_actor) {
             (true, _) => (same, false),
             (false, true) => (actor, true),
-            (false, false) => return Verdict::Write,
+            (false, false) => return FoldDecision::Write,
         };
         let Some(window) = windows.by_key.get_mut(&key) else {
-            return Verdict::Write;
+            return FoldDecision::Write;
         };
         let folded = window.folded.get_or_insert_with(|| Folded {
             count: 0,
@@ -187,7 +187,7 @@ impl Folds {
         if due == 0 || end < due {
             self.due_ns.store(end, Ordering::Relaxed);
         }
-        Verdict::Count
+        FoldDecision::Count
     }
 }
 
@@ -252,7 +252,7 @@ mod tests {
                 drop(folds.due(now.boot_ns));
             }
             let verdict = folds.meet(&event, PathError::Denied, "no", now);
-            written += u64::from(verdict == Verdict::Write);
+            written += u64::from(verdict == FoldDecision::Write);
         }
         written
     }

@@ -14,9 +14,10 @@ pub use context::Context;
 
 use crate::error::{Error, ErrorKind};
 use crate::event::{Clock, EventKind, Moment, PhaseField, Record};
+use crate::level::Level;
 use crate::note::{fill_random, hex};
 use crate::writer::Ledger;
-use fold::{Folds, Verdict};
+use fold::{FoldDecision, Folds};
 
 /// A wall clock that moves this much against the machine's own has been set.
 const STEP_NS: i128 = 1_000_000_000;
@@ -64,7 +65,7 @@ impl LedgerRecorder {
     fn write_folds(&self, now_ns: u64) -> Result<(), Error> {
         for folded in self.folds.due(now_ns) {
             let leaf = folded.leaf(&self.context, self.ledger.level())?;
-            let _receipt = self.ledger.append_leaf(&leaf)?;
+            self.ledger.append_read(&leaf)?;
         }
         Ok(())
     }
@@ -82,7 +83,7 @@ impl LedgerRecorder {
         // Results of what was allowed are never folded: an intent without one means "unknown".
         if let Decision::Refused { kind, why } = &event.decision
             && event.phase != Phase::Result
-            && self.folds.meet(event, *kind, why, now) == Verdict::Count
+            && self.folds.meet(event, *kind, why, now) == FoldDecision::Count
         {
             return Ok(());
         }
@@ -98,12 +99,19 @@ impl LedgerRecorder {
         entries: &[handfast::TouchedEntry],
     ) -> Result<(), Error> {
         let policy = self.ledger.policy();
+        let reads = event.phase == Phase::Single && !event.verb.changes();
+        let level = match self.ledger.level() {
+            // What changes something is written as at `ordered`.
+            Level::Buffered if !reads => Level::Ordered,
+            level => level,
+        };
         let log = translate::OfLog {
-            level: self.ledger.level(),
+            level,
             policy: policy.as_deref(),
         };
         let record = translate::record(event, op_id, now, entries, &self.context, log);
         match record.to_leaf() {
+            Ok(leaf) if reads => self.ledger.append_read(&leaf),
             Ok(leaf) => {
                 let _receipt = self.ledger.append_leaf(&leaf)?;
                 Ok(())

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use handfast::{Decision, Event, Identity, Metadata, Phase, RelPath, Timestamp, TouchedEntry};
+use handfast::{
+    Decision, Event, Identity, Metadata, Phase, Process, RelPath, Timestamp, TouchedEntry,
+};
 
 use super::context::Context;
 use crate::event::{
@@ -19,7 +21,7 @@ pub(super) struct OfLog<'a> {
     pub(super) policy: Option<&'a str>,
 }
 
-/// The level of an event, where it is more than the weakest.
+/// The level of an event, where it is not the usual one.
 pub(super) fn level_of(level: Level) -> Option<Cow<'static, str>> {
     (level != Level::Ordered).then_some(Cow::Borrowed(level.name()))
 }
@@ -52,7 +54,7 @@ pub(super) fn record<'a>(
         .object
         .map(|object| object_of(object, event.root.mount));
     record.dst = event.destination.map(|path| Destination::of(path_of(path)));
-    record.wl = Some(workload_of(context, event.actor));
+    record.wl = Some(asking(workload_of(context, event.actor), event.process));
     record.lease = context.lease.as_ref().map(Lease::lend);
     match event.phase {
         Phase::Single | Phase::Intent => {
@@ -127,6 +129,20 @@ pub(super) fn workload_of<'a>(context: &'a Context, actor: Option<&'a str>) -> W
         workload.agent_id = actor.map(Cow::Borrowed);
     }
     workload
+}
+
+/// The process that asked, where it is not the one that writes the log. Both are of one user: a mount
+/// serves no other's processes.
+fn asking<'a>(workload: Workload<'a>, process: Option<Process<'a>>) -> Workload<'a> {
+    match process {
+        None => workload,
+        Some(process) => Workload {
+            pid: Some(process.pid),
+            exe: process.exe.map(Cow::Borrowed),
+            auth: Some(Cow::Borrowed("observed")),
+            ..workload
+        },
+    }
 }
 
 fn decision_of<'a>(

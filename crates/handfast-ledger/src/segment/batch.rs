@@ -91,7 +91,7 @@ impl BatchBytes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scan::{Item, Stop, scan};
+    use super::super::scan::{ScannedFrame, Stop, scan};
     use super::*;
 
     #[test]
@@ -116,9 +116,9 @@ mod tests {
                 let mut found = Vec::new();
                 let result = scan(&bytes, 10, 7, |item, _| {
                     found.push(match item {
-                        Item::Event { leaf, .. } => leaf.to_vec(),
-                        Item::Seal(seal) => seal.to_vec(),
-                        Item::Checkpoint(_) => panic!("there is none"),
+                        ScannedFrame::Event { leaf, .. } => leaf.to_vec(),
+                        ScannedFrame::Seal(seal) => seal.to_vec(),
+                        ScannedFrame::Checkpoint(_) => panic!("there is none"),
                     });
                     Ok(())
                 })

@@ -75,7 +75,7 @@ fn checksum(length: [u8; 4], kind: u8, payload: &[u8]) -> u32 {
 
 /// What is at an offset.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Found<'a> {
+pub(crate) enum FrameScan<'a> {
     Frame {
         kind: FrameKind,
         payload: &'a [u8],
@@ -87,22 +87,22 @@ pub(crate) enum Found<'a> {
 }
 
 /// Reads the frame at an offset.
-pub(crate) fn frame_at(bytes: &[u8], offset: usize) -> Found<'_> {
+pub(crate) fn frame_at(bytes: &[u8], offset: usize) -> FrameScan<'_> {
     let rest = bytes.get(offset..).unwrap_or(&[]);
     if rest.is_empty() {
-        return Found::End;
+        return FrameScan::End;
     }
     let Some((head, rest)) = rest.split_first_chunk::<OVERHEAD>() else {
         return if rest.iter().all(|byte| *byte == 0) {
-            Found::End
+            FrameScan::End
         } else {
-            Found::Bad
+            FrameScan::Bad
         };
     };
     let length_bytes = [head[0], head[1], head[2], head[3]];
     let length = u32::from_le_bytes(length_bytes) as usize;
     if length == 0 {
-        return Found::End;
+        return FrameScan::End;
     }
     let stored = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
     let kind = match head[8] {
@@ -110,15 +110,15 @@ pub(crate) fn frame_at(bytes: &[u8], offset: usize) -> Found<'_> {
         2 => FrameKind::Batch,
         3 => FrameKind::Event,
         4 => FrameKind::Checkpoint,
-        _ => return Found::Bad,
+        _ => return FrameScan::Bad,
     };
     let Some(payload) = rest.get(..length).filter(|_| length <= MOST) else {
-        return Found::Bad;
+        return FrameScan::Bad;
     };
     if checksum(length_bytes, head[8], payload) != stored {
-        return Found::Bad;
+        return FrameScan::Bad;
     }
-    Found::Frame {
+    FrameScan::Frame {
         kind,
         payload,
         end: offset + OVERHEAD + length,
@@ -133,19 +133,19 @@ mod tests {
     fn every_flipped_bit_and_every_cut_is_noticed() {
         let mut bytes = Vec::new();
         push_frame(&mut bytes, FrameKind::Event, b"something");
-        let Found::Frame { payload, end, .. } = frame_at(&bytes, 0) else {
+        let FrameScan::Frame { payload, end, .. } = frame_at(&bytes, 0) else {
             panic!("a good frame is read");
         };
         assert_eq!((payload, end), (&b"something"[..], bytes.len()));
         for bit in 0..bytes.len() * 8 {
             let mut broken = bytes.clone();
             broken[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(frame_at(&broken, 0), Found::Bad, "bit {bit}");
+            assert_eq!(frame_at(&broken, 0), FrameScan::Bad, "bit {bit}");
         }
         for cut in 1..bytes.len() {
-            assert_eq!(frame_at(&bytes[..cut], 0), Found::Bad, "cut {cut}");
+            assert_eq!(frame_at(&bytes[..cut], 0), FrameScan::Bad, "cut {cut}");
         }
-        assert_eq!(frame_at(&[], 0), Found::End);
-        assert_eq!(frame_at(&[0; 40], 0), Found::End);
+        assert_eq!(frame_at(&[], 0), FrameScan::End);
+        assert_eq!(frame_at(&[0; 40], 0), FrameScan::End);
     }
 }

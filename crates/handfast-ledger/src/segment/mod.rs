@@ -14,7 +14,7 @@ pub(crate) use batch::BatchBytes;
 pub(crate) use file::{SegmentFile, TAIL_ROOM};
 pub(crate) use frame::{Checked, FrameKind, push_frame};
 pub(crate) use header::{BATCH_FRAME, BatchHeader, SegmentHeader};
-pub(crate) use scan::{Item, Scan, Stop, next_batch, read_header, scan};
+pub(crate) use scan::{Scan, ScannedFrame, Stop, next_batch, read_header, scan};
 
 /// Where segments lie.
 pub(crate) const DIR: &str = "segments";

@@ -1,13 +1,13 @@
 //! Reads the frames of a segment and says where and how they end.
 
-use super::frame::{Found, FrameKind, OVERHEAD, frame_at};
+use super::frame::{FrameKind, FrameScan, OVERHEAD, frame_at};
 use super::header::{BATCH_MAGIC, BatchHeader, SegmentHeader};
 use crate::error::Error;
 
 /// The header of a segment, and where it ends.
 pub(crate) fn read_header(bytes: &[u8]) -> Option<(SegmentHeader, usize)> {
     match frame_at(bytes, 0) {
-        Found::Frame {
+        FrameScan::Frame {
             kind: FrameKind::Header,
             payload,
             end,
@@ -18,7 +18,7 @@ pub(crate) fn read_header(bytes: &[u8]) -> Option<(SegmentHeader, usize)> {
 
 /// What a scan meets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Item<'a> {
+pub(crate) enum ScannedFrame<'a> {
     Event {
         index: u64,
         leaf: &'a [u8],
@@ -60,25 +60,25 @@ pub(crate) fn scan(
     bytes: &[u8],
     base: u64,
     mut next: u64,
-    mut visit: impl FnMut(Item<'_>, u64) -> Result<(), Error>,
+    mut visit: impl FnMut(ScannedFrame<'_>, u64) -> Result<(), Error>,
 ) -> Result<Scan, Error> {
     let mut offset = 0;
     let mut synced = 0;
     let stop = loop {
         let (kind, payload, end) = match frame_at(bytes, offset) {
-            Found::Frame { kind, payload, end } => (kind, payload, end),
-            Found::End
+            FrameScan::Frame { kind, payload, end } => (kind, payload, end),
+            FrameScan::End
                 if bytes[offset.min(bytes.len())..]
                     .iter()
                     .all(|byte| *byte == 0) =>
             {
                 break Stop::Clean;
             }
-            Found::End | Found::Bad => break Stop::Bad { index: next },
+            FrameScan::End | FrameScan::Bad => break Stop::Bad { index: next },
         };
         match kind {
             FrameKind::Checkpoint => {
-                visit(Item::Checkpoint(payload), base + end as u64)?;
+                visit(ScannedFrame::Checkpoint(payload), base + end as u64)?;
                 offset = end;
             }
             FrameKind::Batch => {
@@ -126,7 +126,7 @@ fn batch_end(bytes: &[u8], start: usize, header: BatchHeader<'_>) -> Result<usiz
     let mut good = 0;
     while offset < behind {
         match frame_at(bytes, offset) {
-            Found::Frame { kind, end, .. } if end <= behind => {
+            FrameScan::Frame { kind, end, .. } if end <= behind => {
                 if kind != FrameKind::Event || good == header.count {
                     return Err(good);
                 }
@@ -148,7 +148,7 @@ fn tell_batch(
     start: usize,
     behind: usize,
     header: BatchHeader<'_>,
-    mut visit: impl FnMut(Item<'_>) -> Result<(), Error>,
+    mut visit: impl FnMut(ScannedFrame<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let (mut offset, mut index) = (start, header.first);
     while offset < behind {
@@ -156,7 +156,7 @@ fn tell_batch(
         let head = &bytes[offset..offset + OVERHEAD];
         let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
         let payload = &bytes[offset + OVERHEAD..offset + OVERHEAD + length];
-        visit(Item::Event {
+        visit(ScannedFrame::Event {
             index,
             leaf: payload,
         })?;
@@ -166,7 +166,7 @@ fn tell_batch(
     if header.seal.is_empty() {
         return Ok(());
     }
-    visit(Item::Seal(header.seal))
+    visit(ScannedFrame::Seal(header.seal))
 }
 
 /// The largest synced offset of any batch header behind a damaged place.
@@ -201,7 +201,7 @@ fn batch_behind(bytes: &[u8], from: usize) -> Option<(usize, BatchHeader<'_>)> {
     }) {
         rest += step + 1;
         if bytes[rest..].starts_with(&BATCH_MAGIC)
-            && let Found::Frame { payload, .. } = frame_at(bytes, rest - OVERHEAD)
+            && let FrameScan::Frame { payload, .. } = frame_at(bytes, rest - OVERHEAD)
             && let Some(header) = BatchHeader::parse(payload)
         {
             return Some((rest - OVERHEAD, header));

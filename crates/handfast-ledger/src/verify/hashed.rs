@@ -12,7 +12,7 @@ use crate::tiles::{Bundle, WIDTH};
 const EACH: u64 = 8;
 
 /// What was found of one bundle.
-pub(super) type Found = Result<Option<(Bundle, Vec<Hash>)>, Error>;
+pub(super) type HashedBundle = Result<Option<(Bundle, Vec<Hash>)>, Error>;
 
 /// Reads bundles ahead, in order, as long as there is more than one. Every entry is hashed once.
 pub(super) struct Hashed<'a> {
@@ -20,7 +20,7 @@ pub(super) struct Hashed<'a> {
     /// The size of the tree whose bundles they are.
     size: u64,
     threads: u64,
-    ready: std::collections::VecDeque<(u64, Found)>,
+    ready: std::collections::VecDeque<(u64, HashedBundle)>,
 }
 
 impl<'a> Hashed<'a> {
@@ -35,7 +35,7 @@ impl<'a> Hashed<'a> {
     }
 
     /// One bundle; `last` is the index of the last that will be asked for.
-    pub(super) fn get(&mut self, index: u64, last: u64) -> Found {
+    pub(super) fn get(&mut self, index: u64, last: u64) -> HashedBundle {
         while self.ready.front().is_some_and(|(at, _)| *at < index) {
             self.ready.pop_front();
         }
@@ -78,7 +78,7 @@ impl<'a> Hashed<'a> {
     }
 }
 
-fn one(log: &LogReader, index: u64, size: u64) -> Found {
+fn one(log: &LogReader, index: u64, size: u64) -> HashedBundle {
     if index.checked_mul(WIDTH).is_none_or(|first| first >= size) {
         return Ok(None);
     }

@@ -6,7 +6,7 @@ use super::{Signature, Verifier};
 use crate::error::Error;
 use crate::event::Record;
 use crate::merkle::{Hash, root};
-use crate::segment::{self, Item, Stop};
+use crate::segment::{self, ScannedFrame, Stop};
 use crate::state::State;
 use crate::tiles::{Bundle, TileReader, WIDTH};
 
@@ -192,17 +192,17 @@ impl Verifier<'_> {
         }
         let scan = window.scan(start as u64, first, |item| {
             match item {
-                Item::Event { index, leaf } => {
+                ScannedFrame::Event { index, leaf } => {
                     if index < published {
                         self.compare(bundle, index, leaf, published)?;
                     }
                     self.take(leaf, Hash::leaf(leaf));
                 }
-                Item::Checkpoint(note) => {
+                ScannedFrame::Checkpoint(note) => {
                     self.checkpoints
                         .push((self.tree.size(), Signature::Note(note.to_vec())));
                 }
-                Item::Seal(seal) => {
+                ScannedFrame::Seal(seal) => {
                     self.checkpoints
                         .push((self.tree.size(), Signature::Seal(seal.to_vec())));
                 }
@@ -296,10 +296,14 @@ impl Verifier<'_> {
                 self.first_key = Some(start.vkey.into_owned());
             }
             self.levels.push((index, start.level == "strict"));
-            if start.level == "ordered" {
-                self.report.not_checked(
+            match &*start.level {
+                "ordered" => self.report.not_checked(
                     "the last 50 ms before a crash of the machine: the level is `ordered`",
-                );
+                ),
+                "buffered" => self.report.not_checked(
+                    "the last 50 ms before a crash of the machine, and reads of the last 50 ms before the writer was killed: the level is `buffered`",
+                ),
+                _ => {}
             }
         }
         if self.is_strict_before(index)

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use crate::error::Error;
-use crate::segment::{self, Item, Scan};
+use crate::segment::{self, Scan, ScannedFrame};
 use crate::store::Store;
 
 /// Several batches of a log at work. In tests less than one batch, so that every one of them goes
@@ -72,7 +72,7 @@ impl Window {
         &mut self,
         from: u64,
         first: u64,
-        mut visit: impl FnMut(Item<'_>) -> Result<(), Error>,
+        mut visit: impl FnMut(ScannedFrame<'_>) -> Result<(), Error>,
     ) -> Result<Scan, Error> {
         let (mut next, mut synced) = (first, 0);
         self.read(from, PIECE)?;

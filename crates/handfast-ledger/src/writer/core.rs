@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::recover::{Place, Signed};
+use super::recover::{Offset, Signed};
 use crate::disk::Disk;
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, Record, Stop};
@@ -88,7 +88,7 @@ impl Core {
         Signed {
             checkpoint,
             note: note.to_text().into_bytes(),
-            place: Place {
+            place: Offset {
                 segment: self.segment.first,
                 offset: self.segment.offset,
             },
@@ -128,7 +128,7 @@ impl Core {
 
     /// Notes that a pending checkpoint has reached the disk.
     pub(crate) fn end_sync(&mut self, pending: PendingSync) {
-        let Place { segment, offset } = pending.signed.place;
+        let Offset { segment, offset } = pending.signed.place;
         if segment == self.segment.first {
             self.segment.synced = self.segment.synced.max(offset);
         }

@@ -56,7 +56,7 @@ fn events_that_nobody_signed_are_refused_at_strict_and_told_at_ordered() {
                     assert_eq!(verdict(&scratch.log()), Verdict::Tampered, "{seal:?}");
                 }
             }
-            Level::Ordered => {
+            Level::Ordered | Level::Buffered => {
                 open(&scratch.log()).unwrap().close().unwrap();
                 let all = events(&scratch.log());
                 let record = Record::parse(all.last().unwrap()).unwrap();

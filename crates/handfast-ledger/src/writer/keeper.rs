@@ -1,4 +1,5 @@
-//! The thread beside the writer: syncs what `ordered` has only written, and publishes.
+//! The thread beside the writer: writes what `buffered` has only put in line, syncs what `ordered` has only
+//! written, and publishes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -125,7 +126,7 @@ fn run(shared: &Shared, every: Duration) {
         let patience = behind.then(|| every.saturating_sub(published.elapsed()));
         if shared.bell.wait(patience) {
             behind = true;
-            if shared.level == Level::Ordered {
+            if shared.level != Level::Strict {
                 shared.bell.sleep(GATHER);
                 if shared.sync_behind().is_err() {
                     return;

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::core::Core;
 use super::keeper::Keeper;
 use super::publish::Publisher;
-use super::queue::{Filled, Made, Queue, Woken};
+use super::queue::{EncodedEvent, Filled, Queue, Woken};
 use crate::disk::Disk;
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, Record, Stop};
@@ -22,6 +23,9 @@ use crate::store::Store;
 /// A batch is committed before it grows beyond this; who comes then waits for it first.
 const MOST_BATCH: usize = 1024 * 1024;
 
+/// So much waits in memory before a caller writes it itself.
+const MOST_DEFERRED: usize = MOST_BATCH / 2;
+
 /// What one call may bring; so much memory is kept for the next.
 const MOST_CALL: usize = 4 * MOST_BATCH;
 
@@ -32,6 +36,7 @@ pub struct OpenOptions {
     pub(crate) signer: Option<Box<dyn Signer>>,
     pub(crate) publish_every: Option<Duration>,
     pub(crate) keep: Option<Keep>,
+    pub(crate) level: Option<Level>,
 }
 
 impl fmt::Debug for OpenOptions {
@@ -41,6 +46,7 @@ impl fmt::Debug for OpenOptions {
             .field("signer", &self.signer.as_ref().map(|signer| signer.vkey()))
             .field("publish_every", &self.publish_every)
             .field("keep", &self.keep)
+            .field("level", &self.level)
             .finish()
     }
 }
@@ -71,6 +77,13 @@ impl OpenOptions {
     #[must_use]
     pub fn keep(mut self, keep: Keep) -> Self {
         self.keep = Some(keep);
+        self
+    }
+
+    /// At this level from here on, whatever was said when the log was made. The log tells it.
+    #[must_use]
+    pub fn level(mut self, level: Level) -> Self {
+        self.level = Some(level);
         self
     }
 
@@ -110,6 +123,8 @@ pub(crate) struct Shared {
     pub(crate) publisher: Mutex<Publisher>,
     /// Why nothing is written any more.
     pub(crate) poison: OnceLock<Error>,
+    /// Events that were answered and could not be written.
+    pub(crate) lost: AtomicU64,
     pub(crate) bell: super::keeper::Bell,
     pub(crate) boot_id: Option<String>,
     /// How much is kept.
@@ -181,6 +196,26 @@ impl Ledger {
     /// As [`Ledger::append`]; `Invalid` if it is empty.
     pub fn append_leaf(&self, leaf: &[u8]) -> Result<Receipt, Error> {
         self.append_leaves(&[leaf])
+    }
+
+    /// Appends an event of something that changes nothing: at [`Level::Buffered`] without a wait, at the
+    /// other levels as [`Ledger::append_leaf`].
+    ///
+    /// # Errors
+    /// As [`Ledger::append_leaf`].
+    pub fn append_read(&self, leaf: &[u8]) -> Result<(), Error> {
+        match self.shared.level {
+            Level::Buffered => self.shared.defer(leaf),
+            _ => self.shared.append(&[leaf]).map(drop),
+        }
+    }
+
+    /// How many events were answered at [`Level::Buffered`] and could not be written, because the log
+    /// failed before. The next writer tells it by [`Ledger::gap`].
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.shared.flush();
+        self.shared.lost.load(Ordering::Relaxed)
     }
 
     /// Appends several events in a row, with one wait; the receipt is of the first.
@@ -305,11 +340,11 @@ impl Shared {
         // Hashes and checksums are made before the lock, by every caller for itself.
         let made = match leaves {
             [] => return Err(Error::invalid("no events")),
-            [leaf] => Brought::One(leaf.as_ref(), Made::of(leaf.as_ref())?),
+            [leaf] => Brought::One(leaf.as_ref(), EncodedEvent::of(leaf.as_ref())?),
             _ => {
                 let mut filled = hold(&self.queue).spare();
                 for leaf in leaves {
-                    let made = Made::of(leaf.as_ref())?;
+                    let made = EncodedEvent::of(leaf.as_ref())?;
                     filled.push(leaf.as_ref(), made);
                     if filled.bytes.len() > MOST_CALL {
                         return Err(Error::invalid("more events than fit into one write"));
@@ -319,6 +354,36 @@ impl Shared {
             }
         };
         self.enqueue(made)
+    }
+
+    /// Puts an event in line and does not wait for it.
+    fn defer(&self, leaf: &[u8]) -> Result<(), Error> {
+        self.check()?;
+        let made = EncodedEvent::of(leaf)?;
+        let mut queue = hold(&self.queue);
+        if queue.filled.bytes.len() + BatchBytes::taken_by(leaf.len()) > MOST_DEFERRED {
+            drop(queue);
+            return self.enqueue(Brought::One(leaf, made)).map(drop);
+        }
+        queue.filled.push(leaf, made);
+        queue.filled.deferred += 1;
+        drop(queue);
+        self.bell.ring();
+        Ok(())
+    }
+
+    /// Writes what is in line.
+    pub(crate) fn flush(&self) {
+        let mut queue = hold(&self.queue);
+        if queue.filled.is_empty() {
+            return;
+        }
+        let leads = !std::mem::replace(&mut queue.led, true);
+        let batch = Arc::clone(&queue.batch);
+        drop(queue);
+        if leads || matches!(batch.wait(), Woken::Lead) {
+            self.lead();
+        }
     }
 
     fn enqueue(&self, mut brought: Brought<'_>) -> Result<u64, Error> {
@@ -364,6 +429,10 @@ impl Shared {
             .and_then(|()| core.commit(&mut taken.filled.bytes, &taken.filled.hashes))
             .map_err(|error| self.refuse(&mut core, error));
         drop(core);
+        if outcome.is_err() {
+            let lost = taken.filled.deferred;
+            self.lost.fetch_add(lost, Ordering::Relaxed);
+        }
         taken.batch.finish(outcome);
         hold(&self.queue).hand_over(taken.filled, MOST_CALL);
         self.bell.ring();
@@ -387,7 +456,7 @@ impl Shared {
 
 /// What a caller brings.
 enum Brought<'a> {
-    One(&'a [u8], Made),
+    One(&'a [u8], EncodedEvent),
     Several(Filled),
 }
 

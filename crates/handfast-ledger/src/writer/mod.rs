@@ -7,6 +7,8 @@
 //!
 //! Locks, in the order in which they are taken: publisher, core, queue.
 
+#[cfg(test)]
+mod buffered;
 mod core;
 mod create;
 #[cfg(test)]

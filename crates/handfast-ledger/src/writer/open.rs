@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -12,12 +13,13 @@ use super::create::{AFTER, refuse_inside};
 use super::keeper::Keeper;
 use super::ledger::{Ledger, OpenOptions, Shared, hold};
 use super::publish::Publisher;
-use super::recover::{Known, Recovered, recover};
+use super::recover::{KnownTree, Recovered, recover};
 use super::system::{boot_id, kernel, own_digest};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventKind, Gap, Record, Recovery, Start, U64};
+use crate::level::Level;
 use crate::lock::WriterLock;
 use crate::merkle::Frontier;
 use crate::note::{Ed25519Signer, KeyDir, Signer, from_credentials};
@@ -38,7 +40,7 @@ const SOFTWARE: &str = concat!("handfast-ledger ", env!("CARGO_PKG_VERSION"));
 /// Opens a log for writing.
 pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
     let store = Store::open(dir)?;
-    let config = Config::read(&store)?
+    let mut config = Config::read(&store)?
         .ok_or_else(|| Error::new(ErrorKind::NotALog, "there is no log here"))?;
     let lock = WriterLock::take(&store, options.patience.unwrap_or(PATIENCE))?;
     let keys = published::keys(&store)?;
@@ -53,7 +55,7 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
     let state = State::read(&store);
     let found = recover(
         &store,
-        &Known {
+        &KnownTree {
             level: config.level,
             origin: &config.origin,
             keys: &keys,
@@ -95,26 +97,32 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
     let publisher = Publisher::resume(&store, told, found.published_at)?;
     keep_reserve(&store)?;
     let boot_id = boot_id();
+    let mut core = Core {
+        store: store.clone(),
+        disk: Arc::clone(&disk),
+        level: config.level,
+        segment_bytes: config.segment_bytes.0,
+        origin: config.origin.clone(),
+        signer,
+        segment,
+        frontier: found.frontier.clone(),
+        unsigned: found.unsigned,
+        signed: found.signed.clone(),
+    };
+    let changed = options.level.filter(|level| *level != config.level);
+    if let Some(level) = changed {
+        begin_change(&mut core, &mut config, level)?;
+    }
     let shared = Arc::new(Shared {
         level: config.level,
         log_id: config.log_id.clone(),
         keydir,
-        core: Mutex::new(Core {
-            store: store.clone(),
-            disk: Arc::clone(&disk),
-            level: config.level,
-            segment_bytes: config.segment_bytes.0,
-            origin: config.origin.clone(),
-            signer,
-            segment,
-            frontier: found.frontier.clone(),
-            unsigned: found.unsigned,
-            signed: found.signed.clone(),
-        }),
+        core: Mutex::new(core),
         queue: Mutex::default(),
         syncing: Mutex::default(),
         publisher: Mutex::new(publisher),
         poison: OnceLock::new(),
+        lost: AtomicU64::new(0),
         bell: super::keeper::Bell::default(),
         boot_id: boot_id.clone(),
         policy: Mutex::default(),
@@ -130,7 +138,12 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
     if let Some(waiting) = waiting {
         ledger.finish_rotation(waiting)?;
     }
-    first_events(&ledger, &found, fresh, boot_id.as_deref())?;
+    let news = (fresh, changed.is_some());
+    first_events(&ledger, &found, news, boot_id.as_deref())?;
+    if let Some(level) = changed {
+        config.replace(&shared.store)?;
+        hold(&shared.core).level = level;
+    }
     if !is_told {
         // A log of several events without a checkpoint has lost it: the first one is there before the
         // second event is written.
@@ -140,6 +153,20 @@ pub(super) fn open(dir: &Path, options: OpenOptions) -> Result<Ledger, Error> {
         .map_err(|error| Error::os("starting the log's thread", error))?;
     *hold(&ledger.keeper) = Some(keeper);
     Ok(ledger)
+}
+
+/// Another level from here on. What is there was written at the old one, and is good at any once it is
+/// signed. What tells of the change is signed with its write: a process that is killed here leaves
+/// nothing unsigned.
+fn begin_change(core: &mut Core, config: &mut Config, level: Level) -> Result<(), Error> {
+    core.settle()?;
+    core.level = Level::Strict;
+    config.level = level;
+    match level {
+        // The file may ask for more than the log says, never for less.
+        Level::Strict => config.replace(&core.store),
+        Level::Ordered | Level::Buffered => Ok(()),
+    }
 }
 
 /// Keeps room free as long as the log is written to.
@@ -177,10 +204,15 @@ pub(super) fn shrink_reserve(store: &Store, size: u64) -> Result<(), Error> {
 fn first_events(
     ledger: &Ledger,
     found: &Recovered,
-    fresh: bool,
+    (fresh, changed): (bool, bool),
     boot_id: Option<&str>,
 ) -> Result<(), Error> {
-    if fresh || found.boot_id.as_deref() != boot_id || boot_id.is_none() {
+    let recovered = found.torn > 0 || found.unsigned > 0;
+    if recovered && changed {
+        // It is about what was written at the level from before.
+        tell_recovered(ledger, found)?;
+    }
+    if fresh || changed || found.boot_id.as_deref() != boot_id || boot_id.is_none() {
         let previous = match fresh {
             true => ledger.shared.store.read(AFTER)?,
             false => None,
@@ -209,14 +241,20 @@ fn first_events(
             let _second = ledger.append(&record)?;
         }
     }
-    if found.torn > 0 || found.unsigned > 0 {
-        let mut record = Record::about_log(EventKind::Recovered);
-        record.recovery = Some(Recovery {
-            dropped_bytes: U64(found.torn),
-            unsigned_events: U64(found.unsigned),
-        });
-        let _recovered = ledger.append(&record)?;
+    if recovered && !changed {
+        tell_recovered(ledger, found)?;
     }
+    Ok(())
+}
+
+/// What was found that no writer has signed.
+fn tell_recovered(ledger: &Ledger, found: &Recovered) -> Result<(), Error> {
+    let mut record = Record::about_log(EventKind::Recovered);
+    record.recovery = Some(Recovery {
+        dropped_bytes: U64(found.torn),
+        unsigned_events: U64(found.unsigned),
+    });
+    let _recovered = ledger.append(&record)?;
     Ok(())
 }
 
@@ -227,7 +265,7 @@ fn first_segment(store: &Store, disk: &Disk) -> Result<Recovered, Error> {
         checkpoint: Vec::new(),
     };
     let segment = SegmentFile::create(store, disk, &header)?;
-    let end = super::recover::Place {
+    let end = super::recover::Offset {
         segment: 0,
         offset: segment.offset,
     };

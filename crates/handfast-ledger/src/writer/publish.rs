@@ -7,13 +7,13 @@ use handfast::Durability;
 
 use super::ledger::{Shared, hold};
 use super::open::shrink_reserve;
-use super::recover::Place;
+use super::recover::Offset;
 use crate::error::{Error, ErrorKind};
 use crate::event::U64;
 use crate::level::Level;
 use crate::merkle::Hash;
 use crate::published::CHECKPOINT;
-use crate::segment::{self, Item};
+use crate::segment::{self, ScannedFrame};
 use crate::state::{self, State};
 use crate::store::Store;
 use crate::tiles::{TileWriter, WIDTH};
@@ -40,7 +40,7 @@ const LARGE: u64 = 192 * 1024;
 pub(crate) struct Publisher {
     tiles: TileWriter,
     /// Behind the last batch that is in the tiles.
-    place: Place,
+    place: Offset,
     published: u64,
     /// How many full bundles there were when the rule for keeping was followed last.
     looked_at: u64,
@@ -52,7 +52,7 @@ impl Publisher {
     pub(crate) fn resume(
         store: &Store,
         published: Option<(u64, Hash)>,
-        place: Option<Place>,
+        place: Option<Offset>,
     ) -> Result<Self, Error> {
         let oldest = segment::list(store)?.first().copied().unwrap_or(0);
         if let (Some((size, root)), Some(place)) = (published, place)
@@ -70,7 +70,7 @@ impl Publisher {
             Some((header, _)) if oldest > 0 => TileWriter::rebuild(store, &header.frontier)?,
             _ => Some(TileWriter::default()),
         };
-        let place = Place {
+        let place = Offset {
             segment: oldest,
             offset: 0,
         };
@@ -108,7 +108,7 @@ impl Publisher {
     }
 
     /// Feeds the tiles from the segments up to a place.
-    fn feed(&mut self, store: &Store, to: Place, size: u64) -> Result<(), Error> {
+    fn feed(&mut self, store: &Store, to: Offset, size: u64) -> Result<(), Error> {
         use std::os::unix::fs::FileExt;
         while self.tiles.size() < size {
             let name = segment::name(self.place.segment);
@@ -135,7 +135,9 @@ impl Publisher {
             }
             let (tiles, base) = (&mut self.tiles, self.place.offset + start as u64);
             let scan = segment::scan(&bytes[start..], base, tiles.size(), |item, _| match item {
-                Item::Event { leaf, .. } if tiles.size() < size => tiles.append(store, leaf),
+                ScannedFrame::Event { leaf, .. } if tiles.size() < size => {
+                    tiles.append(store, leaf)
+                }
                 _ => Ok(()),
             })?;
             self.place.offset = scan.end;
@@ -143,7 +145,7 @@ impl Publisher {
                 if self.place.segment == to.segment {
                     return Err(Error::corrupt(self.tiles.size(), "events are missing"));
                 }
-                self.place = Place {
+                self.place = Offset {
                     segment: self.tiles.size(),
                     offset: 0,
                 };
@@ -156,6 +158,7 @@ impl Publisher {
 impl Shared {
     /// Signs and syncs what has been written, without holding up who writes.
     pub(crate) fn sync_behind(&self) -> Result<(), Error> {
+        self.flush();
         // One at a time: the second thread learns that the first is done, or that it failed. An
         // error is told to one caller only, so that a second sync would seem to have succeeded.
         let _turn = hold(&self.syncing);
@@ -256,7 +259,7 @@ impl Shared {
         }
         // Begun now or at an earlier publication, with nothing in it yet.
         if core.segment.first == size && core.segment.start > 0 {
-            publisher.place = Place {
+            publisher.place = Offset {
                 segment: size,
                 offset: core.segment.start,
             };

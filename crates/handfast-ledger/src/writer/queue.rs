@@ -86,12 +86,12 @@ impl Batch {
 
 /// What is made of an event before it is in line.
 #[derive(Clone, Copy)]
-pub(crate) struct Made {
+pub(crate) struct EncodedEvent {
     hash: Hash,
     checked: Checked,
 }
 
-impl Made {
+impl EncodedEvent {
     pub(crate) fn of(leaf: &[u8]) -> Result<Self, Error> {
         if leaf.is_empty() {
             return Err(Error::invalid("an empty event"));
@@ -115,6 +115,8 @@ impl Made {
 pub(crate) struct Filled {
     pub(crate) bytes: BatchBytes,
     pub(crate) hashes: Vec<Hash>,
+    /// How many of them were answered before they were written.
+    pub(crate) deferred: u64,
 }
 
 impl Filled {
@@ -122,7 +124,7 @@ impl Filled {
         self.hashes.is_empty()
     }
 
-    pub(crate) fn push(&mut self, leaf: &[u8], made: Made) {
+    pub(crate) fn push(&mut self, leaf: &[u8], made: EncodedEvent) {
         self.bytes.push(leaf, made.checked);
         self.hashes.push(made.hash);
     }
@@ -134,6 +136,7 @@ impl Filled {
         } else {
             self.bytes.append(&other.bytes);
             self.hashes.append(&mut other.hashes);
+            self.deferred += other.deferred;
         }
     }
 }
@@ -176,6 +179,7 @@ impl Queue {
     pub(crate) fn hand_over(&mut self, mut filled: Filled, most: usize) {
         filled.bytes.clear(most);
         filled.hashes.clear();
+        filled.deferred = 0;
         self.spare = Some(filled);
         if self.filled.is_empty() {
             self.led = false;

@@ -10,13 +10,13 @@ use crate::event::{EventKind, Record};
 use crate::level::Level;
 use crate::merkle::{Frontier, Hash};
 use crate::note::{Checkpoint, SignedNote, VerifierKey};
-use crate::segment::{self, Item, Scan, Stop};
+use crate::segment::{self, Scan, ScannedFrame, Stop};
 use crate::state::State;
 use crate::store::Store;
 
 /// The place behind something in a segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct Offset {
     /// The first event of the segment.
     pub(crate) segment: u64,
     pub(crate) offset: u64,
@@ -27,14 +27,14 @@ pub(crate) struct Place {
 pub(crate) struct Signed {
     pub(crate) checkpoint: Checkpoint,
     pub(crate) note: Vec<u8>,
-    pub(crate) place: Place,
+    pub(crate) place: Offset,
     pub(crate) frontier: Frontier,
 }
 
 /// What was found.
 #[derive(Debug)]
 pub(crate) struct Recovered {
-    pub(crate) end: Place,
+    pub(crate) end: Offset,
     pub(crate) frontier: Frontier,
     pub(crate) signed: Option<Signed>,
     /// Events behind the last checkpoint.
@@ -42,14 +42,14 @@ pub(crate) struct Recovered {
     /// Bytes that are no frames, to be dropped.
     pub(crate) torn: u64,
     /// Where the events begin that have not been published.
-    pub(crate) published_at: Option<Place>,
+    pub(crate) published_at: Option<Offset>,
     pub(crate) boot_id: Option<String>,
     /// The key that the last `key.rotate` names.
     pub(crate) next_key: Option<String>,
 }
 
 /// What is known before the segments are read.
-pub(crate) struct Known<'a> {
+pub(crate) struct KnownTree<'a> {
     pub(crate) level: Level,
     pub(crate) origin: &'a str,
     pub(crate) keys: &'a [VerifierKey],
@@ -58,7 +58,7 @@ pub(crate) struct Known<'a> {
 }
 
 /// Reads the end of the log, or all that is needed to know it. `None` if there is no segment.
-pub(crate) fn recover(store: &Store, known: &Known<'_>) -> Result<Option<Recovered>, Error> {
+pub(crate) fn recover(store: &Store, known: &KnownTree<'_>) -> Result<Option<Recovered>, Error> {
     let segments = segment::list(store)?;
     let Some(last) = segments.last().copied() else {
         return match known.published {
@@ -86,14 +86,18 @@ fn rolled_back(published: &Checkpoint, here: u64) -> Error {
 }
 
 /// The quick way: from where the last publication left off.
-fn from_state(store: &Store, known: &Known<'_>, state: &State) -> Result<Option<Recovered>, Error> {
+fn from_state(
+    store: &Store,
+    known: &KnownTree<'_>,
+    state: &State,
+) -> Result<Option<Recovered>, Error> {
     let (Some(published), Some(frontier)) = (known.published, state.frontier()) else {
         return Ok(None);
     };
     if frontier.size() != published.size || frontier.root() != published.root {
         return Ok(None);
     }
-    let place = Place {
+    let place = Offset {
         segment: state.segment.0,
         offset: state.offset.0,
     };
@@ -101,7 +105,7 @@ fn from_state(store: &Store, known: &Known<'_>, state: &State) -> Result<Option<
     let Some(bytes) = behind_whole_frames(&bytes, place, state.size.0) else {
         return Ok(None);
     };
-    let mut walk = Walk::new(known, frontier);
+    let mut walk = TreeBuilder::new(known, frontier);
     walk.boot_id.clone_from(&state.boot_id);
     walk.published_at = Some(place);
     let scan = walk.scan(bytes, place)?;
@@ -114,7 +118,7 @@ fn from_state(store: &Store, known: &Known<'_>, state: &State) -> Result<Option<
 
 /// What follows a place, if everything before it is whole. Nobody writes on behind damage: readers
 /// would have to guess what the log held. Checksums are enough for that, and quick.
-fn behind_whole_frames(bytes: &[u8], place: Place, size: u64) -> Option<&[u8]> {
+fn behind_whole_frames(bytes: &[u8], place: Offset, size: u64) -> Option<&[u8]> {
     let (before, behind) = bytes.split_at_checked(usize::try_from(place.offset).ok()?)?;
     let (header, start) = segment::read_header(before)?;
     let scan = segment::scan(&before[start..], start as u64, place.segment, |_, _| Ok(())).ok()?;
@@ -124,11 +128,11 @@ fn behind_whole_frames(bytes: &[u8], place: Place, size: u64) -> Option<&[u8]> {
     whole.then_some(behind)
 }
 
-fn from_start(store: &Store, known: &Known<'_>, segments: &[u64]) -> Result<Recovered, Error> {
+fn from_start(store: &Store, known: &KnownTree<'_>, segments: &[u64]) -> Result<Recovered, Error> {
     let wanted = known.published.map_or(u64::MAX, |published| published.size);
     let mut at = segments.partition_point(|first| *first <= wanted).max(1) - 1;
     let mut dropped = 0;
-    let mut walk: Option<Walk<'_>> = None;
+    let mut walk: Option<TreeBuilder<'_>> = None;
     loop {
         let first = segments[at];
         let bytes = read_segment(store, first)?;
@@ -150,7 +154,7 @@ fn from_start(store: &Store, known: &Known<'_>, segments: &[u64]) -> Result<Reco
                 found
             });
         };
-        let place = Place {
+        let place = Offset {
             segment: first,
             offset: start as u64,
         };
@@ -163,7 +167,7 @@ fn from_start(store: &Store, known: &Known<'_>, segments: &[u64]) -> Result<Reco
                 ));
             }
             None => {
-                let mut walk = Walk::new(known, header.frontier.clone());
+                let mut walk = TreeBuilder::new(known, header.frontier.clone());
                 // The `log.start` may be in a segment that is gone.
                 walk.boot_id = known.state.and_then(|state| state.boot_id.clone());
                 walk.start_from(&header.checkpoint, place)?;
@@ -204,17 +208,17 @@ fn used(bytes: &[u8]) -> u64 {
 }
 
 /// The tree as it grows while frames are read.
-struct Walk<'a> {
-    known: &'a Known<'a>,
+struct TreeBuilder<'a> {
+    known: &'a KnownTree<'a>,
     frontier: Frontier,
     signed: Option<Signed>,
-    published_at: Option<Place>,
+    published_at: Option<Offset>,
     boot_id: Option<String>,
     next_key: Option<String>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(known: &'a Known<'a>, frontier: Frontier) -> Self {
+impl<'a> TreeBuilder<'a> {
+    fn new(known: &'a KnownTree<'a>, frontier: Frontier) -> Self {
         Self {
             known,
             frontier,
@@ -226,7 +230,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The checkpoint in a segment's header must be of the tree that it begins with.
-    fn start_from(&mut self, note: &[u8], place: Place) -> Result<(), Error> {
+    fn start_from(&mut self, note: &[u8], place: Offset) -> Result<(), Error> {
         if self.frontier.size() > 0 {
             self.meet(note, place)?;
         }
@@ -234,7 +238,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Notes the place if this is where the published events end.
-    fn arrive(&mut self, place: Place) {
+    fn arrive(&mut self, place: Offset) {
         if self
             .known
             .published
@@ -245,7 +249,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn meet(&mut self, note: &[u8], place: Place) -> Result<(), Error> {
+    fn meet(&mut self, note: &[u8], place: Offset) -> Result<(), Error> {
         let size = self.frontier.size();
         let (checkpoint, _) =
             Checkpoint::of_note(note).map_err(|error| Error::corrupt(size, error.to_string()))?;
@@ -268,7 +272,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A seal is of the tree as it is; whether it is good is asked of the last one.
-    fn meet_seal(&mut self, seal: &[u8], place: Place) -> Result<(), Error> {
+    fn meet_seal(&mut self, seal: &[u8], place: Offset) -> Result<(), Error> {
         let size = self.frontier.size();
         let checkpoint = Checkpoint {
             origin: self.known.origin.to_owned(),
@@ -318,21 +322,21 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn scan(&mut self, bytes: &[u8], from: Place) -> Result<Scan, Error> {
+    fn scan(&mut self, bytes: &[u8], from: Offset) -> Result<Scan, Error> {
         let next = self.frontier.size();
         let mut arrived = None;
         let scan = segment::scan(bytes, from.offset, next, |item, behind| {
-            let place = Place {
+            let place = Offset {
                 segment: from.segment,
                 offset: behind,
             };
             match item {
-                Item::Event { leaf, .. } => {
+                ScannedFrame::Event { leaf, .. } => {
                     self.take(leaf)?;
                     arrived = Some(place);
                 }
-                Item::Checkpoint(note) => self.meet(note, place)?,
-                Item::Seal(seal) => self.meet_seal(seal, place)?,
+                ScannedFrame::Checkpoint(note) => self.meet(note, place)?,
+                ScannedFrame::Seal(seal) => self.meet_seal(seal, place)?,
             }
             // Only behind a whole batch: publication starts there.
             if let Some(place) = arrived.take() {
@@ -346,7 +350,7 @@ impl<'a> Walk<'a> {
     fn finish(
         self,
         bytes: &[u8],
-        from: Place,
+        from: Offset,
         scan: Scan,
         evidence: u64,
     ) -> Result<Recovered, Error> {
@@ -401,7 +405,7 @@ impl<'a> Walk<'a> {
             ));
         }
         Ok(Recovered {
-            end: Place {
+            end: Offset {
                 segment: from.segment,
                 offset: scan.end,
             },

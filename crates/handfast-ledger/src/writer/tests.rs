@@ -10,7 +10,7 @@ use crate::error::ErrorKind;
 use crate::event::{EventKind, Record};
 use crate::{Level, LogReader, Verdict, VerifyOptions, verify};
 
-const LEVELS: [Level; 2] = [Level::Strict, Level::Ordered];
+const LEVELS: [Level; 3] = [Level::Strict, Level::Ordered, Level::Buffered];
 
 pub(super) struct Scratch(PathBuf);
 
@@ -60,7 +60,7 @@ pub(super) fn open(dir: &Path) -> Result<Ledger, crate::Error> {
 }
 
 /// The process dies here: nothing is synced, signed or published any more.
-fn die(ledger: Ledger) {
+pub(super) fn die(ledger: Ledger) {
     drop(ledger.keeper.lock().unwrap().take());
     drop(ledger);
 }
@@ -108,7 +108,7 @@ fn a_sync_that_fails_is_final() {
                 let error = ledger.append_leaf(&leaf(2)).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Poisoned, "{error}");
             }
-            Level::Ordered => {
+            Level::Ordered | Level::Buffered => {
                 let _second = ledger.append_leaf(&leaf(2)).unwrap();
                 assert!(ledger.publish().is_err());
             }

@@ -6,14 +6,17 @@ use handfast::ErrorKind;
 use serde_json::{Value, json};
 
 use super::era::{self, Era};
-use super::message::{Fault, Request, code};
+use super::message::{BadMessage, Request, code};
 use super::reply;
 use crate::answer;
 use crate::call::{self, Asking, Called, Watcher};
+use crate::callers::full_name;
 use crate::completion;
 use crate::prompts;
 use crate::resources;
+use crate::schema::Tool;
 use crate::server::Server;
+use crate::trouble::Trouble;
 use crate::view::ClientView;
 
 /// For how long a list that never changes may be kept, in milliseconds.
@@ -28,6 +31,8 @@ pub(crate) struct Peer {
     pub(crate) has_roots: bool,
     /// Whether it can ask the person in front of it.
     pub(crate) elicits: bool,
+    /// Whether it can hear of resources that change.
+    pub(crate) subscribes: bool,
     /// What it may reach.
     pub(crate) view: ClientView,
     /// Whose token it showed, where there are tokens for several callers.
@@ -40,6 +45,7 @@ impl Peer {
             client: "unnamed client".to_owned(),
             has_roots: false,
             elicits: false,
+            subscribes: false,
             view: server.view().clone(),
             caller: None,
         }
@@ -57,8 +63,34 @@ pub(crate) fn ask_roots(id: &str) -> Vec<u8> {
 pub(crate) fn takes_time(method: &str) -> bool {
     matches!(
         method,
-        "tools/call" | "prompts/get" | "resources/list" | "resources/read" | "completion/complete"
+        "tools/call"
+            | "prompts/get"
+            | "resources/list"
+            | "resources/read"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+            | "completion/complete"
     )
+}
+
+/// Whether the answer to a request may be longer than this.
+pub(crate) fn may_be_large(server: &Server, request: &Request, limit: usize) -> bool {
+    match request.method.as_str() {
+        "resources/read" => true,
+        "tools/call" => {
+            let name = request.params.get("name").and_then(Value::as_str);
+            name == Some("read_media_file") || server.answer_limit() > limit as u64
+        }
+        _ => false,
+    }
+}
+
+/// Whether a request calls a tool that changes files.
+pub(crate) fn may_change(server: &Server, request: &Request) -> bool {
+    let name = request.params.get("name").and_then(Value::as_str);
+    let tool = name.filter(|_| request.method == "tools/call");
+    tool.and_then(|name| server.tool(name))
+        .is_some_and(Tool::changes)
 }
 
 /// Answers a request.
@@ -67,7 +99,7 @@ pub(crate) fn answer(
     peer: &mut Peer,
     request: &Request,
     watcher: &dyn Watcher,
-) -> Result<Vec<u8>, Fault> {
+) -> Result<Vec<u8>, BadMessage> {
     let era = era::of(request)?;
     let result = match (request.method.as_str(), &era) {
         ("initialize", Era::Handshake) => initialize(server, peer, &request.params),
@@ -82,17 +114,30 @@ pub(crate) fn answer(
         ("prompts/get" | "resources/list" | "resources/read" | "completion/complete", _) => {
             more(server, peer, request, &era, watcher)?
         }
+        ("resources/subscribe" | "resources/unsubscribe", Era::Handshake)
+            if watcher.subscriptions().is_some() =>
+        {
+            more(server, peer, request, &era, watcher)?
+        }
         _ => {
             let id = request.id.clone();
-            return Err(Fault::new(id, code::UNKNOWN_METHOD, "Method not found"));
+            return Err(BadMessage::new(
+                id,
+                code::UNKNOWN_METHOD,
+                "Method not found",
+            ));
         }
     };
     Ok(reply::result(&request.id, &result))
 }
 
-fn capabilities() -> Value {
-    // The lists never change while the server runs, and nobody is told of changed files.
-    json!({"tools": {}, "prompts": {}, "resources": {}, "completions": {}})
+/// What there is for a client. The lists never change while the server runs.
+fn capabilities(subscribes: bool) -> Value {
+    let resources = match subscribes {
+        true => json!({"subscribe": true}),
+        false => json!({}),
+    };
+    json!({"tools": {}, "prompts": {}, "resources": resources, "completions": {}})
 }
 
 fn server_info() -> Value {
@@ -117,7 +162,7 @@ fn initialize(server: &Server, peer: &mut Peer, params: &Value) -> Vec<u8> {
         capability("elicitation").is_some_and(|how| how.is_empty() || how.contains_key("form"));
     json!({
         "protocolVersion": version,
-        "capabilities": capabilities(),
+        "capabilities": capabilities(peer.subscribes),
         "serverInfo": server_info(),
         "instructions": server.instructions(),
     })
@@ -129,7 +174,7 @@ fn discover(server: &Server) -> Vec<u8> {
     json!({
         "resultType": "complete",
         "supportedVersions": era::supported(),
-        "capabilities": capabilities(),
+        "capabilities": capabilities(false),
         "instructions": server.instructions(),
         "ttlMs": 0,
         "cacheScope": "private",
@@ -160,10 +205,7 @@ fn client_of<'a>(peer: &'a Peer, era: &'a Era) -> Cow<'a, str> {
         } => client,
         _ => &peer.client,
     };
-    match &peer.caller {
-        Some(caller) => Cow::Owned(format!("{caller}: {client}")),
-        None => Cow::Borrowed(client),
-    }
+    full_name(peer.caller.as_deref(), client)
 }
 
 /// On whose behalf a request is answered. Roots that a client told hold for everything on its
@@ -178,6 +220,18 @@ fn asking<'a>(peer: &'a Peer, era: &Era, client: &'a str, watcher: &'a dyn Watch
     }
 }
 
+/// Why there is nothing at a URI.
+fn no_resource(request: &Request, era: &Era, uri: &str, trouble: Trouble) -> BadMessage {
+    let code = match (trouble.kind, era) {
+        (ErrorKind::Io | ErrorKind::Raced | ErrorKind::Busy, _) => code::INTERNAL,
+        (_, Era::Handshake) => code::RESOURCE_NOT_FOUND,
+        (_, Era::Stateless { .. }) => code::INVALID_PARAMS,
+    };
+    let mut fault = BadMessage::new(request.id.clone(), code, trouble.text);
+    fault.data = Some(json!({"uri": uri}));
+    fault
+}
+
 /// What is done on behalf of a client, and is no tool.
 fn more(
     server: &Server,
@@ -185,8 +239,8 @@ fn more(
     request: &Request,
     era: &Era,
     watcher: &dyn Watcher,
-) -> Result<Vec<u8>, Fault> {
-    let fault = |code: i32, text: String| Fault::new(request.id.clone(), code, text);
+) -> Result<Vec<u8>, BadMessage> {
+    let fault = |code: i32, text: String| BadMessage::new(request.id.clone(), code, text);
     let invalid = |text: &str| fault(code::INVALID_PARAMS, format!("Invalid params: {text}"));
     let client = client_of(peer, era);
     let asking = asking(peer, era, &client, watcher);
@@ -196,17 +250,24 @@ fn more(
         "resources/list" => Ok(era.list("resources", resources::list(asking.view), 0)),
         "resources/read" => {
             let uri = text("uri").ok_or_else(|| invalid("resources/read needs a `uri`"))?;
-            let contents = resources::read(server, asking, uri).map_err(|trouble| {
-                let code = match (trouble.kind, era) {
-                    (ErrorKind::Io | ErrorKind::Raced | ErrorKind::Busy, _) => code::INTERNAL,
-                    (_, Era::Handshake) => code::RESOURCE_NOT_FOUND,
-                    (_, Era::Stateless { .. }) => code::INVALID_PARAMS,
-                };
-                let mut fault = fault(code, trouble.text);
-                fault.data = Some(json!({"uri": uri}));
-                fault
-            })?;
+            let contents = resources::read(server, asking, uri)
+                .map_err(|trouble| no_resource(request, era, uri, trouble))?;
             Ok(era.list("contents", contents, 0))
+        }
+        "resources/subscribe" | "resources/unsubscribe" => {
+            let uri = text("uri").ok_or_else(|| invalid("a subscription needs a `uri`"))?;
+            let all = watcher.subscriptions();
+            let all = all.ok_or_else(|| invalid("there are no subscriptions here"))?;
+            if request.method == "resources/unsubscribe" {
+                all.remove(uri);
+                return Ok(era.result(json!({})));
+            }
+            let (path, mark) = resources::subscribe(server, asking, uri)
+                .map_err(|trouble| no_resource(request, era, uri, trouble))?;
+            match all.add(uri, path, Some(mark)) {
+                true => Ok(era.result(json!({}))),
+                false => Err(invalid("there are too many subscriptions already")),
+            }
         }
         "prompts/get" => {
             let name = text("name").ok_or_else(|| invalid("prompts/get needs a `name`"))?;
@@ -232,8 +293,8 @@ fn call(
     request: &Request,
     era: &Era,
     watcher: &dyn Watcher,
-) -> Result<Vec<u8>, Fault> {
-    let fault = |code: i32, text: String| Fault::new(request.id.clone(), code, text);
+) -> Result<Vec<u8>, BadMessage> {
+    let fault = |code: i32, text: String| BadMessage::new(request.id.clone(), code, text);
     let Some(name) = request.params.get("name").and_then(Value::as_str) else {
         let text = "Invalid params: tools/call needs the tool's `name`".to_owned();
         return Err(fault(code::INVALID_PARAMS, text));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::id::Id;
-use super::message::{Fault, Request, code};
+use super::message::{BadMessage, Request, code};
 
 /// The revision without a handshake.
 pub(crate) const STATELESS: &str = "2026-07-28";
@@ -32,13 +32,13 @@ pub(crate) fn supported() -> Vec<&'static str> {
 }
 
 /// The era of a request, by its `_meta`.
-pub(crate) fn of(request: &Request) -> Result<Era, Fault> {
+pub(crate) fn of(request: &Request) -> Result<Era, BadMessage> {
     let meta = request.params.get("_meta");
     let version = meta.and_then(|meta| meta.get(VERSION_KEY));
     let Some(version) = version else {
         return Ok(Era::Handshake);
     };
-    let invalid = |why: &str| Fault::new(request.id.clone(), code::INVALID_PARAMS, why);
+    let invalid = |why: &str| BadMessage::new(request.id.clone(), code::INVALID_PARAMS, why);
     let Value::String(version) = version else {
         return Err(invalid(
             "Invalid params: the protocol version in `_meta` must be a text",
@@ -66,30 +66,37 @@ pub(crate) fn of(request: &Request) -> Result<Era, Fault> {
 }
 
 /// What is wrong with the `_meta` of a request, whatever it asks for.
-pub(crate) fn bad_meta(request: &Request) -> Option<Fault> {
+pub(crate) fn bad_meta(request: &Request) -> Option<BadMessage> {
     of(request).err()
 }
 
 /// What is wrong with a version that is none of ours.
-pub(crate) fn unsupported(id: &Id, version: &str) -> Option<Fault> {
+pub(crate) fn unsupported(id: &Id, version: &str) -> Option<BadMessage> {
     let known = supported().contains(&version);
     (!known).then(|| unsupported_fault(id, version))
 }
 
-fn unsupported_fault(id: &Id, version: &str) -> Fault {
+fn unsupported_fault(id: &Id, version: &str) -> BadMessage {
     let text = "Unsupported protocol version";
-    let mut fault = Fault::new(id.clone(), code::UNSUPPORTED_VERSION, text);
+    let mut fault = BadMessage::new(id.clone(), code::UNSUPPORTED_VERSION, text);
     fault.data = Some(json!({"supported": supported(), "requested": version}));
     fault
 }
 
+/// How much of a client's name is taken, and of its version, in characters. It is kept with everything that the client
+/// has read or was refused, so a long name would fill the memory.
+const LONGEST_NAME: usize = 100;
+
 /// Name and version of a client, as it states them.
 pub(crate) fn name_of(info: &Value) -> Option<String> {
-    let text = |key: &str| info.get(key).and_then(Value::as_str);
+    let text = |key: &str| -> Option<String> {
+        let text = info.get(key).and_then(Value::as_str)?;
+        Some(text.chars().take(LONGEST_NAME).collect())
+    };
     let name = text("name")?;
     Some(match text("version") {
         Some(version) => format!("{name} {version}"),
-        None => name.to_owned(),
+        None => name,
     })
 }
 
@@ -119,5 +126,20 @@ impl Era {
             Self::Handshake => None,
             Self::Stateless { .. } => Some("complete"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_is_cut() {
+        let info = json!({"name": "n".repeat(1 << 20), "version": "\u{e4}".repeat(1 << 20)});
+        let name = name_of(&info).unwrap();
+        assert_eq!(name.chars().count(), 2 * LONGEST_NAME + 1);
+        let info = json!({"name": "web", "version": "1"});
+        assert_eq!(name_of(&info).unwrap(), "web 1");
+        assert_eq!(name_of(&json!({"version": "1"})), None);
     }
 }

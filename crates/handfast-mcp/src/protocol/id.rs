@@ -29,13 +29,25 @@ impl Id {
 
     /// The id of a message that was read; `bytes` are all of it.
     pub(crate) fn of(value: &Value, bytes: &[u8]) -> Option<Self> {
+        Self::read(value, bytes, Scanner::default())
+    }
+
+    /// The id of the request that a message cancels; `bytes` are all of the message.
+    pub(crate) fn cancelled_by(value: &Value, bytes: &[u8]) -> Option<Self> {
+        Self::read(value, bytes, Scanner::of_key(b"requestId", 2))
+    }
+
+    fn read(value: &Value, bytes: &[u8], mut scanner: Scanner) -> Option<Self> {
         match value {
             Value::String(_) => Some(Self(value.to_string())),
             Value::Number(number) if number.is_i64() || number.is_u64() => {
                 Some(Self(number.to_string()))
             }
             // What was read of it may be less than what was written.
-            Value::Number(_) => Some(Scanner::of(bytes)),
+            Value::Number(_) => {
+                scanner.feed(bytes);
+                Some(scanner.finish()).filter(|id| !id.is_null())
+            }
             _ => None,
         }
     }
@@ -48,13 +60,16 @@ impl From<&str> for Id {
 }
 
 /// Finds the id in a message that is no JSON, or that is never held as a whole: the value of the
-/// key `id` of the outermost object.
-#[derive(Debug, Default)]
+/// key `id` of the outermost object, or of another key further down.
+#[derive(Debug)]
 pub(crate) struct Scanner {
+    /// The key, and how deep it is.
+    key: &'static [u8],
+    level: usize,
     depth: usize,
     /// Within a text, and after a backslash in it.
     text: Option<bool>,
-    /// The text that is being read, or was read last, in the outermost object.
+    /// The text that is being read, or was read last, at the level of the key.
     last: Vec<u8>,
     /// After the colon of `id`: what follows is its value.
     is_value: bool,
@@ -62,7 +77,26 @@ pub(crate) struct Scanner {
     done: bool,
 }
 
+impl Default for Scanner {
+    fn default() -> Self {
+        Self::of_key(b"id", 1)
+    }
+}
+
 impl Scanner {
+    fn of_key(key: &'static [u8], level: usize) -> Self {
+        Self {
+            key,
+            level,
+            depth: 0,
+            text: None,
+            last: Vec::new(),
+            is_value: false,
+            value: Vec::new(),
+            done: false,
+        }
+    }
+
     /// The id of a message.
     pub(crate) fn of(message: &[u8]) -> Id {
         let mut scanner = Self::default();
@@ -97,20 +131,22 @@ impl Scanner {
             (Some(false), _) => self.keep(byte),
             (None, b'"') => {
                 self.text = Some(false);
-                if self.depth == 1 {
+                if self.depth == self.level {
                     self.last.clear();
                 }
             }
             (None, b'{' | b'[') => self.depth += 1,
             (None, b'}' | b']') => self.depth = self.depth.saturating_sub(1),
-            (None, b':') if self.depth == 1 && self.last == b"id" => self.is_value = true,
-            (None, b',') if self.depth == 1 => self.last.clear(),
+            (None, b':') if self.depth == self.level && self.last == self.key => {
+                self.is_value = true;
+            }
+            (None, b',') if self.depth == self.level => self.last.clear(),
             (None, _) => {}
         }
     }
 
     fn keep(&mut self, byte: u8) {
-        if self.depth == 1 && self.last.len() < 8 {
+        if self.depth == self.level && self.last.len() <= self.key.len() {
             self.last.push(byte);
         }
     }
@@ -118,8 +154,8 @@ impl Scanner {
     fn take_value(&mut self, byte: u8) {
         let is_text = self.value.first() == Some(&b'"');
         match byte {
-            b' ' | b'\t' if self.value.is_empty() => {}
-            b',' | b'}' | b' ' | b'\t' if !is_text => self.done = true,
+            b' ' | b'\t' | b'\r' | b'\n' if self.value.is_empty() => {}
+            b',' | b'}' | b' ' | b'\t' | b'\r' | b'\n' if !is_text => self.done = true,
             b'"' if is_text && self.text != Some(true) => {
                 self.value.push(byte);
                 self.done = true;
@@ -145,7 +181,23 @@ impl Scanner {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_request_with_a_huge_number_can_be_cancelled_by_it() {
+        let huge = "123456789012345678901234567890";
+        let message =
+            format!(r#"{{"requestId":1,"params":{{"x":{{"requestId":2}},"requestId":{huge}}}}}"#);
+        let value: Value = serde_json::from_str(&message).unwrap();
+        let id = Id::cancelled_by(&value["params"]["requestId"], message.as_bytes());
+        assert_eq!(id.unwrap().as_json(), huge);
+        for (value, id) in [(json!(7), "7"), (json!("a"), "\"a\"")] {
+            assert_eq!(Id::cancelled_by(&value, b"").unwrap().as_json(), id);
+        }
+        assert_eq!(Id::cancelled_by(&json!(1e300), b"{}"), None);
+    }
 
     #[test]
     fn the_id_is_found_and_nothing_else_is_taken_for_it() {
@@ -157,8 +209,13 @@ mod tests {
                 r#"{"id":123456789012345678901234567890}"#,
                 "123456789012345678901234567890",
             ),
+            (
+                "{\"id\":\r\n\t12345678901234567890123\n}",
+                "12345678901234567890123",
+            ),
             (r#"{"method":"id","params":{}}"#, "null"),
             (r#"{"a":"\"id\":5"}"#, "null"),
+            (r#"{"a":"id"{"b":3},"c":4}"#, "null"),
             (r#"{"id":{"id":4}}"#, "null"),
             (r#"{"id":nonsense}"#, "null"),
             (r#"{"id":5"#, "null"),

@@ -31,8 +31,9 @@ pub(crate) enum Message {
     /// Wants no answer.
     Notification {
         method: String,
-        params: Value,
     },
+    /// Nobody waits for the answer to a request any more.
+    Cancelled(Id),
     /// The client's answer to a request of ours.
     Response {
         id: Id,
@@ -42,14 +43,14 @@ pub(crate) enum Message {
 
 /// Why something is not a message, or not one that can be answered as asked.
 #[derive(Clone, Debug)]
-pub(crate) struct Fault {
+pub(crate) struct BadMessage {
     pub(crate) id: Id,
     pub(crate) code: i32,
     pub(crate) text: String,
     pub(crate) data: Option<Value>,
 }
 
-impl Fault {
+impl BadMessage {
     pub(crate) fn new(id: Id, code: i32, text: impl Into<String>) -> Self {
         Self {
             id,
@@ -61,15 +62,15 @@ impl Fault {
 }
 
 /// Reads one message.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Message, Fault> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Message, BadMessage> {
     let value: Value = serde_json::from_slice(bytes).map_err(|error| {
         // The column tells where; the text itself may be anything.
         let text = format!("Parse error: not JSON at column {}", error.column());
-        Fault::new(Scanner::of(bytes), code::PARSE, text)
+        BadMessage::new(Scanner::of(bytes), code::PARSE, text)
     })?;
     let invalid = |id: Id, why: &str| {
         let text = format!("Invalid Request: {why}");
-        Err(Fault::new(id, code::INVALID_REQUEST, text))
+        Err(BadMessage::new(id, code::INVALID_REQUEST, text))
     };
     let Value::Object(mut message) = value else {
         return invalid(Id::null(), "one object is expected; batches are not taken");
@@ -97,8 +98,15 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message, Fault> {
     let params = message
         .remove("params")
         .unwrap_or_else(|| Value::Object(Default::default()));
+    if id.is_none()
+        && method == "notifications/cancelled"
+        && let Some(id) = params.get("requestId")
+        && let Some(id) = Id::cancelled_by(id, bytes)
+    {
+        return Ok(Message::Cancelled(id));
+    }
     match (id, known) {
-        (None, _) => Ok(Message::Notification { method, params }),
+        (None, _) => Ok(Message::Notification { method }),
         (Some(_), id) if id.is_null() => invalid(id, "`id` must be a text or a number"),
         (Some(_), id) if !params.is_object() => invalid(id, "`params` must be an object"),
         (Some(_), id) => Ok(Message::Request(Request { id, method, params })),
@@ -108,6 +116,27 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_is_cancelled_by_its_id_as_it_was_written() {
+        for id in ["7", "\"a\"", "123456789012345678901234567890"] {
+            let cancel = |id: &str| {
+                format!(
+                    r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+                )
+            };
+            let asked = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            let Ok(Message::Request(request)) = parse(asked.as_bytes()) else {
+                panic!("{asked}");
+            };
+            let Ok(Message::Cancelled(cancelled)) = parse(cancel(id).as_bytes()) else {
+                panic!("{id}");
+            };
+            assert_eq!(request.id, cancelled);
+            let nothing = parse(cancel("null").as_bytes());
+            assert!(matches!(nothing, Ok(Message::Notification { .. })));
+        }
+    }
 
     fn fault(text: &str) -> (Value, i32) {
         let fault = parse(text.as_bytes()).unwrap_err();

@@ -33,7 +33,7 @@ impl Serialize for Listed<'_> {
         map.serialize_entry("name", tool.name)?;
         map.serialize_entry("title", tool.title)?;
         map.serialize_entry("description", tool.about)?;
-        map.serialize_entry("inputSchema", &Input(tool.arguments))?;
+        map.serialize_entry("inputSchema", &ArgumentSchema(tool.arguments))?;
         // It only looks, unless the person's answer commits what it proposes.
         let told = match tool.name {
             "propose_changes" if self.1.commits => COMMITS,
@@ -45,9 +45,9 @@ impl Serialize for Listed<'_> {
     }
 }
 
-struct Input(&'static [Argument]);
+struct ArgumentSchema(&'static [Argument]);
 
-impl Serialize for Input {
+impl Serialize for ArgumentSchema {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("$schema", DRAFT)?;

@@ -28,7 +28,7 @@ impl Plan {
         for mount in self.spec.mounts() {
             all = all.and(mount.protection().clone());
         }
-        for patterns in [&mut all.deny, &mut all.read_only] {
+        for patterns in [&mut all.deny, &mut all.read_only, &mut all.ask] {
             let mut known = BTreeSet::new();
             patterns.retain(|pattern| known.insert(pattern.clone()));
         }
@@ -236,7 +236,7 @@ fn from_dirs(options: &Options, dirs: &[PathBuf]) -> Result<Plan, StartError> {
         return Err(StartError {
             is_usage: false,
             text: format!("none of the directories can be used: {why}"),
-            hint: None,
+            hint: Some("name a directory that exists and that this user can read"),
         });
     }
     let mode = match (options.session.is_some(), options.read_only) {

@@ -3,11 +3,11 @@
 use handfast::ErrorKind;
 
 use super::versions;
-use crate::answer::Answer;
+use crate::answer::ToolResult;
 use crate::call::Call;
 use crate::trouble::Trouble;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let place = call.place("path")?;
     let data = call.text("content").as_bytes();
     let written = call
@@ -30,7 +30,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         _ => seen.edited(call.client, &place.path, version),
     }
     let text = format!("Successfully appended to {}", call.text("path"));
-    Ok(Answer::text(text)
+    Ok(ToolResult::text(text)
         .with_version(version)
         .with_note(call.kept_apart()))
 }

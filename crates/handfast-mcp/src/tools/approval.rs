@@ -103,6 +103,11 @@ fn is_about(change: &Change, chosen: &VirtualPath) -> bool {
 
 /// A change with its content, hidden characters spelled out.
 fn lines(call: &Call<'_>, change: &Change) -> String {
+    let mut change = change.clone();
+    call.hide_outside(&mut change.from);
+    if change.from.is_none() {
+        change.from_below = None;
+    }
     let slash = if change.is_dir() { "/" } else { "" };
     let name = call.view.name_of(&change.path);
     let mut text = format!("{} {name}{slash}", change.kind.name());

@@ -7,17 +7,18 @@ use handfast_audit::{Input, Knowledge, Lang, MAX_FILE, Options, audit, render};
 
 use super::content;
 use super::directory_tree::compile;
-use super::walk::Walk;
-use crate::answer::Answer;
+use super::position::Begin;
+use super::walk::ToolWalk;
+use crate::answer::ToolResult;
 use crate::call::Call;
-use crate::place::Place;
+use crate::place::Location;
 use crate::trouble::Trouble;
 
 /// After so many files, or so many bytes, it is enough.
 const FILES: usize = 2_000;
 const ALL_LIMIT: u64 = 16 << 20;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let excluded = call.texts("excludePatterns");
     let excluded = excluded
         .into_iter()
@@ -31,7 +32,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let mut inputs = Vec::new();
     let mut cut = None;
     if status.is_dir() {
-        let mut walk = Walk::new(call, &top, false)?;
+        let mut walk = ToolWalk::new(call, &top, false, Begin::First)?;
         let mut read = 0;
         while let Some(found) = walk.next() {
             let left_out = excluded.iter().any(|glob| glob.matches(&found.relative));
@@ -42,7 +43,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
                 walk.enter(&found);
             } else if found.kind == FileKind::File && Lang::of_path(&found.relative).is_some() {
                 // What is protected, or gone by now, is not looked at.
-                let Ok(bytes) = content(call, call.looking(), &walk.place(&found)) else {
+                let Ok(bytes) = content(call, call.looking(), &found.place) else {
                     continue;
                 };
                 read += bytes.len() as u64;
@@ -65,14 +66,14 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     if text.trim().is_empty() {
         text = "Nothing here lets a path from outside reach a file operation.".to_owned();
     }
-    let answer = Answer::text(text);
+    let answer = ToolResult::text(text);
     Ok(match cut {
         Some(walk) => walk.finish(answer, None),
         None => answer,
     })
 }
 
-fn content(call: &Call<'_>, files: &dyn Files, place: &Place) -> Result<Vec<u8>, Trouble> {
+fn content(call: &Call<'_>, files: &dyn Files, place: &Location) -> Result<Vec<u8>, Trouble> {
     // One more than is parsed: it is skipped then, and the report says so.
     files
         .open(place.rel(), OpenOptions::new())

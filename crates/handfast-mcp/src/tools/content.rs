@@ -5,12 +5,12 @@ use handfast::{Error, ErrorKind, OpenOptions, Version};
 
 use crate::answer::Cut;
 use crate::call::Call;
-use crate::place::Place;
+use crate::place::Location;
 use crate::seen::Shown;
 use crate::trouble::Trouble;
 
 /// What was read.
-pub(super) struct Content {
+pub(super) struct TextOfFile {
     pub(super) bytes: Vec<u8>,
     /// Where in the file it begins.
     pub(super) offset: u64,
@@ -21,7 +21,7 @@ pub(super) struct Content {
     pub(super) cut: Option<Cut>,
 }
 
-impl Content {
+impl TextOfFile {
     /// What is said about this part to somebody who may replace the file later.
     pub(super) fn shown(&self) -> Shown {
         Shown {
@@ -67,7 +67,7 @@ pub(super) fn text(bytes: Vec<u8>) -> String {
 /// A whole file with its version; `None` if it does not fit into an answer.
 pub(crate) fn versioned(
     call: &Call<'_>,
-    place: &Place,
+    place: &Location,
 ) -> Result<Option<(Vec<u8>, Version)>, Trouble> {
     let limit = call.server.read_limit();
     match call.files().read_versioned(place.rel(), limit) {
@@ -78,10 +78,10 @@ pub(crate) fn versioned(
 }
 
 /// A whole file; a larger one than fits into an answer is cut.
-pub(super) fn whole(call: &Call<'_>, place: &Place) -> Result<Content, Trouble> {
+pub(super) fn whole(call: &Call<'_>, place: &Location) -> Result<TextOfFile, Trouble> {
     match versioned(call, place)? {
         Some((bytes, version)) => {
-            let whole = Content {
+            let whole = TextOfFile {
                 offset: 0,
                 len: bytes.len() as u64,
                 bytes,
@@ -95,7 +95,7 @@ pub(super) fn whole(call: &Call<'_>, place: &Place) -> Result<Content, Trouble> 
 }
 
 /// The answer for a file that must be read whole and is too large for that.
-pub(crate) fn too_large(call: &Call<'_>, place: &Place) -> Trouble {
+pub(crate) fn too_large(call: &Call<'_>, place: &Location) -> Trouble {
     let limit = call.server.read_limit();
     Trouble::new(
         ErrorKind::Limit,
@@ -107,7 +107,7 @@ pub(crate) fn too_large(call: &Call<'_>, place: &Place) -> Trouble {
 }
 
 /// A file from a byte on. An offset within a character begins at the next one.
-pub(super) fn from(call: &Call<'_>, place: &Place, offset: u64) -> Result<Content, Trouble> {
+pub(super) fn from(call: &Call<'_>, place: &Location, offset: u64) -> Result<TextOfFile, Trouble> {
     let file = open(call, place)?;
     let version = version(call, &*file);
     let limit = call.server.answer_limit();
@@ -118,7 +118,7 @@ pub(super) fn from(call: &Call<'_>, place: &Place, offset: u64) -> Result<Conten
     let starts_within = offset > 0 && inner < 3;
     let skipped = if starts_within { inner } else { 0 };
     bytes.drain(..skipped);
-    let part = Content {
+    let part = TextOfFile {
         offset: offset + skipped as u64,
         len: file.opened_metadata().len,
         bytes,
@@ -141,7 +141,7 @@ fn whole_characters(bytes: &[u8]) -> usize {
 }
 
 /// Opens a file for reading.
-pub(super) fn open(call: &Call<'_>, place: &Place) -> Result<Box<dyn FileHandle>, Trouble> {
+pub(super) fn open(call: &Call<'_>, place: &Location) -> Result<Box<dyn FileHandle>, Trouble> {
     let opened = call.files().open(place.rel(), OpenOptions::new());
     opened.map_err(|error| unreadable(call, &error, place))
 }
@@ -170,7 +170,7 @@ pub(super) fn read_some(file: &dyn FileHandle, offset: u64, limit: u64) -> Resul
     Ok(bytes)
 }
 
-pub(super) fn unreadable(call: &Call<'_>, error: &Error, place: &Place) -> Trouble {
+pub(super) fn unreadable(call: &Call<'_>, error: &Error, place: &Location) -> Trouble {
     // Reading a directory fails in the read, as the reference has it; in mid-path it is a lookup.
     let verb = match error.kind() {
         ErrorKind::IsADirectory => "read",

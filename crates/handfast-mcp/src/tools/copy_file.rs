@@ -4,11 +4,11 @@ use handfast::files::Put;
 
 use super::move_file::{copy, two_failed};
 use super::versions;
-use crate::answer::Answer;
+use crate::answer::ToolResult;
 use crate::call::Call;
 use crate::trouble::Trouble;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let from = call.place("source")?;
     let to = call.place("destination")?;
     let copied = match call.waits_in_overlay() {
@@ -22,7 +22,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         call.text("source"),
         call.text("destination")
     );
-    Ok(Answer::text(text)
+    Ok(ToolResult::text(text)
         .with_version(versions::of_written(&copied))
         .with_note(call.kept_apart()))
 }

@@ -3,19 +3,19 @@
 use handfast::ErrorKind;
 use handfast::files::{Files, LastLink};
 
-use crate::answer::Answer;
+use crate::answer::ToolResult;
 use crate::call::Call;
-use crate::place::Place;
+use crate::place::Location;
 use crate::trouble::Trouble;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let place = call.place("path")?;
     make(call, &place)?;
     let text = format!("Successfully created directory {}", call.text("path"));
-    Ok(Answer::text(text))
+    Ok(ToolResult::text(text))
 }
 
-fn make(call: &Call<'_>, place: &Place) -> Result<(), Trouble> {
+fn make(call: &Call<'_>, place: &Location) -> Result<(), Trouble> {
     // Most directories that are asked for are there already, also where nothing may be made.
     let is_dir = |files: &dyn Files| {
         let status = files.metadata(place.rel(), LastLink::Follow);
@@ -34,12 +34,12 @@ fn make(call: &Call<'_>, place: &Place) -> Result<(), Trouble> {
     })
 }
 
-fn in_the_way(place: &Place) -> Trouble {
+fn in_the_way(place: &Location) -> Trouble {
     let text = format!("EEXIST: file already exists, mkdir '{}'", place.shown);
     Trouble::new(ErrorKind::Exists, text)
 }
 
-fn unmakable(call: &Call<'_>, error: &handfast_session::Error, place: &Place) -> Trouble {
+fn unmakable(call: &Call<'_>, error: &handfast_session::Error, place: &Location) -> Trouble {
     let verb = match error.kind() {
         ErrorKind::NotADirectory => "realpath",
         _ => "mkdir",

@@ -4,11 +4,11 @@
 use handfast::ErrorKind;
 use handfast::files::WhatToRemove;
 
-use crate::answer::Answer;
+use crate::answer::ToolResult;
 use crate::call::Call;
 use crate::trouble::Trouble;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let expected = call.expected_version()?;
     let place = call.place("path")?;
     let what = match &expected {
@@ -23,5 +23,5 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         call.trouble(&error, verb, &place)
     })?;
     let text = format!("Successfully deleted {}", call.text("path"));
-    Ok(Answer::text(text).with_note(call.kept_apart()))
+    Ok(ToolResult::text(text).with_note(call.kept_apart()))
 }

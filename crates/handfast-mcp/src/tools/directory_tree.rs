@@ -3,8 +3,9 @@
 use handfast::{ErrorKind, FileKind};
 use serde::Serialize;
 
-use super::walk::Walk;
-use crate::answer::Answer;
+use super::position::Begin;
+use super::walk::ToolWalk;
+use crate::answer::ToolResult;
 use crate::call::Call;
 use crate::text::glob::Glob;
 use crate::trouble::Trouble;
@@ -18,10 +19,10 @@ struct Node {
     children: Option<Vec<Node>>,
 }
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let excluded = Excluded::new(&call.texts("excludePatterns"))?;
     let top = call.place("path")?;
-    let mut walk = Walk::new(call, &top, call.flag("skipIgnored"))?;
+    let mut walk = ToolWalk::new(call, &top, call.flag("skipIgnored"), Begin::First)?;
     // The directories from the top to where we are; the last is being filled.
     let mut open: Vec<Vec<Node>> = vec![Vec::new()];
     let mut held = 0;
@@ -62,7 +63,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         .map_err(|error| Trouble::new(ErrorKind::Io, format!("EIO: {error}")))?;
     let deeper =
         (deeper > 0).then(|| format!("[{deeper} directories at depth {depth} were not entered.]"));
-    Ok(walk.finish(Answer::text(text).with_note(deeper), None))
+    Ok(walk.finish(ToolResult::text(text).with_note(deeper), None))
 }
 
 /// Puts finished directories into their parents until as many are open as an entry is deep.

@@ -8,14 +8,14 @@ use handfast::files::Put;
 use serde_json::Value;
 
 use super::{content, versions};
-use crate::answer::{Answer, Cut};
+use crate::answer::{Cut, ToolResult};
 use crate::call::Call;
 use crate::text::edit::{self, Edit};
 use crate::text::lossless::Lossless;
 use crate::text::{diff, nearest};
 use crate::trouble::Trouble;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let expected = call.expected_version()?;
     let place = call.place("path")?;
     let shown = call.view.name_of(&call.resolved(&place)?);
@@ -75,7 +75,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
 }
 
 /// The diff, as far as one answer holds it.
-fn bounded(call: &Call<'_>, mut diff: String) -> Answer {
+fn bounded(call: &Call<'_>, mut diff: String) -> ToolResult {
     let limit = usize::try_from(call.server.answer_limit()).unwrap_or(usize::MAX);
     let cut = (diff.len() > limit).then(|| {
         diff.truncate(diff.floor_char_boundary(limit));
@@ -86,7 +86,7 @@ fn bounded(call: &Call<'_>, mut diff: String) -> Answer {
             next: None,
         }
     });
-    Answer::text(diff).with_cut(cut)
+    ToolResult::text(diff).with_cut(cut)
 }
 
 fn edits(call: &Call<'_>) -> Vec<Edit> {

@@ -10,12 +10,12 @@ use handfast_session::VirtualPath;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::call::Call;
-use crate::place::Place;
+use crate::place::Location;
 use crate::text::names;
 use crate::trouble::Trouble;
 
 /// The place under the names that are there.
-pub(crate) fn settle(call: &Call<'_>, place: Place) -> Result<Place, Trouble> {
+pub(crate) fn settle(call: &Call<'_>, place: Location) -> Result<Location, Trouble> {
     let plain = |byte: &u8| byte.is_ascii() && !matches!(byte, b' ' | b'\\');
     if place.rel().as_bytes().iter().all(plain) || is_there(call, &place.path) {
         return Ok(place);
@@ -37,7 +37,7 @@ pub(crate) fn settle(call: &Call<'_>, place: Place) -> Result<Place, Trouble> {
         missing |= found.is_none();
         at = at.join(&found.unwrap_or_else(|| meant(name)));
     }
-    Ok(Place {
+    Ok(Location {
         shown: place.shown,
         path: at,
     })

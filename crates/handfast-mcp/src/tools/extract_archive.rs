@@ -11,7 +11,7 @@ use handfast_archive::{
 };
 
 use super::move_file::two_failed;
-use crate::answer::{Answer, Archive, Refused};
+use crate::answer::{Archive, Refused, ToolResult};
 use crate::call::Call;
 use crate::trouble::Trouble;
 
@@ -21,7 +21,7 @@ const TIME: Duration = Duration::from_secs(60);
 /// As many refused members are listed at most.
 const LISTED: usize = 100;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let from = call.place("source")?;
     let to = call.place("destination")?;
     let opened = call.files().open(from.rel(), OpenOptions::new());
@@ -109,7 +109,7 @@ fn verb_of(kind: FileKind) -> Verb {
     }
 }
 
-fn answer(call: &Call<'_>, report: &Report, dry: bool) -> Answer {
+fn answer(call: &Call<'_>, report: &Report, dry: bool) -> ToolResult {
     let (from, to) = (call.text("source"), call.text("destination"));
     let accepted = report.verdicts.iter();
     let members = accepted
@@ -151,7 +151,7 @@ fn answer(call: &Call<'_>, report: &Report, dry: bool) -> Answer {
     };
     let failed = !report.extracted && !dry;
     let note = (archive.extracted).then(|| call.kept_apart()).flatten();
-    Answer::text(text)
+    ToolResult::text(text)
         .with_archive(archive, failed)
         .with_note(note)
 }

@@ -3,12 +3,12 @@
 use handfast::files::LastLink;
 use handfast::{ErrorKind, Timestamp};
 
-use crate::answer::Answer;
+use crate::answer::ToolResult;
 use crate::call::Call;
 use crate::text::date;
 use crate::trouble::Trouble;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let place = call.place("path")?;
     let status = call.files().metadata(place.rel(), LastLink::Follow);
     let status = status.map_err(|error| {
@@ -38,5 +38,5 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         .iter()
         .map(|(name, value)| format!("{name}: {value}"))
         .collect();
-    Ok(Answer::text(lines.join("\n")))
+    Ok(ToolResult::text(lines.join("\n")))
 }

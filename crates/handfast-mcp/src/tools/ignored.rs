@@ -4,7 +4,7 @@ use handfast::NameRef;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::call::Call;
-use crate::place::Place;
+use crate::place::Location;
 
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 
@@ -22,7 +22,7 @@ struct Rules {
 
 impl Ignored {
     /// Reads the ignore files of a directory that is entered.
-    pub(super) fn enter(&mut self, call: &Call<'_>, dir: &Place, relative: &str, depth: usize) {
+    pub(super) fn enter(&mut self, call: &Call<'_>, dir: &Location, relative: &str, depth: usize) {
         self.0.retain(|rules| rules.depth < depth);
         let mut builder = GitignoreBuilder::new("");
         let mut any = false;

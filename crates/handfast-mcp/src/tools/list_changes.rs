@@ -3,12 +3,12 @@
 use handfast::ErrorKind;
 use handfast_session::{Changed, Error};
 
-use crate::answer::{Answer, Cut};
+use crate::answer::{Cut, ToolResult};
 use crate::call::Call;
 use crate::trouble::Trouble;
 use crate::view::ClientView;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let first = match call.optional_text("cursor") {
         Some(cursor) => cursor.parse().map_err(|_| call.bad_cursor())?,
         None => 0,
@@ -20,7 +20,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let changes = call.changes().map_err(failed)?;
     let comments = call.comments().map_err(failed)?;
     if changes.is_empty() {
-        return Ok(Answer::text("No changes"));
+        return Ok(ToolResult::text("No changes"));
     }
     let mut room = usize::try_from(call.server.answer_limit()).unwrap_or(usize::MAX);
     let mut lines = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         next: Some(next.to_string()),
     });
     let waiting = "[None of this is on disk: a person reviews it first.]".to_owned();
-    Ok(Answer::text(lines.join("\n"))
+    Ok(ToolResult::text(lines.join("\n"))
         .with_cut(cut)
         .with_note(Some(waiting)))
 }

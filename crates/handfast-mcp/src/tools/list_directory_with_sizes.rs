@@ -2,8 +2,8 @@
 
 use handfast::files::LastLink;
 
-use super::list_directory;
-use crate::answer::Answer;
+use super::{list_directory, pages};
+use crate::answer::ToolResult;
 use crate::call::Call;
 use crate::text::{collate, names, size};
 use crate::trouble::Trouble;
@@ -14,9 +14,9 @@ struct Sized {
     len: u64,
 }
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let place = call.place("path")?;
-    let page = list_directory::page(call, &place)?;
+    let page = pages::page(call, &place)?;
     let mut found: Vec<Sized> = page
         .shown
         .iter()
@@ -45,7 +45,14 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         found.len() - count
     ));
     lines.push(format!("Combined size: {}", size::human(sum)));
-    Ok(Answer::text(lines.join("\n")).with_cut(page.cut))
+    let note = page
+        .cut
+        .is_some()
+        .then(|| "[Order and totals are of these entries only.]".to_owned());
+    Ok(ToolResult::text(lines.join("\n"))
+        .with_cut(page.cut)
+        .with_note(note)
+        .with_note(page.note))
 }
 
 fn line(entry: &Sized) -> String {

@@ -19,6 +19,8 @@ pub(crate) mod list_changes;
 pub(crate) mod list_directory;
 mod list_directory_with_sizes;
 mod move_file;
+pub(crate) mod pages;
+mod position;
 mod propose_changes;
 pub(crate) mod read_media_file;
 mod read_multiple_files;
@@ -29,12 +31,12 @@ mod versions;
 mod walk;
 mod write_file;
 
-use crate::answer::Answer;
+use crate::answer::ToolResult;
 use crate::call::Call;
 use crate::trouble::Trouble;
 
 /// Runs the tool of a name that the table holds.
-pub(crate) fn run(name: &str, call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(crate) fn run(name: &str, call: &Call<'_>) -> Result<ToolResult, Trouble> {
     match name {
         "read_file" | "read_text_file" => read_text_file::run(call),
         "read_media_file" => read_media_file::run(call),

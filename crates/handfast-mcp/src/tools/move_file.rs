@@ -7,12 +7,12 @@ use handfast::{Error, ErrorKind, Metadata, OpenOptions, RenameMode, Version, Wri
 use handfast_session::{Reason, SessionError as _};
 
 use super::{content, versions};
-use crate::answer::Answer;
+use crate::answer::ToolResult;
 use crate::call::Call;
-use crate::place::Place;
+use crate::place::Location;
 use crate::trouble::Trouble;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let expected = call.expected_version()?;
     let from = call.place("source")?;
     let to = call.place("destination")?;
@@ -29,10 +29,10 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         call.text("source"),
         call.text("destination")
     );
-    Ok(Answer::text(text))
+    Ok(ToolResult::text(text))
 }
 
-fn rename(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
+fn rename(call: &Call<'_>, from: &Location, to: &Location) -> Result<(), Trouble> {
     let renamed = call
         .files()
         .rename(from.rel(), to.rel(), RenameMode::NoReplace);
@@ -47,7 +47,12 @@ fn rename(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
 }
 
 /// Why nothing came from one place to another.
-pub(super) fn two_failed(call: &Call<'_>, error: &Error, from: &Place, to: &Place) -> Trouble {
+pub(super) fn two_failed(
+    call: &Call<'_>,
+    error: &Error,
+    from: &Location,
+    to: &Location,
+) -> Trouble {
     match error.kind() {
         ErrorKind::Exists => taken(to),
         // A file on the way: the reference names the path that it is on the way to.
@@ -61,7 +66,7 @@ pub(super) fn two_failed(call: &Call<'_>, error: &Error, from: &Place, to: &Plac
 
 /// Moves a file from one allowed directory to another: a new file, then the old one is removed if
 /// it is still the one that was copied. Never are both gone.
-fn across(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
+fn across(call: &Call<'_>, from: &Location, to: &Location) -> Result<(), Trouble> {
     let files = call.files();
     let (version, copied) =
         copy(call, from, to).map_err(|error| two_failed(call, &error, from, to))?;
@@ -85,7 +90,11 @@ fn across(call: &Call<'_>, from: &Place, to: &Place) -> Result<(), Trouble> {
 }
 
 /// Copies a file to a free name. The version is that of the object whose content was copied.
-pub(super) fn copy(call: &Call<'_>, from: &Place, to: &Place) -> Result<(Version, Written), Error> {
+pub(super) fn copy(
+    call: &Call<'_>,
+    from: &Location,
+    to: &Location,
+) -> Result<(Version, Written), Error> {
     let source = call.files().open(from.rel(), OpenOptions::new())?;
     let version = source.version(false)?;
     let mode = source.opened_metadata().mode & 0o777;
@@ -105,30 +114,39 @@ pub(super) fn copy(call: &Call<'_>, from: &Place, to: &Place) -> Result<(Version
 }
 
 /// What stands at a place, a link itself.
-fn itself(call: &Call<'_>, place: &Place) -> Result<Metadata, Error> {
+fn itself(call: &Call<'_>, place: &Location) -> Result<Metadata, Error> {
     call.looking().metadata(place.rel(), LastLink::Itself)
 }
 
-fn taken(to: &Place) -> Trouble {
+fn taken(to: &Location) -> Trouble {
     let text = format!("Destination already exists: {}", to.shown);
     Trouble::new(ErrorKind::Exists, text)
 }
 
 /// The file must be the version that was expected.
-fn require(call: &Call<'_>, place: &Place, expected: &Version) -> Result<Metadata, Trouble> {
+fn require(call: &Call<'_>, place: &Location, expected: &Version) -> Result<Metadata, Trouble> {
     let (bytes, now) =
         content::versioned(call, place)?.ok_or_else(|| content::too_large(call, place))?;
     if let Some(why) = versions::difference(expected, &now, &bytes) {
         return Err(versions::stale(why, place, Some(now)));
     }
-    itself(call, place).map_err(|error| content::unreadable(call, &error, place))
+    // The name is looked up again: what moves must be the file that was read, and no link to it.
+    let status = itself(call, place).map_err(|error| content::unreadable(call, &error, place))?;
+    match now.is_of_object(&status) {
+        true => Ok(status),
+        false => Err(versions::stale(
+            "another file has this name now",
+            place,
+            None,
+        )),
+    }
 }
 
 /// Between the look and the move another file may have taken the name: then it is moved back.
 fn check_moved(
     call: &Call<'_>,
-    from: &Place,
-    to: &Place,
+    from: &Location,
+    to: &Location,
     before: &Metadata,
 ) -> Result<(), Trouble> {
     let same = itself(call, to).is_ok_and(|now| {

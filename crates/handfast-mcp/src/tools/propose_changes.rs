@@ -8,11 +8,11 @@ use handfast::ErrorKind;
 use sha2::{Digest, Sha256};
 
 use super::{approval, list_changes};
-use crate::answer::Answer;
+use crate::answer::ToolResult;
 use crate::call::Call;
 use crate::trouble::Trouble;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let waiting = Waiting::of(call)?;
     let Some(asked) = call.optional_text("id") else {
         return waiting.propose(call);
@@ -32,7 +32,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
             waits(waiting.count)
         )
     };
-    Ok(Answer::text(text))
+    Ok(ToolResult::text(text))
 }
 
 /// What waits in the overlay.
@@ -69,16 +69,16 @@ impl Waiting {
         })
     }
 
-    fn propose(&self, call: &Call<'_>) -> Result<Answer, Trouble> {
+    fn propose(&self, call: &Call<'_>) -> Result<ToolResult, Trouble> {
         if self.count == 0 {
             let text = "Nothing was changed, so there is nothing to propose";
             return Err(Trouble::new(ErrorKind::Invalid, text));
         }
         if let Some(said) = approval::ask(call, &self.id)? {
-            return Ok(Answer::text(said));
+            return Ok(ToolResult::text(said));
         }
         let name = call.server.overlay().unwrap_or_default();
-        Ok(Answer::text(format!(
+        Ok(ToolResult::text(format!(
             "Proposal {}: {} for a person, who looks with `handfast review {name}` or `handfast session diff {name}` and decides with `handfast session commit {name}` or `handfast session discard {name}`. Tell the person so. Nothing is on disk yet.",
             self.id,
             waits(self.count)

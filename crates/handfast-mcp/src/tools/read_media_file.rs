@@ -6,7 +6,7 @@ use handfast::NameRef;
 use handfast_session::VirtualPath;
 
 use super::content;
-use crate::answer::{Answer, Media, Resource};
+use crate::answer::{Media, Resource, ToolResult};
 use crate::call::Call;
 use crate::trouble::Trouble;
 use crate::uri::file_uri;
@@ -25,7 +25,7 @@ const TYPES: [(&str, &str); 11] = [
     ("flac", "audio/flac"),
 ];
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let place = call.place("path")?;
     let real = call.resolved(&place)?;
     let (bytes, version) =
@@ -43,7 +43,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
             },
         },
     };
-    Ok(Answer::media(media).with_version(Some(version)))
+    Ok(ToolResult::media(media).with_version(Some(version)))
 }
 
 /// The type that the end of a name says.

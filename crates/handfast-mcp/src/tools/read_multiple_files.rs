@@ -1,11 +1,11 @@
 //! `read_multiple_files`: one failure spoils nothing.
 
 use super::content;
-use crate::answer::{Answer, Cut};
+use crate::answer::{Cut, ToolResult};
 use crate::call::Call;
 use crate::trouble::Trouble;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let mut left = call.server.answer_limit();
     let mut blocks = Vec::new();
     let mut missing = 0;
@@ -33,5 +33,5 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         note: format!("[This is not all: {missing} of the files did not fit.]"),
         next: None,
     });
-    Ok(Answer::text(blocks.join("\n---\n")).with_cut(cut))
+    Ok(ToolResult::text(blocks.join("\n---\n")).with_cut(cut))
 }

@@ -2,10 +2,10 @@
 
 use handfast::ErrorKind;
 
-use super::content::{self, Content};
-use crate::answer::{Answer, Cut};
+use super::content::{self, TextOfFile};
+use crate::answer::{Cut, ToolResult};
 use crate::call::Call;
-use crate::place::Place;
+use crate::place::Location;
 use crate::text::lines::{self, Part};
 use crate::trouble::Trouble;
 
@@ -18,7 +18,7 @@ enum Wanted {
     Lines { first: u64, last: Option<u64> },
 }
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let place = call.place("path")?;
     let wanted = wanted(call)?;
     let (content, first) = match wanted {
@@ -43,7 +43,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
         })?;
         text = numbered(&text, first);
     }
-    Ok(Answer::text(text)
+    Ok(ToolResult::text(text)
         .with_version(content.version)
         .with_cut(content.cut))
 }
@@ -85,7 +85,7 @@ fn limit(call: &Call<'_>) -> usize {
     usize::try_from(call.server.answer_limit()).unwrap_or(usize::MAX)
 }
 
-fn head(call: &Call<'_>, place: &Place, from: u64, count: f64) -> Result<Content, Trouble> {
+fn head(call: &Call<'_>, place: &Location, from: u64, count: f64) -> Result<TextOfFile, Trouble> {
     let file = content::open(call, place)?;
     let version = content::version(call, &*file);
     let part = lines::head(&*file, from, count, limit(call));
@@ -99,7 +99,7 @@ fn head(call: &Call<'_>, place: &Place, from: u64, count: f64) -> Result<Content
     ))
 }
 
-fn tail(call: &Call<'_>, place: &Place, count: f64) -> Result<Content, Trouble> {
+fn tail(call: &Call<'_>, place: &Location, count: f64) -> Result<TextOfFile, Trouble> {
     let file = content::open(call, place)?;
     let version = content::version(call, &*file);
     let part = lines::tail(&*file, count, limit(call));
@@ -117,10 +117,10 @@ fn tail(call: &Call<'_>, place: &Place, count: f64) -> Result<Content, Trouble> 
 /// Lines from one number to another.
 fn range(
     call: &Call<'_>,
-    place: &Place,
+    place: &Location,
     first: u64,
     last: Option<u64>,
-) -> Result<Content, Trouble> {
+) -> Result<TextOfFile, Trouble> {
     if last.is_some_and(|last| last < first) {
         return Err(invalid("endLine lies before startLine"));
     }
@@ -142,11 +142,11 @@ fn of_part(
     offset: u64,
     len: u64,
     version: Option<handfast::Version>,
-) -> Content {
+) -> TextOfFile {
     let Part { bytes, cut } = part;
     let next = offset + bytes.len() as u64;
     let limit = limit(call);
-    Content {
+    TextOfFile {
         cut: cut.then(|| Cut {
             note: format!(
                 "[These lines are longer than the {limit} bytes that one answer holds. Ask for fewer, or go on at offset {next}.]"

@@ -8,10 +8,11 @@ use regex::{Regex, RegexBuilder};
 
 use super::content;
 use super::directory_tree::compile;
-use super::walk::Walk;
-use crate::answer::{Answer, Cut};
+use super::position::Begin;
+use super::walk::ToolWalk;
+use crate::answer::{Cut, ToolResult};
 use crate::call::{self, Call};
-use crate::place::Place;
+use crate::place::Location;
 use crate::text::glob::Glob;
 use crate::trouble::Trouble;
 
@@ -27,18 +28,19 @@ const ALL_LIMIT: u64 = 512 << 20;
 const LINE: usize = 500;
 const MOST_CONTEXT: u64 = 20;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let top = call.place("path")?;
     let mut search = Search::new(call)?;
     let status = call.looking().metadata(top.rel(), LastLink::Follow);
     if status.is_ok_and(|status| !status.is_dir()) {
         return of_file(call, &top, search);
     }
-    let mut walk = Walk::new(call, &top, !call.flag("includeIgnored"))?;
     let begin = search.begin.take();
-    if let Some((_, relative)) = &begin {
-        walk.begin_at(relative.clone());
-    }
+    let first = match &begin {
+        Some((_, relative)) => Begin::At(relative.clone()),
+        None => Begin::First,
+    };
+    let mut walk = ToolWalk::new(call, &top, !call.flag("includeIgnored"), first)?;
     let mut next = None;
     while let Some(found) = walk.next() {
         if search
@@ -57,11 +59,11 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
             continue;
         }
         let after = match &begin {
-            Some((line, relative)) if *relative == found.relative => *line,
+            Some((line, relative)) if walk.below_top(&found.place.path) == *relative => *line,
             _ => 0,
         };
-        if let Some((why, line)) = search.look(call, &walk.place(&found), after)? {
-            next = Some(cursor(line, &found.relative));
+        if let Some((why, line)) = search.look(call, &found.place, after)? {
+            next = Some(cursor(line, walk.below_top(&found.place.path)));
             walk.stop(why);
             break;
         }
@@ -72,7 +74,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
 }
 
 /// Looks into one file that was named.
-fn of_file(call: &Call<'_>, place: &Place, mut search: Search) -> Result<Answer, Trouble> {
+fn of_file(call: &Call<'_>, place: &Location, mut search: Search) -> Result<ToolResult, Trouble> {
     // One that may not be read, or is too large, is an error here.
     let file = content::open(call, place)?;
     if file.opened_metadata().len > FILE_LIMIT {
@@ -86,14 +88,14 @@ fn of_file(call: &Call<'_>, place: &Place, mut search: Search) -> Result<Answer,
         .and_then(|text| search.collect(place, &text, after));
     let cut = stopped.map(|(why, line)| Cut {
         note: format!("[This is not all: stopped {why}. Give `next` as cursor to go on.]"),
-        next: Some(cursor(line, "")),
+        next: Some(cursor(line, b"")),
     });
     Ok(search.answer().with_cut(cut))
 }
 
 /// Behind a line of a file.
-fn cursor(line: u64, relative: &str) -> String {
-    call::cursor(format!("{line}/{relative}").as_bytes())
+fn cursor(line: u64, relative: &[u8]) -> String {
+    call::cursor(&[format!("{line}/").as_bytes(), relative].concat())
 }
 
 struct Search {
@@ -103,7 +105,7 @@ struct Search {
     include: Option<Glob>,
     excluded: Vec<Glob>,
     /// Behind which line of which file to begin.
-    begin: Option<(u64, String)>,
+    begin: Option<(u64, Vec<u8>)>,
     most: u64,
     /// Bytes that the answer may still hold.
     room: usize,
@@ -126,9 +128,9 @@ impl Search {
             .build()
             .map_err(|error| invalid(format!("Invalid pattern: {error}")))?;
         let begin = call.cursor()?.map(|cursor| {
-            let text = String::from_utf8(cursor).ok()?;
-            let (line, relative) = text.split_once('/')?;
-            Some((line.parse().ok()?, relative.to_owned()))
+            let at = cursor.iter().position(|byte| *byte == b'/')?;
+            let line = std::str::from_utf8(&cursor[..at]).ok()?;
+            Some((line.parse().ok()?, cursor[at + 1..].to_owned()))
         });
         let begin = begin.map(|begin| begin.ok_or_else(|| call.bad_cursor()));
         let excluded = call.texts("excludePatterns").into_iter().map(compile);
@@ -151,7 +153,7 @@ impl Search {
         })
     }
 
-    fn answer(&self) -> Answer {
+    fn answer(&self) -> ToolResult {
         let text = match self.lines.is_empty() {
             true => "No matches found".to_owned(),
             false => self.lines.join("\n"),
@@ -162,14 +164,14 @@ impl Search {
                 self.skipped
             )
         });
-        Answer::text(text).with_note(skipped)
+        ToolResult::text(text).with_note(skipped)
     }
 
     /// Looks into one file, behind a line. Why to stop, and behind which line, if that is the end.
     fn look(
         &mut self,
         call: &Call<'_>,
-        place: &Place,
+        place: &Location,
         after: u64,
     ) -> Result<Option<(String, u64)>, Trouble> {
         let Ok(file) = call.looking().open(place.rel(), OpenOptions::new()) else {
@@ -212,7 +214,7 @@ impl Search {
     }
 
     /// Takes the lines of one file.
-    fn collect(&mut self, place: &Place, text: &str, after: u64) -> Option<(String, u64)> {
+    fn collect(&mut self, place: &Location, text: &str, after: u64) -> Option<(String, u64)> {
         let lines: Vec<&str> = text.lines().collect();
         let hits = match self.multiline {
             true => spans(&self.pattern, text),

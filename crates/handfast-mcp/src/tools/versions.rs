@@ -5,7 +5,7 @@ use handfast::{Difference, ErrorKind, Version, Written};
 use sha2::{Digest, Sha256};
 
 use crate::call::Call;
-use crate::place::Place;
+use crate::place::Location;
 use crate::trouble::Trouble;
 
 /// What differs between the version that was expected and the one that was read with its content;
@@ -24,7 +24,7 @@ pub(super) fn difference(
 }
 
 /// The answer to somebody who expected another version.
-pub(super) fn stale(why: &str, place: &Place, now: Option<Version>) -> Trouble {
+pub(super) fn stale(why: &str, place: &Location, now: Option<Version>) -> Trouble {
     Trouble {
         kind: ErrorKind::Stale,
         text: format!(
@@ -44,7 +44,7 @@ pub(super) fn of_written(written: &Written) -> Option<Version> {
 /// Puts content under a place.
 pub(super) fn put(
     call: &Call<'_>,
-    place: &Place,
+    place: &Location,
     data: &[u8],
     put: Put<'_>,
 ) -> Result<Written, Trouble> {

@@ -4,11 +4,11 @@ use handfast::ErrorKind;
 use handfast::files::Put;
 
 use super::versions;
-use crate::answer::Answer;
+use crate::answer::ToolResult;
 use crate::call::Call;
 use crate::trouble::Trouble;
 
-pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
+pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let expected = call.expected_version()?;
     let place = call.place("path")?;
     let put = match &expected {
@@ -29,7 +29,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<Answer, Trouble> {
     let version = versions::of_written(&written);
     seen.whole(call.client, &place.path, version);
     let text = format!("Successfully wrote to {}", call.text("path"));
-    Ok(Answer::text(text)
+    Ok(ToolResult::text(text)
         .with_version(version)
         .with_note(call.kept_apart()))
 }

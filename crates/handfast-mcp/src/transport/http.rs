@@ -9,33 +9,43 @@ mod body;
 mod connections;
 mod guard;
 mod head;
+mod large;
 mod patience;
 mod sessions;
+mod shares;
 mod stream;
 mod tokens;
+mod watch;
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+use rustix::process::{Resource, getrlimit, setrlimit};
 
 pub use self::tokens::Tokens;
 
 use self::body::Body;
-use self::connections::Connections;
+use self::connections::{Connections, WorkTurn};
 use self::guard::Guard;
 use self::head::Head;
+use self::large::{LARGE, LargeMessages, LargePermit};
 use self::patience::Patient;
 use self::sessions::Sessions;
 use self::stream::Stream;
+use self::watch::HttpWatch;
 use super::MAX_MESSAGE;
-use crate::call::Nobody;
-use crate::protocol::{self, Fault, Id, Message, Peer, code};
+use crate::protocol::{self, BadMessage, Id, Message, Peer, code};
 use crate::server::Server;
 
 /// How long a client may take for one request, or keep a connection without one; and for taking a
 /// part of the answer.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How many descriptors the server would like to have.
+const DESCRIPTORS: u64 = 8192;
 
 /// The body of a request that is refused is read if it is no longer than this, so that the
 /// connection can be used again.
@@ -59,6 +69,7 @@ impl Server {
                 "only a loopback address is served; put a proxy in front for others",
             ));
         }
+        allow_descriptors();
         let listener = TcpListener::bind(address)?;
         say(&format!(
             "listening on http://{}/mcp",
@@ -70,8 +81,10 @@ impl Server {
                 tokens.first()
             ));
         }
+        let connections = Connections::new(tokens.callers());
+        let large = LargeMessages::new(tokens.callers());
         let guard = Guard { tokens };
-        let (sessions, connections) = (Sessions::default(), Connections::default());
+        let sessions = Sessions::default();
         std::thread::scope(|scope| {
             loop {
                 let Ok((stream, _)) = listener.accept() else {
@@ -90,6 +103,7 @@ impl Server {
                     guard: &guard,
                     sessions: &sessions,
                     connections: &connections,
+                    large: &large,
                     stream: Arc::clone(&stream),
                 };
                 let connections = &connections;
@@ -109,11 +123,22 @@ impl Server {
     }
 }
 
+/// Every connection takes a descriptor, and every call a few. Where more are not allowed, fewer connections are served.
+fn allow_descriptors() {
+    let mut limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.unwrap_or(DESCRIPTORS).min(DESCRIPTORS);
+    if limit.current.is_some_and(|current| current < wanted) {
+        limit.current = Some(wanted);
+        let _refused = setrlimit(Resource::Nofile, limit);
+    }
+}
+
 struct Connection<'a> {
     server: &'a Server,
     guard: &'a Guard,
     sessions: &'a Sessions,
     connections: &'a Connections,
+    large: &'a LargeMessages,
     stream: Arc<TcpStream>,
 }
 
@@ -143,7 +168,7 @@ impl HttpReply {
         }
     }
 
-    fn fault(status: u16, reason: &'static str, fault: &Fault) -> Self {
+    fn fault(status: u16, reason: &'static str, fault: &BadMessage) -> Self {
         Self::json(status, reason, protocol::error_reply(fault))
     }
 
@@ -192,7 +217,7 @@ impl Connection<'_> {
                     // A client that waits for `100 Continue` may send its body or not.
                     let is_read = !head.expects_continue
                         && matches!(
-                            body::read(&mut request, &mut buffer, &head, SKIPPED)?,
+                            body::read(&mut request, &mut buffer, &head, SKIPPED, &mut || false)?,
                             Body::Whole(_)
                         );
                     let closes = head.closes || !is_read;
@@ -203,30 +228,50 @@ impl Connection<'_> {
                     continue;
                 }
             };
-            self.connections.at_work(&self.stream, true);
+            // Until the body is there, it is one that waits: bodies that never come lock nobody out.
             if head.expects_continue {
                 (&mut &*stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
             }
-            match body::read(&mut request, &mut buffer, &head, MAX_MESSAGE)? {
+            // Given back when the answer was taken.
+            let mut room = None;
+            let mut make_room = || {
+                room = self.large.wait(stream, caller, PATIENCE);
+                room.is_some()
+            };
+            match body::read(
+                &mut request,
+                &mut buffer,
+                &head,
+                MAX_MESSAGE,
+                &mut make_room,
+            )? {
                 Body::Whole(body) => {
+                    self.connections.wait(&self.stream);
                     let events = Stream::new(stream, head.takes_streams && !head.closes);
-                    let reply = self.answer(&head, caller, &body, &events);
+                    let reply = self.answer(&head, caller, (&body, &mut room), &events);
                     match events.has_begun() {
                         true => events.finish(&reply.body)?,
                         false => reply.send(stream, head.closes)?,
                     }
                 }
                 Body::TooLong => return too_long().send(stream, true),
+                Body::NoRoom => return too_many(Id::null()).send(stream, true),
                 Body::Bad => return HttpReply::plain(400, "Bad Request").send(stream, true),
             }
             if head.closes {
                 return Ok(());
             }
-            self.connections.at_work(&self.stream, false);
+            self.connections.wait(&self.stream);
         }
     }
 
-    fn answer(&self, head: &Head, caller: &str, body: &[u8], events: &Stream<'_>) -> HttpReply {
+    fn answer<'b>(
+        &'b self,
+        head: &Head,
+        caller: &str,
+        (body, room): (&[u8], &mut Option<LargePermit<'b>>),
+        events: &Stream<'_>,
+    ) -> HttpReply {
         if head.method == "DELETE" {
             return match head
                 .session
@@ -247,19 +292,49 @@ impl Connection<'_> {
         if let Some(fault) = fault.or_else(|| protocol::bad_meta(&request)) {
             return HttpReply::fault(400, "Bad Request", &fault);
         }
+        // What takes no time is answered whatever else goes on, and so is what ends a wait.
+        let is_call = protocol::takes_time(&request.method);
+        if is_call && self.connections.begin(&self.stream, caller, PATIENCE) != WorkTurn::Now {
+            return too_many(request.id);
+        }
+        if room.is_none() && protocol::may_be_large(self.server, &request, LARGE) {
+            *room = self.large.wait(&self.stream, caller, PATIENCE);
+            if room.is_none() {
+                return too_many(request.id);
+            }
+        }
         let is_first = request.method == "initialize";
-        let mut peer = match head.session.as_deref() {
+        let client = match head.session.as_deref() {
             Some(id) if !is_first => match self.sessions.find(id, caller) {
-                Some(client) => {
-                    let is_call = protocol::takes_time(&request.method);
-                    client.peer(self.server, is_call, events)
-                }
+                Some(client) => Some(client),
                 None => return HttpReply::plain(404, "Not Found"),
             },
-            _ => Peer::new(self.server),
+            _ => None,
+        };
+        let mut peer = match &client {
+            Some(client) => client.peer(self.server, is_call, events),
+            None => Peer::new(self.server),
         };
         peer.caller = Some(caller.to_owned()).filter(|caller| !caller.is_empty());
-        let replied = protocol::answer(self.server, &mut peer, &request, &Nobody);
+        let cancelled = match &client {
+            Some(client) => client.begin(&request.id),
+            None => Arc::default(),
+        };
+        let watch = HttpWatch::new(
+            (&self.stream, events),
+            &request,
+            &cancelled,
+            head.is_stateless(),
+        );
+        let mut replied = protocol::answer(self.server, &mut peer, &request, &watch);
+        if let Some(client) = &client {
+            client.finish(&cancelled);
+        }
+        if cancelled.load(Ordering::Relaxed) && !protocol::may_change(self.server, &request) {
+            // Something has to be answered here; what was found is nobody's any more. What became of a change is told.
+            let text = "the client cancelled the request";
+            replied = Err(BadMessage::new(request.id.clone(), code::INTERNAL, text));
+        }
         match replied {
             Ok(body) => {
                 let mut reply = HttpReply::json(200, "OK", body);
@@ -290,7 +365,8 @@ impl Connection<'_> {
         let client = session.and_then(|id| self.sessions.find(id, caller));
         match (client, message) {
             (Some(client), Message::Response { id, result }) => client.answer(&id, result),
-            (Some(client), Message::Notification { method, .. })
+            (Some(client), Message::Cancelled(id)) => client.cancel(&id),
+            (Some(client), Message::Notification { method })
                 if method == "notifications/roots/list_changed" =>
             {
                 client.forget_roots();
@@ -321,8 +397,18 @@ fn shape<'a>(head: &Head, caller: &'a str) -> Result<&'a str, HttpReply> {
     }
 }
 
+/// The caller has as many calls under way as it may have, and they do not end.
+fn too_many(id: Id) -> HttpReply {
+    let text =
+        "too many calls of this caller are under way; try again when some of them are answered";
+    let fault = BadMessage::new(id, code::INTERNAL, text);
+    let mut reply = HttpReply::fault(503, "Service Unavailable", &fault);
+    reply.headers.push(("Retry-After", "1".to_owned()));
+    reply
+}
+
 fn too_long() -> HttpReply {
     let text = format!("Invalid Request: the message is longer than {MAX_MESSAGE} bytes");
-    let fault = Fault::new(Id::null(), code::INVALID_REQUEST, text);
+    let fault = BadMessage::new(Id::null(), code::INVALID_REQUEST, text);
     HttpReply::fault(413, "Content Too Large", &fault)
 }

@@ -8,11 +8,12 @@
 mod input;
 mod pool;
 mod reader;
+mod turns;
 mod watch;
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use self::input::{Input, Stop};
 use self::pool::Pool;
@@ -32,16 +33,17 @@ impl Server {
         output: impl Write + Send,
         say: &mut (dyn FnMut(&str) + Send),
     ) -> io::Result<()> {
-        let stop = Stop::new()?;
+        let stop = Arc::new(Stop::new()?);
         let output = Output {
             stream: Mutex::new(output),
             stop: &stop,
             failed: Mutex::new(None),
         };
-        let peer = Peer::new(self);
+        let mut peer = Peer::new(self);
+        peer.subscribes = true;
         let input = Input::new(input, MAX_MESSAGE, &stop);
         let reader = Reader::new(self, &output, input, say);
-        let pool = Pool::new(self, &output, reader, peer);
+        let pool = Pool::new(self, &output, reader, peer, &stop);
         std::thread::scope(|scope| pool.work(scope));
         match output.into_error() {
             Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -60,9 +62,16 @@ struct Output<'a, W> {
 
 impl<W: Write> Output<'_, W> {
     /// Sends one message. If that fails, everything ends.
-    fn send(&self, mut message: Vec<u8>) {
+    fn send(&self, message: Vec<u8>) {
+        self.send_after(message, || {});
+    }
+
+    /// Does something first, when it is this message's turn. So a call counts as done before its answer leaves, and a
+    /// client that asks the next finds the thread free; and what begins because the call is done is answered later.
+    fn send_after(&self, mut message: Vec<u8>, first: impl FnOnce()) {
         message.push(b'\n');
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        first();
         let sent = stream.write_all(&message).and_then(|()| stream.flush());
         drop(stream);
         if let Err(error) = sent {

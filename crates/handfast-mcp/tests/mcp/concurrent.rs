@@ -65,10 +65,10 @@ fn m4_large_ids_come_back_as_they_were() {
 }
 
 /// A tree in which a search takes a while.
-fn slow_tree(scratch: &Scratch) {
+pub(super) fn slow_tree(scratch: &Scratch) {
     // Expressions are matched far faster in a build that is optimised.
     let lines = if cfg!(debug_assertions) {
-        10_000
+        60_000
     } else {
         400_000
     };
@@ -78,11 +78,14 @@ fn slow_tree(scratch: &Scratch) {
     }
 }
 
-fn slow_search(id: u64, meta: Value) -> String {
+pub(super) fn slow_request(id: u64, meta: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
         "name": "search_content", "_meta": meta,
         "arguments": {"path": "slow", "pattern": "(a|b){31}c$"}}})
-    .to_string()
+}
+
+fn slow_search(id: u64, meta: Value) -> String {
+    slow_request(id, meta).to_string()
 }
 
 /// Sends a search that tells its progress, and waits until it is under way.
@@ -102,7 +105,9 @@ fn m5_ping_does_not_wait_for_a_search_which_tells_its_progress() {
     let scratch = Scratch::new();
     slow_tree(&scratch);
     let mut server = Mcp::start(&scratch, &[]);
-    begin_search(&mut server, 700);
+    // Pings have small numbers, as many as there is time for.
+    const SEARCH: u64 = 1 << 40;
+    begin_search(&mut server, SEARCH);
     // The search is under way. Every ping that is answered before it did not wait for it.
     let mut before = Vec::new();
     let (mut asked, mut id) = (Instant::now(), 1_u64);
@@ -113,7 +118,7 @@ fn m5_ping_does_not_wait_for_a_search_which_tells_its_progress() {
         if answer["method"] == "notifications/progress" {
             continue;
         }
-        if answer["id"] == 700 {
+        if answer["id"] == SEARCH {
             assert_eq!(text_of(&answer), "No matches found");
             break;
         }
@@ -224,4 +229,42 @@ fn many_calls_at_once_are_all_answered_and_changes_keep_their_order() {
     }
     assert_eq!(read(scratch.at("file")), format!("round {}", ROUNDS - 1));
     assert_eq!(server.finish(), 0);
+}
+
+/// A client that waits for each answer needs a thread that runs its call and one that reads on: a third would only cost
+/// memory. The thread that answered counts as free before the answer leaves, so there is no race for it.
+#[test]
+fn calls_one_after_the_other_have_two_threads() {
+    let scratch = Scratch::new();
+    scratch.file("a", "text");
+    let mut server = Mcp::start(&scratch, &["--no-log"]);
+    for _ in 0..300 {
+        assert_eq!(server.text("read_text_file", json!({"path": "a"})), "text");
+    }
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap();
+    assert_eq!(tasks.count(), 2);
+}
+
+/// What was sent after a change begins when the change is made, and is answered after it.
+#[test]
+fn a_change_is_answered_before_what_was_sent_after_it() {
+    let scratch = Scratch::new();
+    scratch.file("a", "text");
+    let mut server = Mcp::start(&scratch, &["--no-log"]);
+    for number in 0..150 {
+        let write = json!({"path": "b", "content": "text", "overwrite": true});
+        server.send(&call(2 * number, "write_file", write));
+        server.send(&call(
+            2 * number + 1,
+            "read_text_file",
+            json!({"path": "a"}),
+        ));
+    }
+    let answered: Vec<u64> = (0..300)
+        .map(|_| server.receive()["id"].as_u64().unwrap())
+        .collect();
+    let at = |id: u64| answered.iter().position(|answered| *answered == id);
+    for change in (0..300).step_by(2) {
+        assert!(at(change) < at(change + 1), "{answered:?}");
+    }
 }

@@ -279,3 +279,26 @@ fn paths_are_completed_within_the_directories() {
         assert_eq!(code, -32602, "{bad}: {text}");
     }
 }
+
+/// A directory that is read as a resource has no second page, so no list is kept for it, and none is forgotten.
+#[test]
+fn directories_as_resources_push_out_no_list() {
+    let scratch = Scratch::new();
+    for number in 0..1_500 {
+        scratch.file(&format!("d/{number:04}"), "");
+    }
+    let mut server = Mcp::start(&scratch, &["--no-log"]);
+    let page = |server: &mut Mcp, arguments: Value| {
+        server.call("list_directory", arguments)["result"]["structuredContent"].clone()
+    };
+    let first = page(&mut server, json!({"path": "d"}));
+    let uri = format!("file://{}", scratch.at("d").display());
+    for _ in 0..40 {
+        let read = server.request("resources/read", json!({"uri": uri}));
+        let text = read["result"]["contents"][0]["text"].as_str().unwrap();
+        assert!(text.contains("This is not all"), "{text}");
+    }
+    let second = page(&mut server, json!({"path": "d", "cursor": first["next"]}));
+    let text = second["content"].as_str().unwrap();
+    assert!(!text.contains("read again"), "{text}");
+}

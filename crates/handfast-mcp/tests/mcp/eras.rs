@@ -36,7 +36,7 @@ fn known_versions_are_echoed_and_others_get_the_newest_with_a_handshake() {
         assert_eq!(answer["result"]["protocolVersion"], answered);
         assert_eq!(
             answer["result"]["capabilities"],
-            json!({"tools": {}, "prompts": {}, "resources": {}, "completions": {}})
+            json!({"tools": {}, "prompts": {}, "resources": {"subscribe": true}, "completions": {}})
         );
         assert_eq!(server.request("ping", json!({}))["result"], json!({}));
         assert_eq!(server.finish(), 0);

@@ -215,6 +215,13 @@ fn descriptors(pid: u32) -> usize {
         .count()
 }
 
+/// Says after each tenth of a long run how much memory is resident.
+fn tell_growth(index: u64, count: u64, pid: u32) {
+    if count >= 100_000 && index > 0 && index.is_multiple_of(count / 10) {
+        println!("after {index} of {count}: {} KiB", resident(pid));
+    }
+}
+
 fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name)
         .ok()
@@ -269,6 +276,7 @@ fn random_and_bent_requests_break_nothing() {
         if index == count / 10 {
             early = (resident(server.pid()), descriptors(server.pid()));
         }
+        tell_growth(index, count, server.pid());
     }
     let late = (resident(server.pid()), descriptors(server.pid()));
     println!("{count} requests, {answered} answered, {done} done");
@@ -334,6 +342,7 @@ fn random_and_bent_requests_by_http_break_nothing() {
         if index == count / 10 {
             early = (resident(served.pid()), descriptors(served.pid()));
         }
+        tell_growth(index, count, served.pid());
     }
     let late = (resident(served.pid()), descriptors(served.pid()));
     println!("{count} requests by HTTP, {done} done, by status: {statuses:?}");

@@ -10,6 +10,7 @@ use std::process::{Child, Stdio};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use handfast_ledger::LogReader;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use serde_json::{Value, json};
 
 use super::client::{command, state};
@@ -56,7 +57,8 @@ impl Served {
         Self::spawn(scratch, file, &[])
     }
 
-    fn spawn(scratch: &Scratch, file: Option<&Path>, args: &[&str]) -> Self {
+    pub(super) fn spawn(scratch: &Scratch, file: Option<&Path>, args: &[&str]) -> Self {
+        many_descriptors();
         let mut command = command(scratch, &["--http", "127.0.0.1:0"]);
         command.args(args);
         command.arg(scratch.inside()).stdin(Stdio::null());
@@ -157,6 +159,16 @@ impl Served {
         }
         format!("{request}\r\n{body}")
     }
+}
+
+/// Tests that run at the same time have more sockets open than a process may have by default. The server sees to its own.
+fn many_descriptors() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let mut limit = getrlimit(Resource::Nofile);
+        limit.current = limit.maximum;
+        setrlimit(Resource::Nofile, limit).unwrap();
+    });
 }
 
 impl Drop for Served {

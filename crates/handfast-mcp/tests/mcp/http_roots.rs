@@ -25,10 +25,10 @@ fn read(path: &str) -> Value {
 }
 
 /// A call that is answered by a stream.
-struct Streamed(BufReader<TcpStream>);
+pub(super) struct Streamed(BufReader<TcpStream>);
 
 impl Streamed {
-    fn send(served: &Served, session: &str, message: &Value) -> Self {
+    pub(super) fn send(served: &Served, session: &str, message: &Value) -> Self {
         let mut stream = TcpStream::connect(&served.address).unwrap();
         let headers = [BOTH, ("Mcp-Session-Id", session)];
         let request = served.request_text(message, &headers);
@@ -42,7 +42,7 @@ impl Streamed {
         Self(reader)
     }
 
-    fn next(&mut self) -> Value {
+    pub(super) fn next(&mut self) -> Value {
         let mut line = String::new();
         while !line.starts_with("data: ") {
             line.clear();
@@ -52,7 +52,7 @@ impl Streamed {
     }
 }
 
-fn tell(served: &Served, session: &str, message: &Value) {
+pub(super) fn tell(served: &Served, session: &str, message: &Value) {
     let headers = [("Mcp-Session-Id", session)];
     assert_eq!(served.post(message, &headers).status, 202);
 }

@@ -14,7 +14,12 @@ fn number(name: &str, otherwise: u64) -> u64 {
 }
 
 /// Every page of an answer, without the paragraph that says what is missing.
-fn pages(server: &mut Mcp, tool: &str, mut arguments: Value, take: &mut dyn FnMut(&str)) -> u64 {
+pub(super) fn pages(
+    server: &mut Mcp,
+    tool: &str,
+    mut arguments: Value,
+    take: &mut dyn FnMut(&str),
+) -> u64 {
     let mut count = 0;
     loop {
         let answer = server.call(tool, arguments.clone());
@@ -68,6 +73,30 @@ fn a_large_directory_is_listed_to_its_end() {
         &mut take,
     );
     println!("{found} entries in {pages} pages, {:?}", begun.elapsed());
+    assert_eq!(found, entries);
+}
+
+#[test]
+fn a_search_in_a_large_directory_comes_to_its_end() {
+    let entries = number("HANDFAST_MCP_SEARCHED", 5_000);
+    let scratch = Scratch::new();
+    let top = scratch.at("many");
+    std::fs::create_dir(&top).unwrap();
+    for number in 0..entries {
+        std::fs::File::create(top.join(format!("entry-{number:07}"))).unwrap();
+    }
+    let mut server = Mcp::start(&scratch, &[]);
+    let mut found = 0;
+    let mut take = |text: &str| {
+        for line in text.lines() {
+            assert!(line.ends_with(&format!("/many/entry-{found:07}")), "{line}");
+            found += 1;
+        }
+    };
+    let begun = std::time::Instant::now();
+    let arguments = json!({"path": "many", "pattern": "*"});
+    let pages = pages(&mut server, "search_files", arguments, &mut take);
+    println!("{found} found in {pages} pages, {:?}", begun.elapsed());
     assert_eq!(found, entries);
 }
 

@@ -24,18 +24,27 @@ mod concurrent;
 mod connections;
 mod context;
 mod eras;
+mod fair;
 mod fuzz;
 mod grants;
 mod http;
+mod http_progress;
 mod http_roots;
 mod large;
+mod large_changing;
 mod log_size;
 mod more_tools;
 mod names;
+mod new_tools_race;
+mod person;
 mod roots;
 mod seen;
 mod sessions;
 mod structured;
+mod subscriptions;
 mod support;
 mod swapped;
 mod versions;
+
+#[path = "../../../handfast/tests/support/turns.rs"]
+mod turns;

@@ -120,3 +120,81 @@ fn roots_hold_in_both_eras_of_a_connection() {
         assert_eq!(outside["result"]["isError"], true, "{outside}");
     }
 }
+
+/// What others moved into the client's roots has a name from elsewhere, which the client is not told.
+#[test]
+fn where_a_file_was_outside_of_the_roots_is_not_told() {
+    let scratch = Scratch::new();
+    scratch.file("part/a", "part");
+    scratch.file("rest/payroll-2026", "rest\n");
+    let args = ["--no-log", "--session", "p"];
+    let spawn = || {
+        let mut command = command(&scratch, &args);
+        command.arg(scratch.inside());
+        Mcp::spawn(command)
+    };
+    let mut whole = spawn();
+    whole.initialize(json!({}));
+    let names = json!({"source": "rest/payroll-2026", "destination": "part/moved"});
+    whole.text("move_file", names);
+    let seen = whole.text("list_changes", json!({}));
+    assert!(seen.contains("payroll"), "{seen}");
+    let mut server = spawn();
+    server.initialize(json!({"roots": {}, "elicitation": {}}));
+    let asked = server.receive()["id"].clone();
+    let roots = json!([{"uri": format!("file://{}", scratch.at("part").display())}]);
+    server.send(&json!({"jsonrpc": "2.0", "id": asked, "result": {"roots": roots}}).to_string());
+    let changes = server.text("list_changes", json!({}));
+    assert!(changes.contains("part/moved"), "{changes}");
+    assert!(!changes.contains("payroll"), "{changes}");
+    let prompt = server
+        .request("prompts/get", json!({"name": "review_changes"}))
+        .to_string();
+    assert!(
+        prompt.contains("part/moved") && !prompt.contains("payroll"),
+        "{prompt}"
+    );
+    let propose = json!({"jsonrpc": "2.0", "id": 700, "method": "tools/call",
+        "params": {"name": "propose_changes", "arguments": {}}});
+    server.send(&propose.to_string());
+    let question = server.receive();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    assert!(!question.to_string().contains("payroll"), "{question}");
+}
+
+/// What a denied directory holds is not completed; what is denied is no resource, and cannot be watched.
+#[test]
+fn what_is_denied_is_neither_completed_nor_a_resource() {
+    let scratch = Scratch::new();
+    scratch.file("keys/one.pem", "secret");
+    scratch.file("vault/inner", "secret");
+    let mut server = Mcp::start(
+        &scratch,
+        &["--no-log", "--deny", "*.pem", "--deny", "vault"],
+    );
+    let mut complete = |value: String| {
+        let params = json!({"ref": {"type": "ref/resource", "uri": "file://{+path}"},
+            "argument": {"name": "path", "value": value}});
+        server.request("completion/complete", params)["result"]["completion"].clone()
+    };
+    let inner = complete(path(&scratch, "vault/"));
+    assert_eq!(inner["total"], 0, "{inner}");
+    for name in ["keys/one.pem", "vault", "vault/inner", "vault/none"] {
+        let uri = format!("file://{}", path(&scratch, name));
+        for method in ["resources/read", "resources/subscribe"] {
+            let answer = server.request(method, json!({"uri": uri}));
+            assert!(answer.get("error").is_some(), "{method} {name}: {answer}");
+            assert!(!answer.to_string().contains("secret"), "{answer}");
+        }
+    }
+    // A name in a denied directory is refused alike, whether it is there or not.
+    let mut said = |name: &str| {
+        let uri = format!("file://{}", path(&scratch, name));
+        let answer = server.request("resources/read", json!({"uri": uri}));
+        answer["error"]["message"]
+            .as_str()
+            .unwrap()
+            .replace(name, "NAME")
+    };
+    assert_eq!(said("vault/inner"), said("vault/none"));
+}

@@ -133,6 +133,6 @@ fn a_rule_is_never_lost_to_a_start_at_the_same_time() {
     println!("{ROUNDS} starts at once: {held} with the rule, {refused} refused, {lost} without");
     assert_eq!(lost, 0);
     if held == 0 || refused == 0 {
-        println!("starved: one side always came first");
+        crate::turns::starved("two sessions of one name", "one side always came first");
     }
 }

@@ -102,7 +102,7 @@ fn a_move_between_directories_loses_no_content() {
     assert_eq!(lost, 0);
     assert!(moved > 0, "nothing was moved at all");
     if control == 0 {
-        println!("starved: the attacker never came in between");
+        crate::turns::starved("swapped", "the attacker never came in between");
     }
 }
 
@@ -157,7 +157,7 @@ fn a_move_that_fails_removes_nothing_of_somebody_else() {
     println!("{ROUNDS} moves: {failed} failed, {lost} removed another's file; naive {control}");
     assert_eq!(lost, 0);
     if control == 0 || failed == 0 {
-        println!("starved: the attacker never came in between");
+        crate::turns::starved("swapped", "the attacker never came in between");
     }
 }
 
@@ -216,7 +216,7 @@ fn the_log_names_the_file_whose_lines_a_search_gave_out() {
     );
     assert_eq!(wrong, 0);
     if second_seen == 0 || second_seen == given.len() {
-        println!("starved: the files were never exchanged in time");
+        crate::turns::starved("swapped", "the files were never exchanged in time");
     }
     assert!(read(&one).starts_with("hit"));
 }
@@ -266,7 +266,7 @@ fn a_resource_is_never_read_outside() {
     assert_eq!(outside, 0);
     assert!(inside > 0, "nothing was read at all");
     if control == 0 {
-        println!("starved: the attacker never came in between");
+        crate::turns::starved("swapped", "the attacker never came in between");
     }
 }
 
@@ -314,6 +314,6 @@ fn s4_a_version_belongs_to_the_bytes_that_came_with_it() {
     assert_eq!(wrong, 0);
     assert!(told > reads / 2, "only {told} of {reads} had a version");
     if of_second == 0 || of_second == told {
-        println!("starved: the files were never exchanged in time");
+        crate::turns::starved("swapped", "the files were never exchanged in time");
     }
 }

@@ -63,6 +63,21 @@ fn a_stale_change_is_stopped_and_says_what_differs() {
     }
 }
 
+/// The version of a file is no version of a link that leads to it: moving the link would move something
+/// that nobody read.
+#[test]
+fn a_link_is_not_moved_by_the_version_of_the_file_behind_it() {
+    let scratch = Scratch::new();
+    scratch.file("a", "one\n");
+    std::os::unix::fs::symlink("a", scratch.inside().join("l")).unwrap();
+    let mut server = Mcp::start(&scratch, &[]);
+    let seen = server.version("read_text_file", json!({"path": "l"}));
+    let arguments = json!({"source": "l", "destination": "b", "expectedVersion": seen});
+    let refusal = server.refusal("move_file", arguments);
+    assert!(refusal.starts_with("Stale - "), "{refusal}");
+    assert!(scratch.inside().join("l").is_symlink());
+}
+
 #[test]
 fn somebody_elses_change_is_seen() {
     let scratch = Scratch::new();

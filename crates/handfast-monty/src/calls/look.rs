@@ -7,7 +7,7 @@ use monty_types::{MontyObject, dir_stat, file_stat};
 
 use crate::error::CallError;
 use crate::files::Target;
-use crate::limits::Answer;
+use crate::limits::AnswerBudget;
 use crate::path;
 
 /// What a path leads to; nothing where it is missing, leads outside or may not be seen.
@@ -52,7 +52,7 @@ pub(super) fn stat(files: &dyn Files, at: Target<'_>) -> Result<MontyObject, Cal
 
 pub(super) fn iterdir(files: &dyn Files, at: Target<'_>) -> Result<MontyObject, CallError> {
     // The names are held twice: as listed, and as the paths of the answer.
-    let mut answer = Answer::new(at.mount.limits.memory);
+    let mut answer = AnswerBudget::new(at.mount.limits.memory);
     let names = visible(files, at, &mut answer)?;
     let mut paths = Vec::with_capacity(names.len());
     for (name, _) in names {
@@ -68,7 +68,7 @@ pub(super) fn iterdir(files: &dyn Files, at: Target<'_>) -> Result<MontyObject, 
 pub(crate) fn visible(
     files: &dyn Files,
     at: Target<'_>,
-    answer: &mut Answer,
+    answer: &mut AnswerBudget,
 ) -> Result<Vec<(String, EntryInfo)>, CallError> {
     let listed = files.entries(at.path).and_then(Iterator::collect);
     let mut listed: Vec<Entry> = listed.map_err(|error| at.said(&error))?;

@@ -4,7 +4,7 @@ use handfast::{ErrorKind, FileKind};
 use handfast_session::change::{Content, Hunk, NotShown, Side};
 use handfast_session::{Change, Changed, DiffKind, Error, ReviewOptions, Session, VirtualPath};
 
-use super::{Keeper, image, key_of, listing, path_of, seal, stale, text};
+use super::{Keeper, image, key_of, listing, path_of, seal, stale, text, watch};
 use crate::protocol::{FileView, HunkView, KeeperReply, LINE, LINES, SideLines};
 
 impl Keeper {
@@ -17,6 +17,7 @@ impl Keeper {
     ) -> Result<KeeperReply, Error> {
         let path = path_of(key)?;
         let session = self.open(name)?;
+        let stamp = watch::change_stamp(&session, &path)?;
         let change = find(&session, &path, full, true)?;
         let comments = listing::comments(&session)?;
         let item = self.item(name, &change, &comments);
@@ -53,6 +54,7 @@ impl Keeper {
             more_with_full: !full && (is_cut || is_long),
             full,
             neighbours: neighbours(&session.diff()?, &path),
+            stamp,
         })))
     }
 }
@@ -89,12 +91,13 @@ pub(super) fn find(
 fn part_of(hunks: &[Hunk], skip: usize, full: bool) -> Vec<HunkView> {
     let most = if full { usize::MAX } else { LINE };
     let (mut at, mut views) = (0, Vec::new());
+    let mut room = text::Room::of_page();
     for hunk in hunks {
         let lines = hunk.lines.len();
         let from = skip.saturating_sub(at).min(lines);
         let to = skip.saturating_add(LINES).saturating_sub(at).min(lines);
         if from < to {
-            views.push(text::hunk(hunk, from..to, most));
+            views.push(text::hunk(hunk, from..to, most, &mut room));
         }
         at += lines;
     }

@@ -32,10 +32,7 @@ impl Keeper {
         let name = known.session.as_str();
         let (_log, session) = self.open_to_change(name)?;
         let now = plan::look(name, &session, known.paths.clone(), &known.hunks)?.plan;
-        if now.seal != known.seal
-            || now.leave_out != known.leave_out
-            || !now.shown.is_same_work(&known.shown)
-        {
+        if !now.is_same(&known) {
             return Err(stale("the session"));
         }
         let mut all = Committed::default();
@@ -96,14 +93,14 @@ impl Keeper {
             self.require_sent(&seal::of_hunk(name, hunk))?;
         }
         let path = path_of(&pick.path)?;
-        let session = self.open(name)?;
+        let (_log, session) = self.open_to_change(name)?;
         let change =
             change::find(&session, &path, true, false).map_err(change::missing_is_stale)?;
         let is_hunk_there = |id: &str| change.hunks().iter().any(|known| known.id == id);
         if seal::of_change(name, &change) != Some(claimed) || !hunk.is_none_or(is_hunk_there) {
             return Err(stale(format!("`{path}`")));
         }
-        let mut comment = Comment::new(self.caller.actor(), path, text.trim());
+        let mut comment = Comment::new(self.looking.caller.actor(), path, text.trim());
         comment.hunk = hunk.map(str::to_owned);
         comment.digest = change.after.as_ref().and_then(|side| side.digest.clone());
         session.add_comment(&comment)?;

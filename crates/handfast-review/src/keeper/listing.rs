@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use handfast::FileKind;
 use handfast_session::change::{Content, Tag};
 use handfast_session::{Change, Comment, Error, ReviewOptions, Session, VirtualPath};
 
-use super::seal::{self, Sealing};
-use super::{Keeper, key_of, rfc3339};
+use super::{Keeper, key_of, rfc3339, seal, watch};
 use crate::protocol::{CommentLine, Item, KeeperReply, Listing, PAGE, PastLine, SessionLine};
 
 /// So many paths of a past commit are listed.
@@ -18,12 +16,10 @@ pub(super) type Comments = BTreeMap<VirtualPath, Vec<Comment>>;
 
 impl Keeper {
     pub(super) fn sessions(&self) -> Result<KeeperReply, Error> {
-        let names = match &self.only {
-            Some(only) => vec![only.clone()],
-            None => self.catalogue.list()?,
-        };
+        let stamp = self.looking.sessions_stamp()?;
+        let names = self.looking.names()?;
         let line = |name: String| {
-            let spec = self.catalogue.spec(&name);
+            let spec = self.looking.catalogue.spec(&name);
             let bases = spec.map_or_else(
                 |_| Vec::new(),
                 |spec| {
@@ -44,15 +40,22 @@ impl Keeper {
                 bases,
                 changes,
                 comments: comments.map_or(0, |comments| comments.len()),
+                questions: match self.looking.waiting(&name) {
+                    Ok(waiting) => Ok(waiting.len()),
+                    Err(error) => Err(error.detail()),
+                },
                 name,
             }
         };
-        Ok(KeeperReply::Sessions(names.into_iter().map(line).collect()))
+        Ok(KeeperReply::Sessions(
+            names.into_iter().map(line).collect(),
+            stamp,
+        ))
     }
 
     pub(super) fn changes(&mut self, name: &str, skip: usize) -> Result<KeeperReply, Error> {
         let session = self.open(name)?;
-        let stamp = stamp(&session, skip)?;
+        let (stamp, total) = watch::changes_stamp(&session, skip)?;
         let comments = comments(&session)?;
         let options = ReviewOptions {
             skip,
@@ -86,18 +89,14 @@ impl Keeper {
         }
         Ok(KeeperReply::Changes(Box::new(Listing {
             session: name.to_owned(),
-            total: stamp.1,
+            total,
             skip,
             items,
-            snapshots: session.labels()?,
+            snapshots: self.snapshot_lines(name, &session, &stamp)?,
             past,
-            stamp: stamp.0,
-            has_log: self.log.is_some(),
+            stamp,
+            has_log: self.looking.log.is_some(),
         })))
-    }
-
-    pub(super) fn stamp(&self, name: &str, skip: usize) -> Result<String, Error> {
-        Ok(stamp(&self.open(name)?, skip)?.0)
     }
 
     /// A change for a list. It counts as sent.
@@ -166,39 +165,4 @@ pub(super) fn comments(session: &Session) -> Result<Comments, Error> {
         found.entry(comment.path.clone()).or_default().push(comment);
     }
     Ok(found)
-}
-
-/// A digest of what is changed, of the sizes and times of what is on this page, and of what was said and
-/// committed; and how many changes there are.
-fn stamp(session: &Session, skip: usize) -> Result<(String, usize), Error> {
-    let changes = session.diff()?;
-    let mut sealing = Sealing::new("stamp", "");
-    for change in &changes {
-        sealing.text(change.path.as_rel().as_bytes());
-        sealing.text(change.kind.name().as_bytes());
-        let from = change.from.as_ref();
-        sealing.optional(from.map(|from| from.as_rel().as_bytes()));
-        if let Some((_, mode)) = change.mode {
-            sealing.number(u64::from(mode));
-        }
-    }
-    for change in changes.iter().skip(skip).take(PAGE) {
-        if change.is_dir {
-            continue;
-        }
-        if let Ok(status) = session.metadata(&change.path)
-            && status.kind == FileKind::File
-        {
-            sealing.number(status.len);
-            sealing.number(status.modified.seconds.cast_unsigned());
-            sealing.number(u64::from(status.modified.nanoseconds));
-        }
-    }
-    for comment in session.comments()? {
-        sealing.number(comment.made);
-    }
-    if let Some(last) = session.past_commits()?.first() {
-        sealing.number(last.id);
-    }
-    Ok((sealing.done().as_str().to_owned(), changes.len()))
 }

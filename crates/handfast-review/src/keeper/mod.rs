@@ -3,11 +3,17 @@
 mod change;
 mod commit;
 mod image;
+mod inbox;
+mod knocks;
+mod leases;
 mod listing;
 mod plan;
 mod seal;
+mod snapshots;
 mod text;
 mod timeline;
+mod watch;
+mod witness;
 
 use std::any::Any;
 use std::collections::{HashSet, VecDeque};
@@ -15,14 +21,19 @@ use std::fmt;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use handfast::ErrorKind;
 use handfast_ledger::note::VerifierKey;
 use handfast_session::{Caller, Catalogue, Error, Session, SessionOptions, VirtualPath};
 
-use crate::protocol::{self, KeeperReply, MAX_REQUEST, Request};
+use crate::protocol::{self, KeeperMessage, KeeperReply, MAX_REQUEST, Request};
+use inbox::ShownQuestions;
+pub use leases::{EndedLeases, HeldLease, LeaseDesk};
 use plan::Plan;
 use seal::Seal;
+use watch::{Looking, Watcher};
+use witness::Witness;
 
 /// So many plans are remembered: those of pages that were left are forgotten.
 const MAX_PLANS: usize = 16;
@@ -39,26 +50,27 @@ pub struct Recorded {
 }
 
 /// Opens the log.
-struct Begin(Box<dyn Fn() -> Result<Recorded, Error> + Send>);
+struct OpenLog(Box<dyn Fn() -> Result<Recorded, Error> + Send>);
 
-impl fmt::Debug for Begin {
+impl fmt::Debug for OpenLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Begin")
+        f.write_str("OpenLog")
     }
 }
 
 /// What is reviewed, and on whose behalf.
 #[derive(Debug)]
 pub struct Keeper {
-    catalogue: Catalogue,
-    options: SessionOptions,
-    caller: Caller,
-    only: Option<String>,
-    log: Option<(PathBuf, Option<VerifierKey>)>,
-    begin: Option<Begin>,
+    looking: Looking,
+    key: Option<VerifierKey>,
+    begin: Option<OpenLog>,
     /// What was sent to be shown: changes, hunks and commits.
     sent: HashSet<Seal>,
     plans: VecDeque<Plan>,
+    questions: ShownQuestions,
+    witness: Witness,
+    /// How often the page reported a request that it refused.
+    knocks: u64,
 }
 
 impl Keeper {
@@ -66,28 +78,50 @@ impl Keeper {
     #[must_use]
     pub fn new(catalogue: Catalogue, options: SessionOptions, caller: Caller) -> Self {
         Self {
-            catalogue,
-            options,
-            caller,
-            only: None,
-            log: None,
+            looking: Looking {
+                catalogue,
+                options,
+                caller,
+                only: None,
+                log: None,
+                desk: None,
+            },
+            key: None,
             begin: None,
             sent: HashSet::new(),
             plans: VecDeque::new(),
+            questions: ShownQuestions::default(),
+            witness: Witness::default(),
+            knocks: 0,
         }
     }
 
     /// Shows one session and no other.
     #[must_use]
     pub fn only(mut self, session: impl Into<String>) -> Self {
-        self.only = Some(session.into());
+        self.looking.only = Some(session.into());
         self
     }
 
     /// Shows what a log holds, and whether a key signed it.
     #[must_use]
     pub fn log(mut self, dir: PathBuf, key: Option<VerifierKey>) -> Self {
-        self.log = Some((dir, key));
+        self.looking.log = Some(dir);
+        self.key = key;
+        self
+    }
+
+    /// Shows the leases of a broker.
+    #[must_use]
+    pub fn leases_of(mut self, desk: Arc<dyn LeaseDesk>) -> Self {
+        self.looking.desk = Some(desk);
+        self
+    }
+
+    /// Says in a line what was done, and what was asked for and never sent to be shown.
+    #[must_use]
+    pub fn telling(mut self, tell: impl FnMut(&str) + Send + 'static) -> Self {
+        self.witness = Witness::new(tell);
         self
     }
 
@@ -98,18 +132,49 @@ impl Keeper {
         mut self,
         begin: impl Fn() -> Result<Recorded, Error> + Send + 'static,
     ) -> Self {
-        self.begin = Some(Begin(Box::new(begin)));
+        self.begin = Some(OpenLog(Box::new(begin)));
         self
     }
 
-    /// Answers requests, one after the other, until the page's process is gone.
+    /// Answers requests, one after the other, until the page's process is gone. News about what a browser
+    /// shows is sent in between.
     ///
     /// # Errors
     /// What the socket says; a message that is none ends it too.
     pub fn serve(&mut self, page: &mut UnixStream) -> io::Result<()> {
+        let out = Mutex::new(page.try_clone()?);
+        let watcher = Watcher::new(self.looking.clone());
+        std::thread::scope(|scope| {
+            scope.spawn(|| watcher.run(&out));
+            let served = self.serve_with(page, &out, &watcher);
+            watcher.end();
+            // A watcher in the middle of a message to a page that reads no more must not wait for it.
+            drop(page.shutdown(std::net::Shutdown::Both));
+            served
+        })
+    }
+
+    fn serve_with(
+        &mut self,
+        page: &mut UnixStream,
+        out: &Mutex<UnixStream>,
+        watcher: &Watcher,
+    ) -> io::Result<()> {
         while let Some(request) = protocol::receive::<Request>(page, MAX_REQUEST)? {
-            let reply = self.answer(&request);
-            protocol::send(page, &reply)?;
+            let reply = match request {
+                Request::Watch { topics } => watcher.watch(topics),
+                request => self.answer(&request),
+            };
+            match watch::say(out, &KeeperMessage::Reply(reply)) {
+                // Nothing of it was sent: its length is looked at first.
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    let why = "this is too long to be shown here".to_owned();
+                    let kind = ErrorKind::Limit.name().to_owned();
+                    let reply = KeeperReply::Refused { kind, why };
+                    watch::say(out, &KeeperMessage::Reply(reply))?;
+                }
+                said => said?,
+            }
         }
         Ok(())
     }
@@ -119,7 +184,8 @@ impl Keeper {
         let answered = match request {
             Request::Sessions => self.sessions(),
             Request::Changes { session, skip } => self.changes(session, *skip),
-            Request::Stamp { session, skip } => self.stamp(session, *skip).map(KeeperReply::Stamp),
+            // Only where there is somebody to tell.
+            Request::Watch { .. } => Ok(KeeperReply::Watching),
             Request::Change {
                 session,
                 path,
@@ -146,24 +212,37 @@ impl Keeper {
                 hunk,
                 text,
             } => self.reject(session, pick, hunk.as_deref(), text),
+            Request::Snapshot { session, label } => self.snapshot(session, label),
+            Request::GoBack {
+                session,
+                label,
+                skip,
+                seal,
+            } => self.go_back(session, label, *skip, seal),
+            Request::TurnedAway { why, count } => self.turned_away(*why, *count),
             Request::Timeline => Ok(self.timeline()),
+            Request::Inbox => self.inbox(),
+            Request::Answer {
+                session,
+                id,
+                digest,
+                yes,
+                scope,
+            } => self.answer_question(session, (id, digest), *yes, scope),
+            Request::TakeBack { session, id } => self.take_back(session, id),
+            Request::Leases => Ok(self.leases()),
+            Request::Revoke { seal } => self.revoke(seal),
         };
-        answered.unwrap_or_else(|error| KeeperReply::Refused {
+        let reply = answered.unwrap_or_else(|error| KeeperReply::Refused {
             kind: error.kind().name().to_owned(),
             why: error.detail().to_owned(),
-        })
+        });
+        self.witness.saw(request, &reply);
+        reply
     }
 
-    /// The session is opened for each request: it may be gone, or be another one, by the next.
     fn open(&self, name: &str) -> Result<Session, Error> {
-        if self.only.as_deref().is_some_and(|only| only != name) {
-            return Err(Error::refused(
-                ErrorKind::Denied,
-                "this page shows another session",
-            ));
-        }
-        self.catalogue
-            .open_with(name, self.options.clone(), self.caller.clone().quiet())
+        self.looking.open(name)
     }
 
     /// The same for what changes something, with everything recorded. The log is let go of once the first
@@ -175,7 +254,7 @@ impl Keeper {
                 let recorded = (begin.0)()?;
                 (recorded.caller, recorded.guard)
             }
-            None => (self.caller.clone(), Box::new(()) as Box<dyn Any>),
+            None => (self.looking.caller.clone(), Box::new(()) as Box<dyn Any>),
         };
         Ok((guard, session.for_caller(caller)))
     }

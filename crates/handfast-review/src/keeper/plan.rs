@@ -25,6 +25,18 @@ pub(super) struct Plan {
     pub(super) hunks: Vec<String>,
 }
 
+impl Plan {
+    /// Whether a commit of the one does what a commit of the other does. The three parts say different
+    /// things: the seal is what the person saw of the chosen changes; what is left out decides whether a
+    /// file that came later below a marked directory would go along; the work also has what no page shows,
+    /// such as the directories that are made on the way.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.seal == other.seal
+            && self.leave_out == other.leave_out
+            && self.shown.is_same_work(&other.shown)
+    }
+}
+
 /// Everything that a plan is about, as the session has it now.
 pub(super) struct Looked {
     pub(super) plan: Plan,
@@ -53,7 +65,7 @@ impl Keeper {
         if paths.is_empty() && hunks.is_empty() {
             let why = match waits.is_empty() {
                 true => "nothing was marked",
-                false => "a rule speaks of every change that is left: each has to be marked itself",
+                false => "a rule protects every change that is left: mark each one by itself",
             };
             return Err(Error::refused(ErrorKind::Invalid, why));
         }
@@ -95,6 +107,7 @@ impl Keeper {
             needed,
             hunks,
         } = looked;
+        let mut room = text::Room::of_page();
         let view = PlanView {
             session: name.to_owned(),
             plan: plan.seal.as_str().to_owned(),
@@ -113,7 +126,7 @@ impl Keeper {
             hunks: hunks
                 .iter()
                 .map(|(path, hunk)| {
-                    let view = text::hunk(hunk, 0..hunk.lines.len(), LINE);
+                    let view = text::hunk(hunk, 0..hunk.lines.len(), LINE, &mut room);
                     (path.to_string(), key_of(path), view)
                 })
                 .collect(),
@@ -127,7 +140,7 @@ impl Keeper {
     }
 }
 
-/// Paths for a plan, and those that wait because a rule speaks of them and nobody marked them; each
+/// Paths for a plan, and those that wait because a rule protects them and they are not marked; each
 /// with the rule.
 type PathsAndWaiting = (Vec<VirtualPath>, Vec<(VirtualPath, String)>);
 
@@ -255,4 +268,58 @@ fn is_below(path: &VirtualPath, is_such: impl Fn(&VirtualPath) -> bool) -> bool 
         above = path.parent();
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use handfast_session::{Caller, Catalogue, Mode, MountSpec, SessionSpec};
+
+    /// Each of the three parts alone makes a plan another one.
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "a directory for the test")]
+    fn every_part_of_a_plan_counts() {
+        let name = format!("handfast-plan-{}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(dir.join("base")).unwrap();
+        let mount = MountSpec::new(dir.join("base"), VirtualPath::root()).mode(Mode::Overlay);
+        let catalogue = Catalogue::open_ambient(dir.join("state")).unwrap();
+        catalogue
+            .create("s", &SessionSpec::new().mount(mount))
+            .unwrap();
+        let session = catalogue.open("s", Caller::new("robot")).unwrap();
+        session.create_dir("/d").unwrap();
+        session.write("/d/in", "one\n").unwrap();
+        session.write("/d/out", "out\n").unwrap();
+        let plan = |paths: &[&str]| {
+            let paths = paths.iter().map(|path| VirtualPath::parse(path).unwrap());
+            look("s", &session, paths.collect(), &[]).unwrap().plan
+        };
+        let known = plan(&["/d", "/d/in"]);
+        assert!(plan(&["/d", "/d/in"]).is_same(&known));
+
+        // A file that comes below a marked directory: nothing that was shown is another, but what must
+        // stay is.
+        session.write("/d/late", "late\n").unwrap();
+        let late = plan(&["/d", "/d/in"]);
+        assert_eq!(late.seal, known.seal);
+        assert!(late.shown.is_same_work(&known.shown));
+        assert!(!late.is_same(&known));
+
+        // The other two, each with the rest as it was.
+        session.write("/d/in", "two\n").unwrap();
+        let other = plan(&["/d", "/d/in"]);
+        let seal = Plan {
+            seal: other.seal.clone(),
+            ..known.clone()
+        };
+        assert!(!seal.is_same(&known));
+        let work = Plan {
+            shown: other.shown.clone(),
+            ..known.clone()
+        };
+        assert!(!work.is_same(&known));
+        assert!(!other.is_same(&known));
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
 }

@@ -49,7 +49,7 @@ impl Sealing {
     }
 }
 
-/// The seal of a change. Nothing if a content may not be shown: nobody could agree to it.
+/// The seal of a change. Nothing if a content may not be shown: no person could agree to it.
 pub(super) fn of_change(session: &str, change: &Change) -> Option<Seal> {
     if let Content::NotShown {
         why: NotShown::Denied(_),

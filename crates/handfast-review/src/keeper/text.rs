@@ -4,30 +4,72 @@ use handfast_session::change::{Hunk, Line, Tag};
 
 use crate::protocol::{HunkView, LineView, TextPiece};
 
-/// Bytes as text: what a browser would obey, hide or turn around is spelled out.
-pub(super) fn pieces(bytes: &[u8]) -> Vec<TextPiece> {
-    let mut pieces: Vec<TextPiece> = Vec::new();
-    let mut push = |hidden: bool, text: &str| match pieces.last_mut() {
-        Some((known, before)) if *known == hidden && !hidden => before.push_str(text),
-        _ => pieces.push((hidden, text.to_owned())),
-    };
-    let mut buffer = [0; 4];
-    for chunk in bytes.utf8_chunks() {
-        for letter in chunk.valid().chars() {
-            match letter != '\t' && handfast::is_hidden(letter) {
-                true => push(true, &format!("U+{:04X}", letter as u32)),
-                false => push(false, letter.encode_utf8(&mut buffer)),
-            }
-        }
-        for byte in chunk.invalid() {
-            push(true, &format!("0x{byte:02X}"));
-        }
+/// What a piece costs besides its letters: marks in the message and on the page.
+const PIECE: usize = 32;
+
+/// How much still fits on a page. A letter that is spelled out takes ten times its room, and a file is
+/// written by the agent: without a bound, one of 30 MB ends the page.
+#[derive(Debug)]
+pub(super) struct Room(usize);
+
+impl Room {
+    /// The room of one page.
+    pub(super) fn of_page() -> Self {
+        Self(4 << 20)
     }
-    pieces
+
+    fn take(&mut self, cost: usize) -> bool {
+        let left = self.0.checked_sub(cost);
+        self.0 = left.unwrap_or(0);
+        left.is_some()
+    }
 }
 
-/// A line, of which at most so many bytes are shown.
-pub(super) fn line(line: &Line, most: usize) -> LineView {
+/// Bytes as text: what a browser would obey, hide or turn around is spelled out. As many as there is room
+/// for, and how many these are.
+fn pieces(bytes: &[u8], room: &mut Room) -> (Vec<TextPiece>, usize) {
+    let mut pieces: Vec<TextPiece> = Vec::new();
+    let mut push = |hidden: bool, text: &str| match pieces.last_mut() {
+        Some((known, before)) if *known == hidden && !hidden => {
+            let fits = room.take(text.len());
+            if fits {
+                before.push_str(text);
+            }
+            fits
+        }
+        _ => {
+            let fits = room.take(PIECE + text.len());
+            if fits {
+                pieces.push((hidden, text.to_owned()));
+            }
+            fits
+        }
+    };
+    let mut shown = 0;
+    let mut buffer = [0; 4];
+    'all: for chunk in bytes.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            let fits = match letter != '\t' && handfast::is_hidden(letter) {
+                true => push(true, &format!("U+{:04X}", letter as u32)),
+                false => push(false, letter.encode_utf8(&mut buffer)),
+            };
+            if !fits {
+                break 'all;
+            }
+            shown += letter.len_utf8();
+        }
+        for byte in chunk.invalid() {
+            if !push(true, &format!("0x{byte:02X}")) {
+                break 'all;
+            }
+            shown += 1;
+        }
+    }
+    (pieces, shown)
+}
+
+/// A line, of which at most so many bytes are shown, if there is room for them.
+pub(super) fn line(line: &Line, most: usize, room: &mut Room) -> LineView {
     let text = line.bytes.strip_suffix(b"\n");
     let ended = text.is_some();
     let text = text.unwrap_or(&line.bytes);
@@ -36,16 +78,22 @@ pub(super) fn line(line: &Line, most: usize) -> LineView {
     while shown < text.len() && shown > 0 && text[shown] & 0xc0 == 0x80 {
         shown -= 1;
     }
+    let (pieces, shown) = pieces(&text[..shown], room);
     LineView {
         sign: line.tag.sign(),
-        pieces: pieces(&text[..shown]),
+        pieces,
         cut: text.len() - shown,
         ended,
     }
 }
 
 /// The part of a hunk that lies in a range of its lines.
-pub(super) fn hunk(hunk: &Hunk, range: std::ops::Range<usize>, most: usize) -> HunkView {
+pub(super) fn hunk(
+    hunk: &Hunk,
+    range: std::ops::Range<usize>,
+    most: usize,
+    room: &mut Room,
+) -> HunkView {
     let skipped = &hunk.lines[..range.start];
     let passed = |wanted: Tag| skipped.iter().filter(|line| line.tag != wanted).count();
     HunkView {
@@ -57,7 +105,7 @@ pub(super) fn hunk(hunk: &Hunk, range: std::ops::Range<usize>, most: usize) -> H
         ),
         lines: hunk.lines[range.clone()]
             .iter()
-            .map(|known| line(known, most))
+            .map(|known| line(known, most, room))
             .collect(),
         before: range.start,
         after: hunk.lines.len() - range.end,
@@ -70,7 +118,8 @@ mod tests {
 
     #[test]
     fn nothing_is_hidden() {
-        let found = pieces("a\u{202e}b\t<\u{0}\u{1b}".as_bytes());
+        let all = |bytes| pieces(bytes, &mut Room::of_page()).0;
+        let found = all("a\u{202e}b\t<\u{0}\u{1b}".as_bytes());
         let shown: Vec<(bool, &str)> = found.iter().map(|(is, text)| (*is, &**text)).collect();
         let wanted = [
             (false, "a"),
@@ -80,8 +129,8 @@ mod tests {
             (true, "U+001B"),
         ];
         assert_eq!(shown, wanted);
-        assert_eq!(pieces(b"\xff\r").len(), 2);
-        assert!(pieces(b"").is_empty());
+        assert_eq!(all(b"\xff\r").len(), 2);
+        assert!(all(b"").is_empty());
     }
 
     #[test]
@@ -90,8 +139,13 @@ mod tests {
             tag: Tag::Added,
             bytes: "ä".repeat(10).into_bytes(),
         };
-        let shown = line(&long, 5);
+        let shown = line(&long, 5, &mut Room::of_page());
         assert_eq!((shown.cut, shown.ended), (16, false));
         assert_eq!(shown.pieces, [(false, "ää".to_owned())]);
+        // The room is for all lines: what comes later has what is left of it.
+        let mut room = Room(PIECE + 24);
+        assert_eq!(line(&long, 100, &mut room).cut, 0);
+        let shown = line(&long, 100, &mut room);
+        assert_eq!((shown.cut, shown.pieces.len()), (20, 0));
     }
 }

@@ -22,14 +22,16 @@ impl Keeper {
             problems: Vec::new(),
             total: 0,
             events: Vec::new(),
+            // Before the log is read: what comes later is news.
+            stamp: self.looking.timeline_stamp(),
         };
-        if let Some((dir, key)) = &self.log {
+        if let Some(dir) = &self.looking.log {
             let mut options = VerifyOptions::new();
-            if let Some(key) = key {
+            if let Some(key) = &self.key {
                 options = options.key(key.clone());
             }
             match LogReader::open(dir) {
-                Ok(log) => read(&log, &options, key.is_some(), &mut view),
+                Ok(log) => read(&log, &options, self.key.is_some(), &mut view),
                 Err(error) => tampered(&mut view, error.to_string()),
             }
         }

@@ -118,6 +118,7 @@ mod tests {
             path: "p4th".to_owned(),
             host: "127.1.2.3:4".to_owned(),
             only: None,
+            limits: crate::protocol::Limits::default(),
         })
     }
 

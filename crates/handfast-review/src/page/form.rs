@@ -5,7 +5,7 @@
 pub(super) struct Fields(Vec<(String, String)>);
 
 impl Fields {
-    /// What stands behind `?`, or in the body of a form. What is no UTF-8 is replaced.
+    /// The query after `?`, or the body of a form. Bytes that are not UTF-8 are replaced.
     pub(super) fn parse(text: &str) -> Self {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
         let pair = |pair: &str| {
@@ -33,6 +33,11 @@ impl Fields {
 
     pub(super) fn text(&self, name: &str) -> String {
         self.get(name).unwrap_or_default().to_owned()
+    }
+
+    /// What was typed in several lines. Browsers end them with two characters, of which people see one.
+    pub(super) fn lines(&self, name: &str) -> String {
+        self.text(name).replace("\r\n", "\n")
     }
 }
 

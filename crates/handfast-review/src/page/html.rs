@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::protocol::TextPiece;
+use super::highlight::{Token, TokenClass};
 
 /// HTML as it grows. Markup is written in this crate; everything else is text.
 #[derive(Debug, Default)]
@@ -35,13 +35,18 @@ impl Html {
         self
     }
 
-    /// Text with marks around what spells out something hidden.
-    pub(super) fn pieces(&mut self, pieces: &[TextPiece]) -> &mut Self {
-        for (is_hidden, text) in pieces {
-            match is_hidden {
-                true => self.raw("<mark class=hid>").text(text).raw("</mark>"),
-                false => self.text(text),
+    /// A line in colours, with marks around what spells out something hidden.
+    pub(super) fn tokens(&mut self, tokens: &[Token<'_>]) -> &mut Self {
+        for (class, text) in tokens {
+            let (begin, end) = match class {
+                TokenClass::Plain => ("", ""),
+                TokenClass::Hidden => ("<mark class=hid>", "</mark>"),
+                TokenClass::Comment => ("<i class=c>", "</i>"),
+                TokenClass::Text => ("<i class=t>", "</i>"),
+                TokenClass::Number => ("<i class=n>", "</i>"),
+                TokenClass::Keyword => ("<i class=w>", "</i>"),
             };
+            self.raw(begin).text(text).raw(end);
         }
         self
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::BorrowedFd;
 
 use handfast::harden::{Hardening, Wall};
 use landlock::{ABI, Access, AccessNet, Ruleset, RulesetAttr, RulesetStatus};
@@ -15,7 +16,9 @@ const ALLOWED: &[libc::c_long] = &[
     libc::SYS_clock_gettime,
     libc::SYS_clock_nanosleep,
     libc::SYS_close,
+    libc::SYS_epoll_create1,
     libc::SYS_epoll_ctl,
+    libc::SYS_eventfd2,
     libc::SYS_epoll_pwait,
     libc::SYS_epoll_pwait2,
     libc::SYS_exit,
@@ -57,13 +60,17 @@ const ALLOWED: &[libc::c_long] = &[
     libc::SYS_ppoll,
 ];
 
-/// Confines this process, for good: it opens no file, makes no connection and starts nothing. What is
-/// missing of that, in words.
+/// Confines this process, for good: it has no descriptors but the first three and these, opens no file,
+/// makes no connection and starts nothing. What is missing of that, in words. It must come before anything
+/// else is opened.
 ///
 /// # Errors
 /// `Unsupported` once there is more than one thread; what the kernel says.
-pub fn confine() -> io::Result<Vec<String>> {
+pub fn confine(kept: &[BorrowedFd<'_>]) -> io::Result<Vec<String>> {
     let mut weaker = Vec::new();
+    if let Err(error) = crate::sys::close_others(kept) {
+        weaker.push(format!("inherited descriptors stay open: {error}"));
+    }
     match Hardening::new().scoped().harden_process() {
         Ok(Wall::Full) => {}
         Ok(Wall::Partial) => weaker.push("this kernel's Landlock knows not every right".to_owned()),

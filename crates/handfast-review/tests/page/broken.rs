@@ -3,11 +3,13 @@
 
 use std::io::Write;
 use std::net::TcpStream;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode, Stdio};
 
-use handfast_review::protocol::{self, KeeperReply, MAX_REPLY, Pick, Request};
+use handfast_review::protocol::{
+    self, Hello, KeeperMessage, KeeperReply, MAX_REPLY, Pick, Ready, Request,
+};
 
 use super::support::{Place, hex, own};
 
@@ -50,7 +52,7 @@ pub(crate) fn be_broken() -> ExitCode {
     let mut socket = UnixStream::from(socket);
     let parent = rustix::process::getppid().unwrap();
     let before = tries(parent);
-    handfast_review::page::confine().unwrap();
+    handfast_review::page::confine(&[socket.as_fd()]).unwrap();
     let after = tries(parent);
     for (words, is_through) in &before {
         writeln!(socket, "before {is_through} {words}").unwrap();
@@ -86,7 +88,10 @@ struct Broken(UnixStream);
 impl Broken {
     fn ask(&mut self, request: &Request) -> KeeperReply {
         protocol::send(&mut self.0, request).unwrap();
-        protocol::receive(&mut self.0, MAX_REPLY).unwrap().unwrap()
+        match protocol::receive(&mut self.0, MAX_REPLY).unwrap().unwrap() {
+            KeeperMessage::Reply(reply) => reply,
+            news => panic!("nobody asked for news: {news:?}"),
+        }
     }
 
     fn refused(&mut self, request: &Request) -> String {
@@ -103,7 +108,11 @@ pub(crate) fn a_broken_page_commits_nothing_else() {
     session.write("/short.txt", "shown\n").unwrap();
     session.write("/other.txt", "other\n").unwrap();
     let (mut keeper, page) = UnixStream::pair().unwrap();
-    let mut served = place.keeper().only("s");
+    let (tell, seen) = std::sync::mpsc::channel();
+    let mut served = place
+        .keeper()
+        .only("s")
+        .telling(move |line| drop(tell.send(line.to_owned())));
     let thread = std::thread::spawn(move || served.serve(&mut keeper));
     let mut broken = Broken(page);
     let commit = |plan: &str| Request::Commit {
@@ -148,6 +157,13 @@ pub(crate) fn a_broken_page_commits_nothing_else() {
         seal: seal.clone(),
     };
     assert_eq!(broken.refused(&undo), "Denied");
+    let back = Request::GoBack {
+        session: "s".to_owned(),
+        label: "one".to_owned(),
+        skip: 0,
+        seal: seal.clone(),
+    };
+    assert_eq!(broken.refused(&back), "Denied");
     let reject = Request::Reject {
         session: "s".to_owned(),
         pick: Pick {
@@ -190,4 +206,125 @@ pub(crate) fn a_broken_page_commits_nothing_else() {
     // What is no request ends the keeper.
     broken.0.write_all(b"\x09\0\0\0\"Destroy\"").unwrap();
     assert!(thread.join().unwrap().is_err());
+    // The terminal saw what it tried: two plans, an undo, a way back and a comment that it was never sent.
+    let seen: Vec<String> = seen.iter().collect();
+    assert_eq!(seen.len(), 5, "{seen:?}");
+    assert!(seen.iter().all(|line| line.starts_with("refused: ")));
+}
+
+/// So many connections are made to it.
+const CONNECTIONS: usize = 64;
+
+/// The page's process itself, started as the command starts it and taken over once its wall stands: it
+/// writes to the test, over a connection, what it could do.
+pub(crate) fn be_taken_over() -> ExitCode {
+    let keeper = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
+    let listener = std::io::stdout().as_fd().try_clone_to_owned().unwrap();
+    let mut keeper = UnixStream::from(keeper);
+    let listener = std::net::TcpListener::from(listener);
+    let parent = rustix::process::getppid().unwrap();
+    let environment = std::env::vars_os().count();
+    let kept = [keeper.as_fd(), listener.as_fd()];
+    let weaker = handfast_review::page::confine(&kept).unwrap();
+    let hello: Hello = protocol::receive(&mut keeper, MAX_REPLY).unwrap().unwrap();
+    protocol::send(&mut keeper, &Ready { weaker }).unwrap();
+    let mut told = format!("environment {environment}\nhello {}\n", hello.host);
+    for (words, is_through) in tries(parent) {
+        told.push_str(&format!("{is_through} {words}\n"));
+    }
+    let mut broken = Broken(keeper);
+    let plan = |path: &str| Request::Plan {
+        session: "s".to_owned(),
+        paths: vec![Pick {
+            path: hex(path),
+            seal: "0".repeat(40),
+        }],
+        hunks: Vec::new(),
+        all: false,
+    };
+    let made_up = Request::Commit {
+        plan: "0".repeat(40),
+        message: String::new(),
+    };
+    let outside = Request::Change {
+        session: "s".to_owned(),
+        path: hex("/../../../etc/passwd"),
+        full: true,
+        skip: 0,
+    };
+    // A file of the base that nobody changed is no change: its content is not for the page.
+    let unchanged = Request::Change {
+        session: "s".to_owned(),
+        path: hex("/long.txt"),
+        full: true,
+        skip: 0,
+    };
+    let revoke = Request::Revoke {
+        seal: "0".repeat(40),
+    };
+    let requests = [
+        plan("/short.txt"),
+        plan("/long.txt"),
+        made_up,
+        outside,
+        unchanged,
+        revoke,
+    ];
+    for request in &requests {
+        let kind = match broken.ask(request) {
+            KeeperReply::Refused { kind, .. } => kind,
+            other => format!("answered {other:?}"),
+        };
+        told.push_str(&format!("asked {kind}\n"));
+    }
+    // A new descriptor gets the lowest number that is free.
+    let many = (0..CONNECTIONS).map(|_| listener.accept().unwrap().0);
+    let mut many: Vec<TcpStream> = many.collect();
+    for stream in &many {
+        told.push_str(&format!("number {}\n", stream.as_raw_fd()));
+    }
+    many[0].write_all(told.as_bytes()).unwrap();
+    ExitCode::SUCCESS
+}
+
+pub(crate) fn a_page_that_was_taken_over_gets_nowhere() {
+    let place = Place::new();
+    place.session().write("/short.txt", "shown\n").unwrap();
+    // As a shell does with `3<secret`.
+    let leaked = std::fs::File::open("/etc/passwd").unwrap();
+    rustix::io::fcntl_setfd(&leaked, rustix::io::FdFlags::empty()).unwrap();
+    let started = handfast_review::start(own("taken-over"), 0, Some("s".to_owned())).unwrap();
+    let host = started.url.strip_prefix("http://").unwrap();
+    let host = host.split('/').next().unwrap().to_owned();
+    let mut keeper = place.keeper().only("s");
+    let thread = std::thread::spawn(move || started.serve(&mut keeper));
+    let mut told = String::new();
+    let streams = (0..CONNECTIONS).map(|_| TcpStream::connect(&host).unwrap());
+    let mut streams: Vec<TcpStream> = streams.collect();
+    std::io::Read::read_to_string(&mut streams[0], &mut told).unwrap();
+    thread.join().unwrap().unwrap();
+    assert!(told.contains("environment 0\n"), "{told}");
+    // What was left open to it is closed: its number is free.
+    let number = format!("number {}", leaked.as_raw_fd());
+    assert!(told.lines().any(|line| line == number), "{number}: {told}");
+    assert!(told.contains(&format!("hello {host}\n")), "{told}");
+    let through = told.lines().filter(|line| line.starts_with("true "));
+    assert_eq!(through.collect::<Vec<_>>(), Vec::<&str>::new());
+    assert_eq!(
+        told.lines()
+            .filter(|line| line.starts_with("false "))
+            .count(),
+        9,
+        "{told}"
+    );
+    let asked: Vec<&str> = told
+        .lines()
+        .filter_map(|line| line.strip_prefix("asked "))
+        .collect();
+    assert_eq!(
+        asked,
+        ["Stale", "Stale", "Denied", "NotFound", "NotFound", "Denied"],
+        "{told}"
+    );
+    assert_eq!(place.base("short.txt").unwrap(), "old\n");
 }

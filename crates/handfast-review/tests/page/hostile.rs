@@ -82,3 +82,59 @@ pub(crate) fn nonsense_is_answered() {
     assert_eq!(browser.get("/s/s").status, 200);
     assert_eq!(place.base("short.txt").unwrap(), "old\n");
 }
+
+/// A comment from a text field, whose lines end as browsers end them.
+pub(crate) fn a_comment_has_the_lines_that_were_typed() {
+    let place = Place::new();
+    place.session().write("/short.txt", "new\n").unwrap();
+    let browser = place.page().entered();
+    let mark = browser.mark("/short.txt");
+    let (seal, key) = mark.split_once(' ').unwrap();
+    let text = "one\r\ntwo\u{1b}]0;x\u{7}\u{202e}\0<b>";
+    let fields = [
+        ("session", "s"),
+        ("path", key),
+        ("seal", seal),
+        ("text", text),
+    ];
+    assert_eq!(browser.post("/reject", &fields).status, 200);
+    let kept = &place.session().comments().unwrap()[0];
+    assert!(kept.text.starts_with("one\ntwo"), "{:?}", kept.text);
+    let page = browser.get("/s/s").body;
+    assert!(!page.contains("U+000D"), "{page}");
+    let wanted = "one\ntwo&lt;U+001B&gt;]0;x&lt;U+0007&gt;&lt;U+202E&gt;&lt;U+0000&gt;&lt;b&gt;";
+    assert!(page.contains(wanted), "{page}");
+}
+
+/// What is short in the session or in a form, and long once it is spelled out.
+pub(crate) fn what_grows_is_cut_and_ends_nothing() {
+    let place = Place::new();
+    let session = place.session();
+    session.write("/short.txt", "new\n").unwrap();
+    // A script is shown whatever is in it.
+    let hidden = format!("#!/bin/sh\n{}", "a\u{200b}".repeat(8 << 20));
+    session.write("/hidden.txt", &hidden).unwrap();
+    let numbers = format!("{}\n", "1 ".repeat(1990)).repeat(3000);
+    session.write("/numbers.rs", &numbers).unwrap();
+    let browser = place.page().entered();
+    let full = |path: &str| browser.get(&format!("/s/s/file?path={}&full=1", hex(path)));
+    let page = full("/hidden.txt");
+    assert_eq!(page.status, 200);
+    assert!(page.body.len() < 32 << 20, "{} bytes", page.body.len());
+    let is_said = page.body.contains("more bytes of this line");
+    let at = page.body.find("not shown").unwrap_or(0);
+    assert!(
+        is_said,
+        "{}",
+        page.body.chars().skip(at).take(300).collect::<String>()
+    );
+    let page = full("/numbers.rs");
+    assert_eq!(page.status, 200);
+    assert!(page.body.len() < 32 << 20, "{} bytes", page.body.len());
+    assert!(page.body.contains("<i class=n>1</i>"));
+    // A byte here is six between the processes.
+    let long = format!("session=s&text={}", "\u{1}".repeat(1_000_000));
+    let answer = browser.post_text("/reject", &long);
+    assert_eq!(answer.status, 413, "{}", answer.head);
+    assert_eq!(browser.get("/s/s").status, 200);
+}

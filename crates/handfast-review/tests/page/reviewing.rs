@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::support::{Browser, Place, hex, hidden};
 use handfast_ledger::{Context, CreateOptions, Ledger, LedgerRecorder, OpenOptions};
-use handfast_session::Protect;
+use handfast_review::keeper::Recorded;
+use handfast_session::{Caller, Protect};
 
 pub(crate) fn marked_paths_are_committed_and_taken_back() {
     let place = Place::new();
@@ -64,7 +65,7 @@ pub(crate) fn everything_names_nothing_that_a_rule_speaks_of() {
     let refused = browser.plan(&[("all", "1")]);
     assert_ne!(refused.status, 200);
     assert!(
-        refused.body.contains("has to be marked itself"),
+        refused.body.contains("mark each one by itself"),
         "{}",
         refused.body
     );
@@ -305,4 +306,44 @@ pub(crate) fn a_tampered_log_is_shown_as_tampered() {
     }
     let bad = browser.get("/log").body;
     assert!(bad.contains("verdict tampered"), "{bad}");
+}
+
+pub(crate) fn a_comment_is_in_the_log() {
+    let place = Place::new();
+    place.session().write("/short.txt", "new\n").unwrap();
+    let log = place.dir.join("log");
+    CreateOptions::new().create(&log).unwrap();
+    let dir = log.clone();
+    let keeper = place.keeper().log(log, None).recording(move || {
+        let ledger = Arc::new(Ledger::open(&dir, OpenOptions::new()).unwrap());
+        let recorder = LedgerRecorder::new(Arc::clone(&ledger), Context::new()).unwrap();
+        Ok(Recorded {
+            caller: Caller::new("person").recorder(Arc::new(recorder)),
+            guard: Box::new(ledger),
+        })
+    });
+    let browser = Browser::of(keeper).entered();
+    let mark = browser.mark("/short.txt");
+    let (seal, key) = mark.split_once(' ').unwrap();
+    let fields = [
+        ("session", "s"),
+        ("path", key),
+        ("seal", seal),
+        ("text", "not <i>so</i>"),
+    ];
+    assert_eq!(browser.post("/reject", &fields).status, 200);
+    let page = browser.get("/log").body;
+    assert!(page.contains("verdict consistent"), "{page}");
+    let wanted = "rejected by the reviewer: not &lt;i&gt;so&lt;/i&gt;";
+    assert!(page.contains(wanted) && page.contains("person"), "{page}");
+    assert!(page.contains("short.txt"), "{page}");
+    // One that is refused leaves none.
+    let empty = [
+        ("session", "s"),
+        ("path", key),
+        ("seal", seal),
+        ("text", " "),
+    ];
+    assert_eq!(browser.post("/reject", &empty).status, 422);
+    assert_eq!(browser.get("/log").body.matches("rejected by").count(), 1);
 }

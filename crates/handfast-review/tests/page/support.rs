@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
 use handfast_review::keeper::Keeper;
+use handfast_review::protocol::Limits;
 use handfast_session::{
     Caller, Catalogue, Mode, MountSpec, Protect, Session, SessionOptions, SessionSpec, VirtualPath,
 };
@@ -106,8 +107,12 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    pub(crate) fn of(mut keeper: Keeper) -> Self {
-        let started = handfast_review::start(own("page-process"), 0, None).unwrap();
+    pub(crate) fn of(keeper: Keeper) -> Self {
+        Self::with(keeper, Limits::default())
+    }
+
+    pub(crate) fn with(mut keeper: Keeper, limits: Limits) -> Self {
+        let started = handfast_review::start_with(own("page-process"), 0, None, limits).unwrap();
         let url = started.url.strip_prefix("http://").unwrap();
         let (host, token) = url.split_once("/#").unwrap();
         let (host, token) = (host.to_owned(), token.to_owned());

@@ -6,7 +6,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -179,6 +179,32 @@ impl Endings {
             error => Err(io::Error::from_raw_os_error(error)),
         }
     }
+}
+
+/// The number that a process of another pid namespace has in this one: that of its first thread.
+///
+/// # Errors
+/// `ESRCH` if there is none; `ENOTTY` before Linux 6.11.
+pub(crate) fn pid_from(namespace: &OwnedFd, pid: u32) -> io::Result<u32> {
+    // `_IOR(0xb7, 7, int)`: NS_GET_TGID_FROM_PIDNS.
+    translated(namespace, 0x8004_b707, pid)
+}
+
+/// The number of a thread of another pid namespace, in ours.
+///
+/// # Errors
+/// As [`pid_from`].
+pub(crate) fn thread_from(namespace: &OwnedFd, thread: u32) -> io::Result<u32> {
+    // `_IOR(0xb7, 6, int)`: NS_GET_PID_FROM_PIDNS.
+    translated(namespace, 0x8004_b706, thread)
+}
+
+fn translated(namespace: &OwnedFd, question: libc::c_ulong, number: u32) -> io::Result<u32> {
+    let number = libc::c_long::from(number);
+    // SAFETY: both questions take a number and answer one. The kernel reads and writes no memory of ours.
+    let found = unsafe { libc::ioctl(namespace.as_raw_fd(), question as _, number) };
+    let found = checked(libc::c_long::from(found))?;
+    u32::try_from(found).map_err(io::Error::other)
 }
 
 /// Switches on the loopback of a network of one's own.

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::ignored::Ignores;
 use crate::mount::Mount;
 use crate::moved_names;
-use crate::overlay::{DiffChange, FileSide, Object, Overlay};
+use crate::overlay::{DiffChange, FileSide, Overlay, SideObject};
 use crate::place::Guard;
 use crate::rules::{Access, DENY, Shape};
 use crate::session::Session;
@@ -24,7 +24,7 @@ use crate::whole::virtual_path;
 const BEGIN: usize = 64 * 1024;
 
 /// A change that is about to be described.
-struct Found<'a> {
+struct PendingChange<'a> {
     path: VirtualPath,
     from: Option<VirtualPath>,
     mount: &'a Mount,
@@ -35,7 +35,7 @@ struct Found<'a> {
 }
 
 /// A side with as much of its content as was asked for.
-struct Told {
+struct SideWithContent {
     side: Option<Side>,
     /// Nothing if it is longer than was asked for.
     content: Option<Vec<u8>>,
@@ -56,7 +56,7 @@ impl Session {
     ) -> Result<(), Error> {
         let found = self.find_changes()?;
         let is_below = |path: &VirtualPath, above: &VirtualPath| path.starts_with(above);
-        let is_about = |found: &Found<'_>, above: &VirtualPath| {
+        let is_about = |found: &PendingChange<'_>, above: &VirtualPath| {
             let from = found.from.as_ref();
             is_below(&found.path, above) || from.is_some_and(|from| is_below(from, above))
         };
@@ -68,7 +68,7 @@ impl Session {
                 ));
             }
         }
-        let is_wanted = |found: &Found<'_>| {
+        let is_wanted = |found: &PendingChange<'_>| {
             options.paths.is_empty() || options.paths.iter().any(|path| is_about(found, path))
         };
         let wanted = found.into_iter().filter(is_wanted);
@@ -78,7 +78,7 @@ impl Session {
         Ok(())
     }
 
-    fn find_changes(&self) -> Result<Vec<Found<'_>>, Error> {
+    fn find_changes(&self) -> Result<Vec<PendingChange<'_>>, Error> {
         let mut all = Vec::new();
         for (mount, overlay) in self.overlays() {
             let mut meanwhile: BTreeMap<Vec<u8>, String> = overlay
@@ -93,7 +93,7 @@ impl Session {
                     continue;
                 }
                 let from = inner.from.as_deref();
-                all.push(Found {
+                all.push(PendingChange {
                     from: from.map(|from| virtual_path(mount, from)).transpose()?,
                     meanwhile: meanwhile.remove(&inner.path),
                     ignored: ignores.covers(&inner.path, inner.is_dir),
@@ -109,25 +109,29 @@ impl Session {
     }
 
     /// Whether the caller may read what a change is about, on both sides.
-    fn may_read(&self, found: &Found<'_>) -> Result<(), Error> {
+    fn may_read(&self, found: &PendingChange<'_>) -> Result<(), Error> {
         let guard = Guard {
             mount: found.mount,
             caller: self.caller(),
             access: Access::Read,
             shape: Shape::MaybeDir,
             is_step: false,
+            asked_at: None,
+            granted: None,
         };
         for path in std::iter::once(&found.inner.path).chain(&found.inner.from) {
-            guard.check(&crate::overlay::base_path(path)?)?;
+            let path = crate::overlay::base_path(path)?;
+            guard.check(&path)?;
+            self.refuse_what_is_asked(found.mount, &path)?;
         }
         Ok(())
     }
 
-    fn describe(&self, found: Found<'_>, options: &ReviewOptions) -> Result<Change, Error> {
+    fn describe(&self, found: PendingChange<'_>, options: &ReviewOptions) -> Result<Change, Error> {
         let limit = options.text_limit.min(ReviewOptions::FULL);
         let denied = self.may_read(&found).err().map(|error| error.detail());
-        let hides = |object: &Object| match object {
-            Object::Kept(why) => Some(why.clone()),
+        let hides = |object: &SideObject| match object {
+            SideObject::Kept(why) => Some(why.clone()),
             _ => None,
         };
         let before = found.overlay.side_before(&found.inner)?;
@@ -170,7 +174,7 @@ impl Session {
 }
 
 /// What a rule says of a change's name, of where it lies in the base, or of where it comes from.
-fn name_flag(found: &Found<'_>) -> Result<Option<Flag>, Error> {
+fn name_flag(found: &PendingChange<'_>) -> Result<Option<Flag>, Error> {
     let change = &found.inner;
     let mut flag = None;
     for path in [
@@ -199,12 +203,12 @@ fn name_flag(found: &Found<'_>) -> Result<Option<Flag>, Error> {
     Ok(flag)
 }
 
-fn length(told: &Told) -> u64 {
+fn length(told: &SideWithContent) -> u64 {
     told.side.as_ref().map_or(0, |side| side.len)
 }
 
-fn compare(path: &[u8], before: &Told, after: &Told) -> Content {
-    let digest = |told: &Told| {
+fn compare(path: &[u8], before: &SideWithContent, after: &SideWithContent) -> Content {
+    let digest = |told: &SideWithContent| {
         let side = told.side.as_ref();
         side.and_then(|side| side.digest.clone())
             .unwrap_or_default()
@@ -214,7 +218,7 @@ fn compare(path: &[u8], before: &Told, after: &Told) -> Content {
         return Content::Same;
     }
     let bytes = length(before) + length(after);
-    let is_binary = |told: &Told| {
+    let is_binary = |told: &SideWithContent| {
         let form = told.side.as_ref().and_then(|side| side.form.as_ref());
         matches!(form, Some(Form::Binary(_)))
     };
@@ -234,7 +238,7 @@ fn compare(path: &[u8], before: &Told, after: &Told) -> Content {
     Content::Hunks(between(one, two, &subject))
 }
 
-fn told(object: Object, limit: u64, is_shown: bool) -> Result<Told, Error> {
+fn told(object: SideObject, limit: u64, is_shown: bool) -> Result<SideWithContent, Error> {
     let side = |kind| Side {
         kind,
         mode: None,
@@ -246,23 +250,23 @@ fn told(object: Object, limit: u64, is_shown: bool) -> Result<Told, Error> {
         xattrs: Vec::new(),
         modified: None,
     };
-    let empty = |side| Told {
+    let empty = |side| SideWithContent {
         side,
         content: Some(Vec::new()),
     };
     Ok(match object {
-        Object::Nothing => empty(None),
-        Object::Kept(_) => empty(Some(side(FileKind::File))),
-        Object::Other(status) => empty(Some(side(status.kind))),
-        Object::Dir(mode) => empty(Some(Side {
+        SideObject::Nothing => empty(None),
+        SideObject::Kept(_) => empty(Some(side(FileKind::File))),
+        SideObject::Other(status) => empty(Some(side(status.kind))),
+        SideObject::Dir(mode) => empty(Some(Side {
             mode,
             ..side(FileKind::Dir)
         })),
-        Object::Link(target) => empty(Some(Side {
+        SideObject::Link(target) => empty(Some(Side {
             target: Some(target),
             ..side(FileKind::Symlink)
         })),
-        Object::File(open) => {
+        SideObject::File(open) => {
             let FileSide { file, xattrs } = *open;
             let status = *file.metadata();
             let facts = Side {
@@ -277,7 +281,7 @@ fn told(object: Object, limit: u64, is_shown: bool) -> Result<Told, Error> {
                 return Ok(empty(Some(facts)));
             }
             let read = read(file, limit)?;
-            Told {
+            SideWithContent {
                 side: Some(Side {
                     len: read.len,
                     digest: Some(read.digest),

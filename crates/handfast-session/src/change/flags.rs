@@ -77,9 +77,9 @@ impl Flag {
 }
 
 /// Names anywhere on the path, names of files, and where they lie.
-type Known = (Flag, &'static [&'static str], &'static [&'static str]);
+type FlagNames = (Flag, &'static [&'static str], &'static [&'static str]);
 
-const KNOWN: &[Known] = &[
+const KNOWN: &[FlagNames] = &[
     (
         Flag::RunByGit,
         &[".git/", ".husky/", ".githooks/", ".lefthook/"],
@@ -212,7 +212,12 @@ pub(super) fn of(path: &[u8], before: Option<&Side>, after: Option<&Side>) -> Ve
         if before.names > 1 && !kept(&|after| after.names == before.names) {
             found.push(Flag::OtherNames);
         }
-        if !before.xattrs.is_empty() && !kept(&|after| after.xattrs == before.xattrs) {
+        let keeps = |after: &Side| {
+            let mut each = before.xattrs.iter();
+            let name = |text: &str| text.split('=').next().map(str::to_owned);
+            each.all(|old| after.xattrs.iter().any(|new| name(new) == name(old)))
+        };
+        if !before.xattrs.is_empty() && !kept(&keeps) {
             found.push(Flag::LosesAttributes);
         }
     }

@@ -73,8 +73,8 @@ pub struct Side {
     /// How many names a file of the base has. A commit gives the path a new file: the other names
     /// keep the old one.
     pub names: u64,
-    /// The names of the extended attributes in `user.`. An overlay keeps none, so those of a file that
-    /// is replaced are gone after a commit.
+    /// The extended attributes in `user.`, each as `name=value`; a long value is its digest. A commit
+    /// writes those of a file with its content.
     pub xattrs: Vec<String>,
     /// When a file was last modified. A commit keeps the time of the session.
     pub modified: Option<Timestamp>,

@@ -104,7 +104,16 @@ fn between(before: &Side, after: &Side, facts: &mut Vec<String>) {
         }
         _ => {}
     }
+    if before.xattrs != after.xattrs {
+        facts.extend(attributes(after));
+    }
     facts.extend(form(after));
+}
+
+/// The names of extended attributes.
+fn attributes(side: &Side) -> Option<String> {
+    let names = || visible(side.xattrs.join(", ").as_bytes());
+    (!side.xattrs.is_empty()).then(|| format!("attributes {}", names()))
 }
 
 /// A side for itself.

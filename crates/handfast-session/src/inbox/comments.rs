@@ -88,11 +88,12 @@ impl Comment {
 }
 
 impl Session {
-    /// Keeps a comment about a change, for the one who works in the session.
+    /// Keeps a comment about a change, for the one who works in the session. The caller's recorder is told
+    /// first: a commit of this path was refused, by whom and with which words.
     ///
     /// # Errors
     /// `Invalid` for an empty comment, or a session that does not last; `Limit` for one that is too long,
-    /// or one too many; what the disk says.
+    /// or one too many; what the recorder or the disk says.
     pub fn add_comment(&self, comment: &Comment) -> Result<(), Error> {
         if comment.text.trim().is_empty() {
             return Err(Error::refused(
@@ -123,6 +124,7 @@ impl Session {
                 format!("a session keeps at most {MAX_COMMENTS} comments"),
             ));
         }
+        self.tell_rejected(&comment.path, &comment.text)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let mut comment = comment.clone();
         comment.made = now.map_or(0, |now| u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));

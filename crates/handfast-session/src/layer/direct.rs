@@ -5,7 +5,7 @@ use std::sync::Arc;
 use handfast::files::Put;
 use handfast::{Dir, ErrorKind, Metadata, NameRef, OpenOptions, RelPath, Root, Written};
 
-use super::{Content, FoundObject, OpenedFile, Source};
+use super::{FileContent, FoundObject, OpenedFile, Source};
 use crate::error::Error;
 use crate::meter::{Account, Key, Making};
 use crate::place::{LayerDir, ObjectKey, Spot};
@@ -71,6 +71,11 @@ impl Direct {
         })
     }
 
+    /// Opens a directory below the one that a spot begins at.
+    pub(crate) fn open_dir(&self, spot: Spot<'_>, path: &RelPath) -> Result<Dir, Error> {
+        self.at(spot)?.open_dir(path)
+    }
+
     pub(super) fn lookup(&self, dir: &LayerDir, name: NameRef<'_>) -> Result<FoundObject, Error> {
         let here = match dir {
             LayerDir::Top => Box::new(self.root.as_dir()?),
@@ -111,7 +116,7 @@ impl Direct {
         made: (u64, Making),
         make: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let place = crate::meter::Site {
+        let place = crate::meter::CreationSite {
             root,
             mount: self.mount,
             path: spot.rest,
@@ -134,9 +139,9 @@ impl Direct {
 pub(super) fn write_direct(
     root: &Root,
     path: &RelPath,
-    content: Content<'_>,
+    content: FileContent<'_>,
 ) -> Result<Written, Error> {
-    let Content {
+    let FileContent {
         source,
         put,
         options,

@@ -30,7 +30,7 @@ impl Charge {
 
 /// One line of the books.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Entry {
+pub(super) enum BookEntry {
     Set(Key, Charge),
     Clear(Key),
     /// Something is about to be made under a path; which object it will be is not known yet.
@@ -53,7 +53,7 @@ impl Books {
             return Ok(());
         };
         let read = log.catch_up(true, |bytes| {
-            self.apply(Entry::read(bytes)?);
+            self.apply(BookEntry::read(bytes)?);
             Ok(())
         });
         self.log = Some(log);
@@ -66,14 +66,14 @@ impl Books {
             None => Ok(()),
             Some(charge) if lives_on => {
                 let inodes = charge.inodes - charge.one_name().inodes;
-                self.enter(Entry::Set(key, Charge { inodes, ..charge }))
+                self.enter(BookEntry::Set(key, Charge { inodes, ..charge }))
             }
-            Some(_) => self.enter(Entry::Clear(key)),
+            Some(_) => self.enter(BookEntry::Clear(key)),
         }
     }
 
     /// Writes an entry down, then does it.
-    pub(super) fn enter(&mut self, entry: Entry) -> Result<(), Error> {
+    pub(super) fn enter(&mut self, entry: BookEntry) -> Result<(), Error> {
         if let Some(log) = &mut self.log {
             log.append(&entry.write())?;
         }
@@ -81,15 +81,15 @@ impl Books {
         Ok(())
     }
 
-    fn apply(&mut self, entry: Entry) {
+    fn apply(&mut self, entry: BookEntry) {
         let (mount, old, new) = match entry {
-            Entry::Set(key, charge) => (key.mount, self.charges.insert(key, charge), charge),
-            Entry::Clear(key) => (key.mount, self.charges.remove(&key), Charge::default()),
-            Entry::Pending(mount, path, charge) => {
+            BookEntry::Set(key, charge) => (key.mount, self.charges.insert(key, charge), charge),
+            BookEntry::Clear(key) => (key.mount, self.charges.remove(&key), Charge::default()),
+            BookEntry::Pending(mount, path, charge) => {
                 let old = self.pending.insert((mount, path), charge);
                 (mount, old, charge)
             }
-            Entry::Done(mount, path) => {
+            BookEntry::Done(mount, path) => {
                 let old = self.pending.remove(&(mount, path));
                 (mount, old, Charge::default())
             }
@@ -113,7 +113,7 @@ impl Books {
     }
 }
 
-impl Entry {
+impl BookEntry {
     pub(super) fn write(&self) -> Vec<u8> {
         let mut out = Writer::default();
         let charge = |out: &mut Writer, charge: &Charge| {

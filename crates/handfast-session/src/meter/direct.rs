@@ -2,7 +2,7 @@
 
 use handfast::{Metadata, RelPath, Root};
 
-use super::books::{Charge, Entry};
+use super::books::{BookEntry, Charge};
 use super::{Account, Key};
 use crate::error::Error;
 
@@ -16,7 +16,7 @@ pub(crate) enum Making {
 }
 
 /// Where something is made.
-pub(crate) struct Site<'a> {
+pub(crate) struct CreationSite<'a> {
     /// The directory from which the path counts.
     pub(crate) root: &'a Root,
     pub(crate) mount: u32,
@@ -31,14 +31,14 @@ impl Account {
     /// becomes of what stands there.
     pub(crate) fn around_making<T>(
         &self,
-        site: &Site<'_>,
+        site: &CreationSite<'_>,
         (len, how): (u64, Making),
         make: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         if !self.counting {
             return make();
         }
-        let &Site {
+        let &CreationSite {
             root, mount, path, ..
         } = site;
         let turn = self.turn()?;
@@ -74,7 +74,7 @@ impl Account {
             } else {
                 self.check(&books, mount, len, replaced, new, Charge::default())?;
             }
-            books.enter(Entry::Pending(mount, place.clone(), new))?;
+            books.enter(BookEntry::Pending(mount, place.clone(), new))?;
         }
         let made = make();
         let mut books = turn.state();
@@ -90,12 +90,12 @@ impl Account {
                     if let Some(old) = old_key.filter(|old| *old != key) {
                         self.name_gone(&mut books, old, lives_on)?;
                     }
-                    books.enter(Entry::Set(key, charge))?;
+                    books.enter(BookEntry::Set(key, charge))?;
                 }
             }
             (_, Err(_)) => {}
         }
-        books.enter(Entry::Done(mount, place))?;
+        books.enter(BookEntry::Done(mount, place))?;
         made
     }
 
@@ -154,13 +154,13 @@ impl Account {
         {
             let mut books = turn.state();
             self.check(&books, mount, file.len, old, new, Charge::default())?;
-            books.enter(Entry::Set(key, new))?;
+            books.enter(BookEntry::Set(key, new))?;
         }
         link().inspect_err(|_| {
             // At worst the charge is too high.
             drop(turn.state().enter(match known {
-                Some(known) => Entry::Set(key, known),
-                None => Entry::Clear(key),
+                Some(known) => BookEntry::Set(key, known),
+                None => BookEntry::Clear(key),
             }));
         })
     }
@@ -191,9 +191,9 @@ impl Account {
                     inodes: charge.inodes.max(known.inodes),
                     ..charge
                 };
-                books.enter(Entry::Set(key, charge))?;
+                books.enter(BookEntry::Set(key, charge))?;
             }
-            books.enter(Entry::Done(mount, path))?;
+            books.enter(BookEntry::Done(mount, path))?;
         }
         Ok(())
     }

@@ -20,8 +20,8 @@ use crate::error::{Error, Reason};
 use crate::gate::{Gate, Locked};
 use crate::log::{Log, News};
 use crate::quota::Quota;
-use books::{Books, Charge, Entry};
-pub(crate) use direct::{Making, Site};
+use books::{BookEntry, Books, Charge};
+pub(crate) use direct::{CreationSite, Making};
 pub(crate) use handle::{FileMeter, HandleTicket, Hold};
 pub(crate) use temporary::Temporary;
 
@@ -65,12 +65,12 @@ pub(crate) struct Account {
     counting: bool,
     handles: Vec<AtomicU64>,
     /// Objects that are open in this process.
-    held: Mutex<HashMap<Key, Held>>,
+    held: Mutex<HashMap<Key, Reserved>>,
 }
 
 /// How often an object is open, and whether its charge goes when it is not any more.
 #[derive(Default)]
-struct Held {
+struct Reserved {
     times: u64,
     gone: bool,
 }
@@ -147,12 +147,12 @@ impl Account {
         let mut charges: Vec<_> = books.charges.iter().collect();
         charges.sort_by_key(|(key, _)| **key);
         for (key, charge) in charges {
-            records.push(Entry::Set(*key, *charge).write());
+            records.push(BookEntry::Set(*key, *charge).write());
         }
         let mut pending: Vec<_> = books.pending.iter().collect();
         pending.sort_by_key(|(place, _)| (*place).clone());
         for ((mount, path), charge) in pending {
-            records.push(Entry::Pending(*mount, path.clone(), *charge).write());
+            records.push(BookEntry::Pending(*mount, path.clone(), *charge).write());
         }
         Log::replace(home, CHARGES, &records)?;
         let mut log = Log::open(home, CHARGES)?;
@@ -197,7 +197,7 @@ impl Account {
         };
         let freed = freed.unwrap_or_default();
         self.check(&books, key.mount, len, old, new, freed)?;
-        books.enter(Entry::Set(key, new))
+        books.enter(BookEntry::Set(key, new))
     }
 
     /// Would this be too much?
@@ -273,7 +273,7 @@ impl Account {
         books.name_gone(key, lives_on)
     }
 
-    fn all_held(&self) -> MutexGuard<'_, HashMap<Key, Held>> {
+    fn all_held(&self) -> MutexGuard<'_, HashMap<Key, Reserved>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -309,11 +309,14 @@ impl Account {
         }
     }
 
-    /// Replaces all charges of a mount's overlay by what was found.
-    pub(crate) fn recount(&self, mount: u32, found: Vec<(Key, u64)>) -> Result<(), Error> {
+    /// Replaces all charges of a mount's overlay by what was found: bytes, and how many files.
+    pub(crate) fn recount(&self, mount: u32, found: Vec<(Key, u64, u64)>) -> Result<(), Error> {
         let turn = self.turn()?;
         let mut books = turn.state();
-        let found: HashMap<Key, u64> = found.into_iter().collect();
+        let found = found
+            .into_iter()
+            .map(|(key, len, inodes)| (key, (len, inodes)));
+        let found: HashMap<Key, (u64, u64)> = found.collect();
         let mut stale: Vec<Key> = books
             .charges
             .keys()
@@ -326,14 +329,14 @@ impl Account {
         }
         let mut found: Vec<_> = found.into_iter().collect();
         found.sort_unstable();
-        for (key, len) in found {
+        for (key, (bytes, inodes)) in found {
             let charge = Charge {
                 base: 0,
-                bytes: len,
-                inodes: 1,
+                bytes,
+                inodes,
             };
             if books.charges.get(&key) != Some(&charge) {
-                books.enter(Entry::Set(key, charge))?;
+                books.enter(BookEntry::Set(key, charge))?;
             }
         }
         Ok(())
@@ -351,7 +354,7 @@ impl Account {
                 base: len,
                 ..Charge::default()
             };
-            books.enter(Entry::Set(key, charge))?;
+            books.enter(BookEntry::Set(key, charge))?;
         }
         Ok(Some(FileMeter {
             account: Arc::clone(self),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::books::{Charge, Entry};
+use super::books::{BookEntry, Charge};
 use super::{Account, FileMeter, Key};
 use crate::error::Error;
 
@@ -16,7 +16,7 @@ impl Account {
         let turn = self.turn()?;
         if turn.state().charges.contains_key(&key) {
             // Of a file that had this number before.
-            turn.state().enter(Entry::Clear(key))?;
+            turn.state().enter(BookEntry::Clear(key))?;
         }
         self.charge_in(&turn, key, 0, true, None)?;
         Ok(Some(Temporary {
@@ -45,7 +45,7 @@ impl Temporary {
         let FileMeter { account, key } = &self.meter;
         let turn = account.turn()?;
         let charge = turn.state().charges.get(key).copied().unwrap_or_default();
-        turn.state().enter(Entry::Clear(*key))?;
+        turn.state().enter(BookEntry::Clear(*key))?;
         Ok(Lifted {
             temporary: self,
             charge,
@@ -71,7 +71,7 @@ impl Drop for Lifted<'_> {
         let FileMeter { account, key } = &self.temporary.meter;
         if let Ok(turn) = account.turn() {
             // Without asking whether there is room: the content is there.
-            drop(turn.state().enter(Entry::Set(*key, self.charge)));
+            drop(turn.state().enter(BookEntry::Set(*key, self.charge)));
         }
     }
 }

@@ -3,7 +3,7 @@
 use handfast::{ErrorKind, FileKind, Metadata, RelPath, Version};
 
 use super::Overlay;
-use super::tree::{Content, Found, Now, Tree, Was, base_path};
+use super::tree::{ContentLocation, Now, Tree, TreeLookup, Was, base_path};
 use crate::error::Error;
 
 /// What a name refers to.
@@ -31,18 +31,18 @@ impl Overlay {
             found => found?,
         };
         match found {
-            Found::Top => Ok(Standing::Dir),
-            Found::Here(now) => Ok(match now {
+            TreeLookup::Top => Ok(Standing::Dir),
+            TreeLookup::Here(now) => Ok(match now {
                 Now::Gone => Standing::Missing,
                 Now::Dir(_) => Standing::Dir,
                 Now::Link { .. } => Standing::Link,
                 Now::File(file) => Standing::File(match file.content {
-                    Content::Object { id, sealed, .. } => FileAt {
+                    ContentLocation::Object { id, sealed, .. } => FileAt {
                         object: Some(id),
                         sealed,
                         base: None,
                     },
-                    Content::Base => FileAt {
+                    ContentLocation::Base => FileAt {
                         object: None,
                         sealed: false,
                         base: match &file.origin {
@@ -52,7 +52,7 @@ impl Overlay {
                     },
                 }),
             }),
-            Found::Base(at) => match self.base.symlink_metadata(&at) {
+            TreeLookup::Base(at) => match self.base.symlink_metadata(&at) {
                 Ok(status) => standing_in_base(at, &status),
                 Err(error) if error.kind() == ErrorKind::NotFound => self.missing(tree, path),
                 Err(error) => Err(error),
@@ -64,10 +64,10 @@ impl Overlay {
     fn missing(&self, tree: &Tree, path: &RelPath) -> Result<Standing, Error> {
         let parent = parent_of(path)?;
         let found = match tree.find(&parent)? {
-            Found::Top | Found::Here(Now::Dir(_)) => return Ok(Standing::Missing),
-            Found::Here(Now::Link { .. }) => return Err(super::tree::link()),
-            Found::Here(_) => None,
-            Found::Base(at) => Some(self.base.symlink_metadata(&at)?.kind),
+            TreeLookup::Top | TreeLookup::Here(Now::Dir(_)) => return Ok(Standing::Missing),
+            TreeLookup::Here(Now::Link { .. }) => return Err(super::tree::link()),
+            TreeLookup::Here(_) => None,
+            TreeLookup::Base(at) => Some(self.base.symlink_metadata(&at)?.kind),
         };
         match found {
             Some(FileKind::Dir) => Ok(Standing::Missing),
@@ -80,7 +80,11 @@ impl Overlay {
     }
 
     /// What the base has under a name, as far as the overlay does not know it already.
-    pub(super) fn was(&self, tree: &Tree, path: &[u8]) -> Result<Was, Error> {
+    ///
+    /// The rules were checked against `seen`, and another process may replace the object in the base
+    /// before this second look. An object of another kind is `Raced`: otherwise a directory could
+    /// come where the rules allow only a file, or a change could cover an object that nobody saw.
+    pub(super) fn was(&self, tree: &Tree, path: &[u8], seen: &Standing) -> Result<Was, Error> {
         if let Some(entry) = tree.entry(path) {
             return Ok(entry.was.clone());
         }
@@ -88,21 +92,32 @@ impl Overlay {
             return Ok(Was::Absent);
         };
         let at = base_path(&at)?;
-        let status = match self.base.symlink_metadata(&at) {
-            Ok(status) => status,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Was::Absent),
-            Err(error) => return Err(error),
-        };
-        Ok(match status.kind {
-            FileKind::File => Was::File(self.base_version(&at)?),
-            FileKind::Symlink => Was::Link(self.base.read_link(&at)?.as_bytes().to_vec()),
-            FileKind::Dir => Was::Kept,
-            _ => {
-                return Err(Error::refused(
-                    ErrorKind::Kind,
-                    "it is a FIFO, a socket or a device",
-                ));
+        let found = match seen {
+            Standing::File(_) => self.base_version(&at).map(Was::File),
+            Standing::Link => {
+                let target = self.base.read_link(&at);
+                target.map(|target| Was::Link(target.as_bytes().to_vec()))
             }
+            Standing::Dir => self
+                .base
+                .symlink_metadata(&at)
+                .and_then(|now| match now.kind {
+                    FileKind::Dir => Ok(Was::Kept),
+                    _ => Err(replaced()),
+                }),
+            Standing::Missing => match self.base.symlink_metadata(&at) {
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(Was::Absent),
+                Ok(_) => Err(replaced()),
+                Err(error) => Err(error),
+            },
+        };
+        found.map_err(|error| match error.kind() {
+            ErrorKind::NotFound
+            | ErrorKind::IsADirectory
+            | ErrorKind::Link
+            | ErrorKind::Kind
+            | ErrorKind::Invalid => replaced(),
+            _ => error,
         })
     }
 
@@ -121,7 +136,14 @@ impl Overlay {
             {
                 Ok(Was::File(version.to_string()))
             }
-            _ => self.was(tree, path.as_bytes()),
+            (Some(file), _) => {
+                let seen = Standing::File(FileAt {
+                    base: file.base.clone(),
+                    ..*file
+                });
+                self.was(tree, path.as_bytes(), &seen)
+            }
+            (None, _) => self.was(tree, path.as_bytes(), &Standing::Missing),
         }
     }
 
@@ -153,6 +175,13 @@ impl Overlay {
             )),
         }
     }
+}
+
+pub(super) fn replaced() -> Error {
+    Error::refused(
+        ErrorKind::Raced,
+        "another process replaced the object in the base meanwhile",
+    )
 }
 
 fn standing_in_base(at: RelPath, status: &Metadata) -> Result<Standing, Error> {
@@ -189,23 +218,27 @@ pub(super) fn top_itself() -> Error {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use handfast::{Root, TempDir};
 
     use super::*;
     use crate::meter::Account;
     use crate::quota::Quota;
 
-    #[test]
-    fn the_version_that_was_given_is_remembered_and_not_the_one_after() {
+    /// An overlay over an empty base, and the directories that hold both.
+    pub(in crate::overlay) fn empty_overlay() -> (Overlay, Root, [TempDir; 2]) {
         let above = Root::open_ambient(std::env::temp_dir()).unwrap();
-        let dir = || -> TempDir { above.temp_dir(&RelPath::root()).unwrap() };
-        let (base_dir, home_dir) = (dir(), dir());
-        let root_of = |dir: &TempDir| dir.root().clone();
-        let (base, home) = (root_of(&base_dir), root_of(&home_dir));
+        let dirs = [(); 2].map(|()| above.temp_dir(&RelPath::root()).unwrap());
+        let [base, home] = [0, 1].map(|at: usize| dirs[at].root().clone());
         Overlay::create(&home).unwrap();
         let account = Account::open(None, Quota::new(), vec![Quota::new()]).unwrap();
         let overlay = Overlay::open(base.clone(), home, account, 0).unwrap();
+        (overlay, base, dirs)
+    }
+
+    #[test]
+    fn the_version_that_was_given_is_remembered_and_not_the_one_after() {
+        let (overlay, base, _dirs) = empty_overlay();
         let path = RelPath::parse("f").unwrap();
         base.write(&path, "seen").unwrap();
         let seen = base.version(&path).unwrap();
@@ -220,5 +253,44 @@ mod tests {
         assert_eq!(was.unwrap(), Was::File(seen.to_string()));
         let was = overlay.was_given(&tree, &path, Some(&file), None).unwrap();
         assert_ne!(was, Was::File(seen.to_string()));
+    }
+
+    /// The rules were checked against one kind of object, and the base has another kind by then.
+    #[test]
+    fn a_second_look_that_finds_another_kind_is_raced() {
+        let (overlay, base, _dirs) = empty_overlay();
+        let path = RelPath::parse("x").unwrap();
+        type Maker = (&'static str, fn(&Root, &RelPath));
+        let makers: [Maker; 4] = [
+            ("nothing", |_, _| {}),
+            ("a file", |base, at| drop(base.write(at, "text").unwrap())),
+            ("a directory", |base, at| {
+                drop(base.create_dir(at).unwrap());
+            }),
+            ("a link", |base, at| base.symlink("t", at).unwrap()),
+        ];
+        let clear = || {
+            drop(base.remove_file(&path));
+            drop(base.remove_dir(&path));
+        };
+        for (before, make) in makers {
+            for (after, make_other) in makers {
+                clear();
+                make(&base, &path);
+                let tree = Tree::new();
+                let seen = overlay.standing(&tree, &path).unwrap();
+                clear();
+                make_other(&base, &path);
+                let was = overlay.was(&tree, path.as_bytes(), &seen);
+                match before == after {
+                    true => drop(was.unwrap()),
+                    false => assert_eq!(
+                        was.unwrap_err().kind(),
+                        ErrorKind::Raced,
+                        "{before}, then {after}"
+                    ),
+                }
+            }
+        }
     }
 }

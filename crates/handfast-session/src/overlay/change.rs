@@ -3,14 +3,17 @@
 use handfast::files::{Attributes, Put};
 use handfast::{Durability, ErrorKind, FileKind, OpenOptions, RelPath, WriteOptions, Written};
 
+use super::attributes::{read_xattrs, write_xattrs};
 use super::base::{FileAt, Standing, top_itself};
 use super::dir_times::DirTimes;
 use super::store::{NewMode, Source, fresh_id, mark_written, object_path};
-use super::tree::{Change, Content, DirNode, Entry, FileNode, Found, Now, Tree, Was, base_path};
+use super::tree::{
+    Change, ContentLocation, DirNode, FileNode, NodeEntry, Now, Tree, TreeLookup, Was, base_path,
+};
 use super::{Overlay, State};
 use crate::error::Error;
 use crate::gate::Locked;
-use crate::layer::Content as LayerContent;
+use crate::layer::FileContent as LayerContent;
 use crate::place::{Guard, Spot};
 
 /// The longest target of a link that Linux keeps.
@@ -145,7 +148,7 @@ impl Overlay {
         let id = match self.standing(&tree, path)? {
             Standing::Missing if options.creates() => {
                 refuse_dir_name(path)?;
-                let was = self.was(&tree, path.as_bytes())?;
+                let was = self.was(&tree, path.as_bytes(), &Standing::Missing)?;
                 let (file, id) = self.new_object(options)?;
                 self.record(&locked, vec![put_file(path, was, id, None)])?;
                 return Ok((file, id));
@@ -222,9 +225,19 @@ impl Overlay {
             let before = source.version()?;
             let mode = NewMode::Exact(source.metadata().mode & 0o777);
             let content = source.into_std();
+            let attributes = read_xattrs(&content).unwrap_or_default();
             let content = Source::of_file(&content)?;
             let (id, written) = self.put_object(content, mode, None, Durability::None)?;
             drop(written);
+            // What the store cannot keep is missing from the change, which the review flags.
+            if !attributes.is_empty() {
+                if let Err(error) = self.charge_xattrs(id, &attributes) {
+                    self.drop_objects([id])?;
+                    return Err(error);
+                }
+                let object = self.store.open(&object_path(id))?;
+                drop(write_xattrs(&object, &attributes));
+            }
             // The version that is remembered must be that of the content that was copied.
             if file.object.is_none() && !self.is_version(file, &before)? {
                 self.drop_objects([id])?;
@@ -232,7 +245,7 @@ impl Overlay {
             }
             let was = match (tree.entry(path.as_bytes()), file.object) {
                 (None, None) => Was::File(before.to_string()),
-                _ => self.was(&tree, path.as_bytes())?,
+                _ => self.was(&tree, path.as_bytes(), &standing)?,
             };
             let changes = match tree.object(path.as_bytes()) {
                 Some((old, Some(_))) => locked.state().tree.renumber(old, id),
@@ -270,7 +283,7 @@ impl Overlay {
         if !matches!(self.standing(&tree, path)?, Standing::Missing) {
             return Err(exists());
         }
-        let was = self.was(&tree, path.as_bytes())?;
+        let was = self.was(&tree, path.as_bytes(), &Standing::Missing)?;
         let id = fresh_id()?;
         self.account.charge(self.key(id), 0, true, None)?;
         let mut dir = DirNode {
@@ -283,7 +296,7 @@ impl Overlay {
             // A directory of the base that was emptied and removed is back, still emptied.
             Was::Dir(entries) => {
                 dir.origin = tree.base_of(path.as_bytes());
-                let gone = |was| Entry {
+                let gone = |was| NodeEntry {
                     was,
                     now: Now::Gone,
                 };
@@ -291,12 +304,12 @@ impl Overlay {
                     .into_iter()
                     .map(|(name, was)| (name, gone(was)))
                     .collect();
-                Entry {
+                NodeEntry {
                     was: Was::Kept,
                     now: Now::Dir(dir),
                 }
             }
-            was => Entry {
+            was => NodeEntry {
                 was,
                 now: Now::Dir(dir),
             },
@@ -324,14 +337,14 @@ impl Overlay {
         if !is_free {
             return Err(exists());
         }
-        let was = self.was(&tree, path.as_bytes())?;
+        let was = self.was(&tree, path.as_bytes(), &Standing::Missing)?;
         let id = fresh_id()?;
         self.account.charge(self.key(id), 0, true, None)?;
         let now = Now::Link {
             id,
             target: target.to_vec(),
         };
-        self.record(&locked, vec![put(path, Entry { was, now })])
+        self.record(&locked, vec![put(path, NodeEntry { was, now })])
     }
 
     /// Changes mode and times; a file is copied up first.
@@ -386,8 +399,8 @@ impl Overlay {
     /// or new.
     fn old_mode(&self, tree: &Tree, path: &RelPath) -> Result<Option<u32>, Error> {
         let at = match tree.find(path)? {
-            Found::Base(at) => at,
-            Found::Here(Now::Dir(DirNode {
+            TreeLookup::Base(at) => at,
+            TreeLookup::Here(Now::Dir(DirNode {
                 mode: None,
                 origin: Some(origin),
                 ..
@@ -410,10 +423,10 @@ fn origin_of(tree: &Tree, path: &RelPath, file: Option<&FileAt>) -> Option<(Vec<
 fn put_file(path: &RelPath, was: Was, id: u64, origin: Option<(Vec<u8>, String)>) -> Change {
     put(
         path,
-        Entry {
+        NodeEntry {
             was,
             now: Now::File(FileNode {
-                content: Content::Object {
+                content: ContentLocation::Object {
                     id,
                     sealed: false,
                     linked: None,
@@ -424,7 +437,7 @@ fn put_file(path: &RelPath, was: Was, id: u64, origin: Option<(Vec<u8>, String)>
     )
 }
 
-pub(super) fn put(path: &RelPath, entry: Entry) -> Change {
+pub(super) fn put(path: &RelPath, entry: NodeEntry) -> Change {
     Change::Put {
         path: path.as_bytes().to_vec(),
         entry,
@@ -481,7 +494,7 @@ pub(super) fn nodes_without_content(tree: &Tree) -> Vec<u64> {
         Now::Dir(dir) if dir.id != 0 => found.push(dir.id),
         Now::Link { id, .. } => found.push(*id),
         Now::File(FileNode {
-            content: Content::Object {
+            content: ContentLocation::Object {
                 linked: Some(id), ..
             },
             ..

@@ -1,9 +1,10 @@
 //! What a session has changed, for people and programs.
 
-use handfast::RelPath;
+use handfast::{ErrorKind, RelPath};
 
 use super::Overlay;
-use super::items::{Item, What, items};
+use super::attributes::read_xattrs;
+use super::items::{ChangedName, What, items};
 use super::store::object_path;
 use super::tree::{Was, base_path, join};
 use crate::error::Error;
@@ -71,7 +72,7 @@ impl Overlay {
         Ok(changes)
     }
 
-    fn describe(&self, item: &Item, changes: &mut Vec<DiffChange>) -> Result<(), Error> {
+    fn describe(&self, item: &ChangedName, changes: &mut Vec<DiffChange>) -> Result<(), Error> {
         let change = |kind, is_dir| DiffChange {
             path: item.path.clone(),
             kind,
@@ -158,16 +159,20 @@ impl Overlay {
                 .is_ok_and(|names| names.is_empty())
     }
 
-    /// Whether a file of the base has the same content as an object; their modes if they differ.
+    /// Whether a file of the base has the same content and attributes as an object; their modes if they differ.
     pub(super) fn compare(
         &self,
         at: &RelPath,
         id: u64,
     ) -> Result<(bool, Option<(u32, u32)>), Error> {
-        let object = self
-            .store
-            .open(&object_path(id))
-            .map_err(super::store::lost)?;
+        let object = match self.store.open(&object_path(id)) {
+            Ok(object) => object,
+            // A commit under way moved it into the base, or one ended meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound && self.was_moved(id)? => {
+                return Ok((true, None));
+            }
+            Err(error) => return Err(super::store::lost(error)),
+        };
         let base = match self.base.open(at) {
             Ok(base) => base,
             // Gone, or something else: certainly not the same.
@@ -179,7 +184,16 @@ impl Overlay {
         if old.len != new.len || new.len > COMPARE_LIMIT {
             return Ok((false, modes));
         }
-        Ok((same_content(base, object)?, modes))
+        let same = read_xattrs(&base)? == read_xattrs(&object)? && same_content(base, object)?;
+        Ok((same, modes))
+    }
+}
+
+impl Overlay {
+    /// Whether an object that is missing may have become the base's: a commit is under way, or the
+    /// journal does not name the object any more.
+    fn was_moved(&self, id: u64) -> Result<bool, Error> {
+        self.with_tree(|tree| tree.committing.is_some() || !tree.objects().contains(&id))
     }
 }
 
@@ -191,7 +205,7 @@ fn kind_over(was: &Was) -> DiffKind {
 }
 
 /// A deleted name, and everything that was deleted below it.
-fn deletions(item: &Item, changes: &mut Vec<DiffChange>) {
+fn deletions(item: &ChangedName, changes: &mut Vec<DiffChange>) {
     let mut pending = vec![(item.path.clone(), item.home.clone(), &item.was)];
     while let Some((path, home, was)) = pending.pop() {
         if let Was::Dir(entries) = was {

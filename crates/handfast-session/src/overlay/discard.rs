@@ -1,16 +1,16 @@
 //! Dropping some of the changes.
 
-use super::items::{Item, What};
+use super::items::{ChangedName, What};
 use super::tree::{Change, Now, Tree, Was};
 use crate::error::Error;
 
 /// The tree without the changes at and below some paths. A rename is one change: naming either
 /// end drops it, and what was changed inside of a moved directory goes with it.
-pub(super) fn without(tree: &Tree, all: &[Item], paths: &[Vec<u8>]) -> Result<Tree, Error> {
+pub(super) fn without(tree: &Tree, all: &[ChangedName], paths: &[Vec<u8>]) -> Result<Tree, Error> {
     let is_meant = |path: &[u8]| paths.iter().any(|above| covers(above, path));
     let mut next = tree.clone();
     // Deepest first, so that directories on the way are still there.
-    let mut meant: Vec<&Item> = all
+    let mut meant: Vec<&ChangedName> = all
         .iter()
         .filter(|item| is_meant(&item.path) || source(item).is_some_and(&is_meant))
         .collect();
@@ -24,7 +24,7 @@ pub(super) fn without(tree: &Tree, all: &[Item], paths: &[Vec<u8>]) -> Result<Tr
                 next.apply(Change::Drop { path: place })?;
             } else if let Was::Moved(was) = covering.was {
                 let now = covering.now;
-                let entry = super::tree::Entry { was: *was, now };
+                let entry = super::tree::NodeEntry { was: *was, now };
                 next.apply(Change::Put { path: place, entry })?;
             }
         }
@@ -48,7 +48,7 @@ fn covers(above: &[u8], path: &[u8]) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
 }
 
-fn source(item: &Item) -> Option<&[u8]> {
+fn source(item: &ChangedName) -> Option<&[u8]> {
     match &item.what {
         What::MoveDir { from, .. } | What::MoveFile { from, .. } => Some(from),
         What::File { moved, .. } => moved.as_ref().map(|(from, _)| from.as_slice()),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use handfast::FileKind;
 
-use super::tree::{Content, Entry, Now, Tree, Was};
+use super::tree::{ContentLocation, NodeEntry, Now, Tree, Was};
 
 /// What became of a name.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -48,7 +48,7 @@ impl What {
 
 /// One changed name.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Item {
+pub(super) struct ChangedName {
     /// Where the session sees it, below the mount.
     pub(super) path: Vec<u8>,
     /// Where the name lies in the base now; `None` if its directory is new.
@@ -61,7 +61,7 @@ pub(super) struct Item {
 }
 
 /// Every changed name, parents first.
-pub(super) fn items(tree: &Tree) -> Vec<Item> {
+pub(super) fn items(tree: &Tree) -> Vec<ChangedName> {
     let mut used = BTreeSet::new();
     tree.each(&mut |path, entry| {
         if let Some(origin) = moved_from(tree, path, entry) {
@@ -89,15 +89,15 @@ pub(super) fn items(tree: &Tree) -> Vec<Item> {
                 }),
             },
             Now::File(file) => match (file.content, moved, &file.origin) {
-                (Content::Object { id, .. }, moved, origin) => Some(What::File {
+                (ContentLocation::Object { id, .. }, moved, origin) => Some(What::File {
                     object: id,
                     moved: moved.and(origin.clone()),
                 }),
-                (Content::Base, Some(from), Some((_, version))) => Some(What::MoveFile {
+                (ContentLocation::Base, Some(from), Some((_, version))) => Some(What::MoveFile {
                     from,
                     version: version.clone(),
                 }),
-                (Content::Base, ..) => None,
+                (ContentLocation::Base, ..) => None,
             },
             Now::Link { target, .. } => match &was {
                 Was::Link(old) if old == target => None,
@@ -107,7 +107,7 @@ pub(super) fn items(tree: &Tree) -> Vec<Item> {
             },
         };
         if let Some(what) = what {
-            found.push(Item {
+            found.push(ChangedName {
                 path: path.to_vec(),
                 home,
                 was,
@@ -120,7 +120,7 @@ pub(super) fn items(tree: &Tree) -> Vec<Item> {
 }
 
 /// The place in the base that an entry was moved away from.
-fn moved_from(tree: &Tree, path: &[u8], entry: &Entry) -> Option<Vec<u8>> {
+fn moved_from(tree: &Tree, path: &[u8], entry: &NodeEntry) -> Option<Vec<u8>> {
     let origin = match &entry.now {
         Now::File(file) => file.origin.as_ref().map(|(path, _)| path),
         Now::Dir(dir) => dir.origin.as_ref(),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use handfast::{ErrorKind, RelPath, RelPathRef};
 
-use super::tree::{Content, Found, Now, Tree, Was, base_path};
+use super::tree::{ContentLocation, Now, Tree, TreeLookup, Was, base_path};
 use crate::error::Error;
 
 /// Which directory of an overlay.
@@ -68,15 +68,15 @@ impl Tree {
     /// Which directory a path leads to; `None` if it leads to none.
     pub(super) fn dir_key(&self, path: &RelPath) -> Option<DirKey> {
         match self.find(path).ok()? {
-            Found::Top => Some(DirKey::Top),
-            Found::Here(Now::Dir(dir)) if dir.id != 0 => Some(DirKey::Own(dir.id)),
-            Found::Here(Now::Dir(dir)) => {
+            TreeLookup::Top => Some(DirKey::Top),
+            TreeLookup::Here(Now::Dir(dir)) if dir.id != 0 => Some(DirKey::Own(dir.id)),
+            TreeLookup::Here(Now::Dir(dir)) => {
                 let origin = dir.origin.as_deref()?;
                 Some(DirKey::Base(base_path(origin).ok()?))
             }
-            Found::Here(_) => None,
+            TreeLookup::Here(_) => None,
             // Whether it is a directory there, the base says when it is asked.
-            Found::Base(at) => Some(DirKey::Base(at)),
+            TreeLookup::Base(at) => Some(DirKey::Base(at)),
         }
     }
 
@@ -107,24 +107,24 @@ impl Tree {
     /// Which file or link a path leads to; `None` if it leads to something else.
     pub(super) fn file_key(&self, path: &RelPath) -> Option<FileKey> {
         match self.find(path).ok()? {
-            Found::Top => None,
-            Found::Base(at) => Some(FileKey::Base(at)),
-            Found::Here(Now::Link { id, .. }) => Some(FileKey::Own(*id)),
-            Found::Here(Now::File(file)) => match (&file.origin, file.content) {
+            TreeLookup::Top => None,
+            TreeLookup::Base(at) => Some(FileKey::Base(at)),
+            TreeLookup::Here(Now::Link { id, .. }) => Some(FileKey::Own(*id)),
+            TreeLookup::Here(Now::File(file)) => match (&file.origin, file.content) {
                 // All names of a file that was linked lead to the same file.
                 (
                     _,
-                    Content::Object {
+                    ContentLocation::Object {
                         id,
                         linked: Some(_),
                         ..
                     },
                 ) => Some(FileKey::Own(id)),
                 (Some((origin, _)), _) => Some(FileKey::Base(base_path(origin).ok()?)),
-                (None, Content::Object { id, .. }) => Some(self.changed_in_place(path, id)),
-                (None, Content::Base) => None,
+                (None, ContentLocation::Object { id, .. }) => Some(self.changed_in_place(path, id)),
+                (None, ContentLocation::Base) => None,
             },
-            Found::Here(_) => None,
+            TreeLookup::Here(_) => None,
         }
     }
 
@@ -152,7 +152,7 @@ fn shown_below(path: &[u8], shows: Option<&[u8]>, origin: RelPathRef<'_>) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::overlay::tree::{Change, DirNode, Entry};
+    use crate::overlay::tree::{Change, DirNode, NodeEntry};
 
     fn path(text: &str) -> RelPath {
         RelPath::parse(text).unwrap()
@@ -162,8 +162,8 @@ mod tests {
         DirHandle::new(tree.dir_key(&path(at)).unwrap(), path(at))
     }
 
-    fn kept(origin: &str) -> Entry {
-        Entry {
+    fn kept(origin: &str) -> NodeEntry {
+        NodeEntry {
             was: Was::Kept,
             now: Now::Dir(DirNode {
                 origin: Some(origin.as_bytes().to_vec()),
@@ -178,7 +178,7 @@ mod tests {
             entry: kept(from),
         };
         tree.apply(put).unwrap();
-        let left = Entry {
+        let left = NodeEntry {
             was: Was::Moved(Box::new(Was::Kept)),
             now: Now::Gone,
         };
@@ -206,7 +206,7 @@ mod tests {
         let mut tree = Tree::new();
         let old = handle(&tree, "a");
         moved(&mut tree, "a", "z");
-        let entry = Entry {
+        let entry = NodeEntry {
             was: Was::Moved(Box::new(Was::Kept)),
             now: Now::Dir(DirNode {
                 id: 7,
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(tree.path_of(&new).unwrap(), path("a"));
         tree.apply(Change::Put {
             path: b"z".to_vec(),
-            entry: Entry {
+            entry: NodeEntry {
                 was: Was::Absent,
                 now: Now::Gone,
             },

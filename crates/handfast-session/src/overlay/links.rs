@@ -12,7 +12,7 @@ use super::Overlay;
 use super::base::Standing;
 use super::change::{put, refuse_dir_name, refuse_top, taken};
 use super::store::fresh_id;
-use super::tree::{Change, Content, Entry, FileNode, Now, Tree, base_path};
+use super::tree::{Change, ContentLocation, FileNode, NodeEntry, Now, Tree, base_path};
 use crate::error::Error;
 use crate::pipeline::Moving;
 use crate::place::Guard;
@@ -21,7 +21,7 @@ use crate::place::Guard;
 const MAX_NAMES: u32 = 65_000;
 
 /// How many names an object has, for those that were linked.
-pub(super) type Names = Arc<BTreeMap<u64, u32>>;
+pub(super) type LinkCounts = Arc<BTreeMap<u64, u32>>;
 
 impl Overlay {
     /// Gives a file another name. Both names must be ones under which it may be changed, and so must
@@ -48,7 +48,7 @@ impl Overlay {
         }
         refuse_dir_name(to)?;
         let id = self.own_object(&locked, from, Some(&linking.from_guard))?;
-        let was = self.was(&tree, to.as_bytes())?;
+        let was = self.was(&tree, to.as_bytes(), &Standing::Missing)?;
         let (source, names) = {
             let state = locked.state();
             state.tree.judge_names(id, &linking.from_guard)?;
@@ -64,17 +64,17 @@ impl Overlay {
             ));
         }
         let mut changes = Vec::new();
-        if let Some(Entry {
+        if let Some(NodeEntry {
             was,
             now: Now::File(file),
         }) = source
-            && let Content::Object { linked: None, .. } = file.content
+            && let ContentLocation::Object { linked: None, .. } = file.content
         {
             let now = self.linked(id, file.origin)?;
-            changes.push(put(from, Entry { was, now }));
+            changes.push(put(from, NodeEntry { was, now }));
         }
         let now = self.linked(id, None)?;
-        changes.push(put(to, Entry { was, now }));
+        changes.push(put(to, NodeEntry { was, now }));
         self.record(&locked, changes)
     }
 
@@ -82,7 +82,7 @@ impl Overlay {
     fn linked(&self, id: u64, origin: Option<(Vec<u8>, String)>) -> Result<Now, Error> {
         let name = fresh_id()?;
         self.account.charge(self.key(name), 0, true, None)?;
-        let content = Content::Object {
+        let content = ContentLocation::Object {
             id,
             sealed: false,
             linked: Some(name),
@@ -114,8 +114,8 @@ impl Tree {
     pub(super) fn object(&self, path: &[u8]) -> Option<(u64, Option<u64>)> {
         match &self.entry(path)?.now {
             Now::File(file) => match file.content {
-                Content::Object { id, linked, .. } => Some((id, linked)),
-                Content::Base => None,
+                ContentLocation::Object { id, linked, .. } => Some((id, linked)),
+                ContentLocation::Base => None,
             },
             _ => None,
         }
@@ -158,7 +158,7 @@ impl Tree {
         let again = |path: Vec<u8>| {
             let mut entry = self.entry(&path)?.clone();
             if let Now::File(FileNode {
-                content: Content::Object { id, sealed, .. },
+                content: ContentLocation::Object { id, sealed, .. },
                 ..
             }) = &mut entry.now
             {
@@ -170,7 +170,7 @@ impl Tree {
     }
 
     /// Counts the names that come or go with an entry and all below it.
-    pub(super) fn count_names(&mut self, entry: &Entry, comes: bool) {
+    pub(super) fn count_names(&mut self, entry: &NodeEntry, comes: bool) {
         let mut pending = vec![entry];
         while let Some(entry) = pending.pop() {
             if let Now::Dir(dir) = &entry.now {
@@ -192,10 +192,10 @@ impl Tree {
     }
 }
 
-fn object_in(entry: &Entry) -> Option<(u64, Option<u64>)> {
+fn object_in(entry: &NodeEntry) -> Option<(u64, Option<u64>)> {
     match &entry.now {
         Now::File(FileNode {
-            content: Content::Object { id, linked, .. },
+            content: ContentLocation::Object { id, linked, .. },
             ..
         }) => Some((*id, *linked)),
         _ => None,
@@ -209,14 +209,14 @@ mod tests {
     use crate::overlay::tree::Was;
 
     fn named(path: &str, id: u64, name: u64) -> Change {
-        let content = Content::Object {
+        let content = ContentLocation::Object {
             id,
             sealed: false,
             linked: Some(name),
         };
         Change::Put {
             path: path.as_bytes().to_vec(),
-            entry: Entry {
+            entry: NodeEntry {
                 was: Was::Absent,
                 now: Now::File(FileNode {
                     content,

@@ -1,14 +1,12 @@
 //! Reading: what is seen of the base through the overlay.
 
 use handfast::files::Entry;
-use handfast::{
-    ErrorKind, FileKind, Metadata, Name, NameRef, OpenOptions, RelPath, Root, SymlinkTarget,
-};
+use handfast::{ErrorKind, FileKind, Metadata, Name, NameRef, OpenOptions, RelPath, SymlinkTarget};
 
 use super::Overlay;
 use super::base::Standing;
 use super::dir_times::DirTimes;
-use super::tree::{Content, Found, Now, Tree, base_path};
+use super::tree::{ContentLocation, Now, Tree, TreeLookup, base_path};
 use crate::error::Error;
 use crate::meter::Hold;
 use crate::place::{Guard, LayerDir, Spot};
@@ -20,6 +18,9 @@ const MAX_RETRIES: u32 = 64;
 pub(super) enum Where {
     Top,
     Base(RelPath),
+    /// A file of the base that was moved. The session moved a file, so an object of another kind
+    /// that another process puts in its place does not follow it.
+    MovedFile(RelPath),
     /// An object, and how many names it has.
     Object(u64, u32),
     /// A directory of the overlay: its number, what shows through, its mode and its times.
@@ -43,27 +44,27 @@ impl Overlay {
         guard: Option<&Guard<'_>>,
     ) -> Result<Where, Error> {
         Ok(match tree.find(path)? {
-            Found::Top => Where::Top,
-            Found::Base(at) => Where::Base(at),
-            Found::Here(Now::Gone) => {
+            TreeLookup::Top => Where::Top,
+            TreeLookup::Base(at) => Where::Base(at),
+            TreeLookup::Here(Now::Gone) => {
                 return Err(Error::refused(ErrorKind::NotFound, "nothing is there"));
             }
-            Found::Here(Now::Dir(dir)) => Where::Dir(
+            TreeLookup::Here(Now::Dir(dir)) => Where::Dir(
                 dir.id,
                 dir.origin.as_deref().map(base_path).transpose()?,
                 dir.mode,
                 dir.seen_times(),
             ),
-            Found::Here(Now::Link { id, target }) => Where::Link(*id, target.clone()),
-            Found::Here(Now::File(file)) => match (&file.content, &file.origin) {
-                (Content::Object { id, linked, .. }, _) => {
+            TreeLookup::Here(Now::Link { id, target }) => Where::Link(*id, target.clone()),
+            TreeLookup::Here(Now::File(file)) => match (&file.content, &file.origin) {
+                (ContentLocation::Object { id, linked, .. }, _) => {
                     if let (Some(_), Some(guard)) = (linked, guard) {
                         tree.judge_names(*id, guard)?;
                     }
                     Where::Object(*id, tree.names(*id))
                 }
-                (Content::Base, Some((at, _))) => Where::Base(base_path(at)?),
-                (Content::Base, None) => {
+                (ContentLocation::Base, Some((at, _))) => Where::MovedFile(base_path(at)?),
+                (ContentLocation::Base, None) => {
                     return Err(Error::refused(
                         ErrorKind::Stale,
                         "the journal names a file without content",
@@ -82,6 +83,13 @@ impl Overlay {
         match place {
             Where::Top => self.top(),
             Where::Base(at) => Ok(self.base.symlink_metadata(at)?),
+            Where::MovedFile(at) => match self.base.symlink_metadata(at)? {
+                status if status.kind == FileKind::File => Ok(status),
+                _ => Err(Error::refused(
+                    ErrorKind::Stale,
+                    "the file was replaced in the base by something else",
+                )),
+            },
             Where::Object(id, names) => {
                 let mut status = self
                     .store
@@ -129,28 +137,12 @@ impl Overlay {
         spot: Spot<'_>,
     ) -> Result<(handfast::File, Option<Hold>), Error> {
         self.again(spot, |place| match place {
-            Where::Base(at) => Ok((self.base.open(at)?, None)),
+            Where::Base(at) | Where::MovedFile(at) => Ok((self.base.open(at)?, None)),
             Where::Object(id, _) => {
                 let hold = self.hold(*id);
                 Ok((self.store.open(&super::store::object_path(*id))?, hold))
             }
             Where::Top => Err(super::base::top_itself()),
-            Where::Dir(..) => Err(Error::refused(ErrorKind::IsADirectory, "is a directory")),
-            Where::Link(..) => Err(super::tree::link()),
-        })
-    }
-
-    /// The root and path of the file behind a path, for what the library can answer alone.
-    pub(crate) fn backing_of<T>(
-        &self,
-        spot: Spot<'_>,
-        ask: impl Fn(&Root, &RelPath) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        self.again(spot, |place| match place {
-            Where::Base(at) => Ok(ask(&self.base, at)?),
-            Where::Object(id, _) => Ok(ask(&self.store, &super::store::object_path(*id))?),
-            Where::Top => Ok(ask(&self.base, &RelPath::root())?),
-            Where::Dir(_, Some(origin), ..) => Ok(ask(&self.base, origin)?),
             Where::Dir(..) => Err(Error::refused(ErrorKind::IsADirectory, "is a directory")),
             Where::Link(..) => Err(super::tree::link()),
         })
@@ -186,8 +178,8 @@ impl Overlay {
                     Ok((origin, covered))
                 }
                 None => match tree.find(path)? {
-                    Found::Base(at) => Ok((Some(at), Vec::new())),
-                    Found::Here(Now::Link { .. }) => Err(super::tree::link()),
+                    TreeLookup::Base(at) => Ok((Some(at), Vec::new())),
+                    TreeLookup::Here(Now::Link { .. }) => Err(super::tree::link()),
                     _ => Err(Error::refused(ErrorKind::NotADirectory, "not a directory")),
                 },
             }
@@ -249,16 +241,30 @@ impl Overlay {
                 (Err(error), Where::Object(id, _)) if error.kind() == ErrorKind::NotFound => {
                     let now = self.locate(spot)?;
                     if matches!(now, Where::Object(other, _) if other == *id) {
+                        // A commit under way moved it into the base.
+                        if let Some(at) = self.with_tree(|tree| self.committed(tree, spot))?? {
+                            return ask(&Where::Base(at));
+                        }
                         return Err(Error::refused(
                             ErrorKind::Stale,
                             "the overlay's content for this file is gone: it was removed from outside",
                         ));
                     }
                 }
+                // A commit holds a lease on a file that it moves, for a few system calls.
+                (Err(error), Where::Object(..) | Where::Base(_))
+                    if error.kind() == ErrorKind::Busy =>
+                {
+                    std::thread::sleep(std::time::Duration::from_micros(300));
+                }
                 // A name may move from base to overlay between the two looks as well.
-                (Err(error), Where::Base(at)) if error.kind() == ErrorKind::NotFound => {
+                (Err(error), Where::Base(at) | Where::MovedFile(at))
+                    if error.kind() == ErrorKind::NotFound =>
+                {
                     match self.locate(spot)? {
-                        Where::Base(now) if now == *at => return Err(error),
+                        Where::Base(now) | Where::MovedFile(now) if now == *at => {
+                            return Err(error);
+                        }
                         _ => {}
                     }
                 }
@@ -269,6 +275,14 @@ impl Overlay {
             ErrorKind::Raced,
             "the file kept being replaced; trying again is sound",
         ))
+    }
+
+    /// Where the base has what a spot leads to, if a commit is under way.
+    fn committed(&self, tree: &Tree, spot: Spot<'_>) -> Result<Option<RelPath>, Error> {
+        match tree.committing {
+            Some(_) => self.path_of(tree, spot).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Whether a directory shows nothing.

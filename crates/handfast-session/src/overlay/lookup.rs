@@ -97,7 +97,9 @@ impl Overlay {
         let place = self.locate_in(tree, &path, None)?;
         let (dir, file) = match &place {
             Where::Top | Where::Dir(..) => (tree.dir_key(&path), None),
-            Where::Object(..) | Where::Link(..) => (None, tree.file_key(&path)),
+            Where::Object(..) | Where::MovedFile(_) | Where::Link(..) => {
+                (None, tree.file_key(&path))
+            }
             // What it is, the base says.
             Where::Base(_) => (tree.dir_key(&path), tree.file_key(&path)),
         };
@@ -134,7 +136,7 @@ fn found(located: Located, metadata: Metadata) -> FoundObject {
             .filter(|_| is_dir)
             .map(|key| LayerDir::Overlay(DirHandle::new(key, path))),
         key: file.filter(|_| !is_dir).map(ObjectKey::Overlay),
-        is_of_base: matches!(place, Where::Base(_)),
+        is_of_base: matches!(place, Where::Base(_) | Where::MovedFile(_)),
     }
 }
 

@@ -8,10 +8,10 @@
 //! Reading needs no lock: the journal is looked at (one system call) and read on if it grew.
 //! Changing takes the home's lock, so several processes can work in one overlay.
 
+mod attributes;
 mod base;
 mod change;
 mod commit;
-mod content;
 mod diff;
 mod dir_times;
 mod discard;
@@ -38,22 +38,22 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-use handfast::{Durability, ErrorKind, Limits, RelPath, Root};
+use handfast::{Durability, Effect, ErrorKind, Limits, RelPath, Root};
 
 use crate::error::Error;
 use crate::gate::{Gate, Locked};
-use crate::layer::Scratch;
+use crate::layer::HiddenFile;
 use crate::log::{Log, News};
 use crate::meter::{Account, FileMeter, Hold, Temporary};
 use crate::place::{Guard, LayerDir, ObjectKey, Spot};
-use tree::Change;
+use tree::{Change, NodeEntry, Now, Was};
 
 pub(crate) use tree::{Tree, base_path};
 
 pub(crate) use keys::{DirHandle, FileKey};
 pub(crate) use lock::PathLock;
 pub(crate) use owner::Owner;
-pub(crate) use sides::{FileSide, Object};
+pub(crate) use sides::{FileSide, SideObject};
 pub(crate) use store::Source;
 
 use commit::STAGING;
@@ -77,6 +77,9 @@ const UNDO: &str = "undo";
 
 /// Beyond this a journal is written again from its tree.
 const COMPACT_AT: u64 = 8 << 20;
+
+/// Device and inode number of an object, and when it was made.
+type LastingIdentity = ((u64, u64), Option<handfast::Timestamp>);
 
 /// An overlay over one directory.
 pub(crate) struct Overlay {
@@ -149,8 +152,8 @@ impl Overlay {
     }
 
     /// A file that nobody sees, charged for as long as it is there.
-    pub(crate) fn scratch(&self) -> Result<(Scratch, Option<Temporary>), Error> {
-        Scratch::new(&self.store, &RelPath::root(), &self.account, self.mount)
+    pub(crate) fn scratch(&self) -> Result<(HiddenFile, Option<Temporary>), Error> {
+        HiddenFile::new(&self.store, &RelPath::root(), &self.account, self.mount)
     }
 
     /// What the overlay uses: bytes and names.
@@ -226,6 +229,57 @@ impl Overlay {
         Ok(path)
     }
 
+    /// Which file or link a spot leads to.
+    pub(crate) fn key_of(&self, spot: Spot<'_>) -> Result<Option<FileKey>, Error> {
+        self.with_tree(|tree| {
+            let path = self.path_of(tree, spot)?;
+            Ok(tree.file_key(&path))
+        })?
+    }
+
+    /// Whether the overlay has content of its own for a name.
+    pub(crate) fn is_copy(&self, spot: Spot<'_>) -> Result<bool, Error> {
+        self.with_tree(|tree| {
+            let path = self.path_of(tree, spot)?;
+            Ok(tree.object(path.as_bytes()).is_some())
+        })?
+    }
+
+    /// The file of the base that a changed file was, as the base has it now.
+    pub(crate) fn base_file_of(&self, spot: Spot<'_>) -> Result<Option<handfast::Metadata>, Error> {
+        let at = self.with_tree(|tree| {
+            let path = self.path_of(tree, spot)?;
+            Ok::<_, Error>(match tree.entry(path.as_bytes()) {
+                Some(NodeEntry {
+                    was,
+                    now: Now::File(file),
+                }) => match (&file.origin, was) {
+                    (Some((at, _)), _) => Some(at.clone()),
+                    (None, Was::File(_)) => tree.base_of(path.as_bytes()),
+                    (None, _) => None,
+                },
+                _ => None,
+            })
+        })??;
+        let Some(at) = at else {
+            return Ok(None);
+        };
+        let found = self.base.symlink_metadata(&tree::base_path(&at)?);
+        Ok(found.ok().filter(|file| file.is_file()))
+    }
+
+    /// What tells a file of the overlay from others for as long as the session lasts: which object of
+    /// the base it is, or its number.
+    pub(crate) fn lasting_identity(&self, key: &FileKey) -> Option<LastingIdentity> {
+        match key {
+            FileKey::Own(id) => Some(((0, *id), None)),
+            FileKey::Base(at) => {
+                let identity = self.base.symlink_metadata(at).ok()?.identity;
+                Some(((identity.device, identity.inode), identity.born))
+            }
+        }
+    }
+
     /// Where a spot is, once our turn has come, and whether the guard allows it there.
     fn judged(
         &self,
@@ -292,8 +346,14 @@ impl Overlay {
         let is_settled = state.tree.committing.is_none() && state.tree.part.is_none();
         if state.log.len() > COMPACT_AT + 2 * state.compacted && is_settled {
             let records = record::of_tree(&state.tree);
-            Log::replace(&self.home, JOURNAL, &records)?;
-            *state = State::open(&self.home)?;
+            match Log::replace(&self.home, JOURNAL, &records) {
+                // The change is made. A journal that there is no space to write again stays as long as it is.
+                Err(error) if error.effect() == Effect::None => {}
+                replaced => {
+                    replaced?;
+                    *state = State::open(&self.home)?;
+                }
+            }
         }
         Ok(())
     }

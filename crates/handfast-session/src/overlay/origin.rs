@@ -38,12 +38,12 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::overlay::tree::{Change, DirNode, Entry, Was};
+    use crate::overlay::tree::{Change, DirNode, NodeEntry, Was};
 
     #[test]
     fn a_path_is_asked_about_where_its_directories_come_from() {
         let mut tree = Tree::new();
-        let dir = |origin: Option<&str>| Entry {
+        let dir = |origin: Option<&str>| NodeEntry {
             was: Was::Absent,
             now: Now::Dir(DirNode {
                 id: 1,

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::meter::Account;
     use crate::overlay::look::whole;
-    use crate::overlay::tree::{Change, Content, DirNode, Entry, FileNode};
+    use crate::overlay::tree::{Change, ContentLocation, DirNode, FileNode, NodeEntry};
     use crate::place::Spot;
     use crate::quota::Quota;
 
@@ -98,10 +98,10 @@ mod tests {
     #[test]
     fn what_the_base_has_or_had_is_not_the_sessions() {
         let mut tree = Tree::new();
-        let file = |was| Entry {
+        let file = |was| NodeEntry {
             was,
             now: Now::File(FileNode {
-                content: Content::Object {
+                content: ContentLocation::Object {
                     id: 1,
                     sealed: false,
                     linked: None,
@@ -109,7 +109,7 @@ mod tests {
                 origin: None,
             }),
         };
-        let dir = |origin: Option<&str>, was| Entry {
+        let dir = |origin: Option<&str>, was| NodeEntry {
             was,
             now: Now::Dir(DirNode {
                 id: 1,
@@ -117,7 +117,7 @@ mod tests {
                 ..DirNode::default()
             }),
         };
-        let gone = Entry {
+        let gone = NodeEntry {
             was: Was::File("v".to_owned()),
             now: Now::Gone,
         };

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::dir_times::{DirTimes, Moment};
-use super::tree::{Change, Content, DirNode, Entry, FileNode, Now, Tree, UndoMark, Was};
+use super::tree::{
+    Change, ContentLocation, DirNode, FileNode, NodeEntry, Now, Tree, UndoMark, Was,
+};
 use crate::codec::{Reader, Writer, unknown};
 use crate::error::Error;
 
@@ -33,7 +35,7 @@ pub(crate) fn of_tree(tree: &Tree) -> Vec<Vec<u8>> {
     tree.each(&mut |path, entry| {
         // Children come as changes of their own, so that no record grows with the tree.
         let entry = match &entry.now {
-            Now::Dir(dir) => Entry {
+            Now::Dir(dir) => NodeEntry {
                 was: entry.was.clone(),
                 now: Now::Dir(DirNode {
                     id: dir.id,
@@ -266,7 +268,7 @@ fn modes_in(both: u64) -> (u32, Option<u32>) {
     (mode, old.checked_sub(1))
 }
 
-fn write_entry(out: &mut Writer, entry: &Entry) {
+fn write_entry(out: &mut Writer, entry: &NodeEntry) {
     write_was(out, &entry.was);
     match &entry.now {
         Now::Gone => out.byte(0),
@@ -292,8 +294,8 @@ fn write_entry(out: &mut Writer, entry: &Entry) {
         Now::File(file) => {
             out.byte(2);
             match file.content {
-                Content::Base => out.byte(0),
-                Content::Object { id, sealed, linked } => {
+                ContentLocation::Base => out.byte(0),
+                ContentLocation::Object { id, sealed, linked } => {
                     let kind = if sealed { 2 } else { 1 };
                     out.byte(kind + if linked.is_some() { LINKED } else { 0 });
                     out.number(id);
@@ -315,7 +317,7 @@ fn write_entry(out: &mut Writer, entry: &Entry) {
     }
 }
 
-fn read_entry(input: &mut Reader<'_>, depth: usize) -> Result<Entry, Error> {
+fn read_entry(input: &mut Reader<'_>, depth: usize) -> Result<NodeEntry, Error> {
     if depth > MAX_DEPTH {
         return Err(unknown());
     }
@@ -354,8 +356,8 @@ fn read_entry(input: &mut Reader<'_>, depth: usize) -> Result<Entry, Error> {
         }
         2 => {
             let content = match input.byte()? {
-                0 => Content::Base,
-                kind @ 1..=4 => Content::Object {
+                0 => ContentLocation::Base,
+                kind @ 1..=4 => ContentLocation::Object {
                     id: input.number()?,
                     sealed: kind % LINKED == 0,
                     linked: match kind > LINKED {
@@ -377,7 +379,7 @@ fn read_entry(input: &mut Reader<'_>, depth: usize) -> Result<Entry, Error> {
         },
         _ => return Err(unknown()),
     };
-    Ok(Entry { was, now })
+    Ok(NodeEntry { was, now })
 }
 
 fn write_was(out: &mut Writer, was: &Was) {

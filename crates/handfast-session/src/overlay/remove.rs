@@ -7,7 +7,7 @@ use handfast::{ErrorKind, RelPath, Version};
 
 use super::base::Standing;
 use super::change::{put, refuse_top};
-use super::tree::{Change, Content, Entry, FileNode, Now, Tree, Was};
+use super::tree::{Change, ContentLocation, FileNode, NodeEntry, Now, Tree, Was};
 use super::{Overlay, State};
 use crate::error::Error;
 use crate::gate::Locked;
@@ -65,7 +65,7 @@ impl Overlay {
         }
         let was = match &standing {
             Standing::File(file) => self.was_given(&tree, path, Some(file), version)?,
-            _ => self.was(&tree, path.as_bytes())?,
+            _ => self.was(&tree, path.as_bytes(), &standing)?,
         };
         let (changes, freed) = removal(&tree, path, was);
         self.record(locked, changes)?;
@@ -89,7 +89,7 @@ impl Overlay {
                 "the directory is not empty",
             ));
         }
-        let (changes, freed) = self.removal(&tree, path)?;
+        let (changes, freed) = self.removal(&tree, path, &Standing::Dir)?;
         self.record(locked, changes)?;
         self.drop_objects(freed)
     }
@@ -99,8 +99,9 @@ impl Overlay {
         &self,
         tree: &Tree,
         path: &RelPath,
+        seen: &Standing,
     ) -> Result<(Vec<Change>, Vec<u64>), Error> {
-        let was = self.was(tree, path.as_bytes())?;
+        let was = self.was(tree, path.as_bytes(), seen)?;
         Ok(removal(tree, path, was))
     }
 }
@@ -114,7 +115,7 @@ fn removal(tree: &Tree, path: &RelPath, mut was: Was) -> (Vec<Change>, Vec<u64>)
     let mut freed = Vec::new();
     match entry.map(|entry| &entry.now) {
         Some(Now::File(FileNode {
-            content: Content::Object { id, sealed, linked },
+            content: ContentLocation::Object { id, sealed, linked },
             ..
         })) => {
             // The content goes with the last name.
@@ -149,7 +150,7 @@ fn removal(tree: &Tree, path: &RelPath, mut was: Was) -> (Vec<Change>, Vec<u64>)
     } else {
         put(
             path,
-            Entry {
+            NodeEntry {
                 was,
                 now: Now::Gone,
             },

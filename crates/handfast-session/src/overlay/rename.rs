@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use handfast::{ErrorKind, FileKind, RelPath, RenameMode};
+use handfast::{ErrorKind, FileKind, Metadata, RelPath, RenameMode, Version};
 
-use super::base::{FileAt, Standing};
+use super::base::{FileAt, Standing, replaced};
 use super::change::{exists, put, refuse_top};
 use super::store::fresh_id;
-use super::tree::{Change, Content, DirNode, Entry, FileNode, Now, Tree, Was};
+use super::tree::{Change, ContentLocation, DirNode, FileNode, NodeEntry, Now, Tree, Was};
 use super::{Overlay, Owner};
 use crate::error::Error;
 use crate::pipeline::Moving;
@@ -33,10 +33,13 @@ impl Overlay {
         // `b/` is a directory, so that is what has to come there.
         require_dir(to, &source)?;
         // What moves is what was judged: nobody else changes the tree until we are done.
-        self.judge_move(&tree, &moving.from_guard, (from, to), &source)?;
-        if mode == RenameMode::Exchange {
-            self.judge_move(&tree, &moving.to_guard, (to, from), &target)?;
-        }
+        let judged = self.judge_move(&tree, &moving.from_guard, (from, to), &source)?;
+        let judged_target = match mode {
+            RenameMode::Exchange => {
+                self.judge_move(&tree, &moving.to_guard, (to, from), &target)?
+            }
+            _ => None,
+        };
         let same_name = from.as_bytes() == to.as_bytes();
         if same_name || (mode != RenameMode::Exchange && tree.are_one_file(from, to)) {
             return match mode {
@@ -58,13 +61,13 @@ impl Overlay {
             changes.push(change);
             Ok(())
         };
-        if let Some(change) = self.materialise(&tree, from)? {
+        if let Some(change) = self.materialise(&tree, from, &source, judged.as_ref())? {
             step(&mut tree, change)?;
         }
         require_depth(&tree, from, to)?;
         if mode == RenameMode::Exchange {
             require_depth(&tree, to, from)?;
-            if let Some(change) = self.materialise(&tree, to)? {
+            if let Some(change) = self.materialise(&tree, to, &target, judged_target.as_ref())? {
                 step(&mut tree, change)?;
             }
             let (one, other) = (from.as_bytes().to_vec(), to.as_bytes().to_vec());
@@ -98,16 +101,18 @@ impl Overlay {
             _ => {}
         }
         if !matches!(target, Standing::Missing) {
-            let (removal, unnamed) = self.removal(&tree, to)?;
+            let (removal, unnamed) = self.removal(&tree, to, &target)?;
             freed = unnamed;
             for change in removal {
                 step(&mut tree, change)?;
             }
         }
-        let was = settled(&tree, to, self.was(&tree, to.as_bytes())?, from);
+        // A name that was taken has an entry of the overlay by now.
+        let was = self.was(&tree, to.as_bytes(), &Standing::Missing)?;
+        let was = settled(&tree, to, was, from);
         let left = match left_behind(&tree, from) {
             Was::Absent => None,
-            was => Some(Entry {
+            was => Some(NodeEntry {
                 was,
                 now: Now::Gone,
             }),
@@ -123,15 +128,16 @@ impl Overlay {
         self.drop_objects(freed)
     }
 
+    /// Checks the rules of a move. Returns the file of the base that they were checked against.
     fn judge_move(
         &self,
         tree: &Tree,
         guard: &Guard<'_>,
         (from, to): (&RelPath, &RelPath),
         what: &Standing,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<Metadata>, Error> {
         let kind = match what {
-            Standing::Missing => return Ok(()),
+            Standing::Missing => return Ok(None),
             Standing::Dir => FileKind::Dir,
             Standing::Link => FileKind::Symlink,
             Standing::File(_) => FileKind::File,
@@ -148,18 +154,28 @@ impl Overlay {
                 ..
             }) => base.clone(),
             Standing::Dir => from.clone(),
-            _ => return Ok(()),
+            _ => return Ok(None),
         };
         match self.base.symlink_metadata(&base) {
             // A commit may give the content a name of its own.
-            Ok(status) if kind == FileKind::File => guard.check_file(&status),
-            Ok(status) => guard.refuse_kept(&status),
-            Err(_) => Ok(()),
+            Ok(status) if kind == FileKind::File => {
+                guard.check_file(&status)?;
+                Ok(Some(status))
+            }
+            Ok(status) => guard.refuse_kept(&status).map(|()| None),
+            Err(_) => Ok(None),
         }
     }
 
-    /// The change that makes an object of the base an entry of the overlay, so that it can move.
-    fn materialise(&self, tree: &Tree, path: &RelPath) -> Result<Option<Change>, Error> {
+    /// The change that makes an object of the base an entry of the overlay, so that it can move. A
+    /// file is the one that was judged.
+    fn materialise(
+        &self,
+        tree: &Tree,
+        path: &RelPath,
+        seen: &Standing,
+        judged: Option<&Metadata>,
+    ) -> Result<Option<Change>, Error> {
         let bytes = path.as_bytes();
         if let Some(entry) = tree.entry(bytes) {
             // A file that was changed in its place takes its origin along.
@@ -173,17 +189,18 @@ impl Overlay {
                 };
                 let was = entry.was.clone();
                 let now = Now::File(node);
-                return Ok(Some(put(path, Entry { was, now })));
+                return Ok(Some(put(path, NodeEntry { was, now })));
             }
             return Ok(None);
         }
         let Some(at) = tree.base_of(bytes) else {
             return Ok(None);
         };
-        let was = self.was(tree, bytes)?;
+        let was = self.was(tree, bytes, seen)?;
         let now = match &was {
+            Was::File(version) if !is_of(version, judged) => return Err(replaced()),
             Was::File(version) => Now::File(FileNode {
-                content: Content::Base,
+                content: ContentLocation::Base,
                 origin: Some((at, version.clone())),
             }),
             Was::Link(target) => Now::Link {
@@ -199,8 +216,16 @@ impl Overlay {
         if let Now::Link { id, .. } = &now {
             self.account.charge(self.key(*id), 0, true, None)?;
         }
-        Ok(Some(put(path, Entry { was, now })))
+        Ok(Some(put(path, NodeEntry { was, now })))
     }
+}
+
+/// Whether a version of a file is of the object that was judged.
+fn is_of(version: &str, judged: Option<&Metadata>) -> bool {
+    let version: Option<Version> = version.parse().ok();
+    version
+        .zip(judged)
+        .is_some_and(|(version, judged)| version.is_of_object(judged))
 }
 
 /// What covers a name after its entry has moved away.
@@ -234,7 +259,7 @@ fn moved_in<'a>(was: &'a mut Was, rest: &[u8]) -> Option<&'a mut Was> {
     }
 }
 
-fn origin_in(entry: &Entry) -> Option<Vec<u8>> {
+fn origin_in(entry: &NodeEntry) -> Option<Vec<u8>> {
     match &entry.now {
         Now::File(node) => node.origin.as_ref().map(|(path, _)| path.clone()),
         Now::Dir(dir) => dir.origin.clone(),
@@ -298,7 +323,7 @@ impl Tree {
     }
 
     /// The entry that covers a path of the base, and where it stands.
-    pub(super) fn covering(&self, base: &[u8]) -> Option<(Vec<u8>, Entry)> {
+    pub(super) fn covering(&self, base: &[u8]) -> Option<(Vec<u8>, NodeEntry)> {
         let mut found = None;
         self.each(&mut |path, entry| {
             if found.is_none()
@@ -359,7 +384,7 @@ impl Tree {
                     now => now.clone(),
                 };
                 let was = entry.was.clone();
-                copy.children.insert(name.to_vec(), Entry { was, now });
+                copy.children.insert(name.to_vec(), NodeEntry { was, now });
             }
             copy
         }
@@ -372,5 +397,28 @@ impl Tree {
             clock: self.clock,
             undo: self.undo.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overlay::base::tests::empty_overlay;
+
+    /// A file that replaced the judged one does not move in its place.
+    #[test]
+    fn a_file_that_was_not_judged_is_not_moved() {
+        let (overlay, base, _dirs) = empty_overlay();
+        let path = RelPath::parse("f").unwrap();
+        base.write(&path, "judged").unwrap();
+        let tree = Tree::new();
+        let seen = overlay.standing(&tree, &path).unwrap();
+        assert!(matches!(seen, Standing::File(_)));
+        let judged = base.symlink_metadata(&path).unwrap();
+        let moved = overlay.materialise(&tree, &path, &seen, Some(&judged));
+        assert!(moved.unwrap().is_some());
+        base.write(&path, "another").unwrap();
+        let moved = overlay.materialise(&tree, &path, &seen, Some(&judged));
+        assert_eq!(moved.unwrap_err().kind(), ErrorKind::Raced);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use handfast::{Durability, ErrorKind, Name, RelPath};
 
 use super::store::{NewMode, Source};
-use super::tree::{Change, Content, FileNode, Now, Tree};
+use super::tree::{Change, ContentLocation, FileNode, Now, Tree};
 use super::{JOURNAL, OBJECTS, Overlay, SNAPSHOTS, State, record};
 use crate::error::Error;
 use crate::gate::Locked;
@@ -15,7 +15,11 @@ impl Overlay {
     /// Keeps the state of the overlay under a label.
     pub(crate) fn snapshot(&self, label: &Name) -> Result<(), Error> {
         let locked = self.begin()?;
-        let tree = self.sealed_tree(&locked)?;
+        self.snapshot_locked(&locked, label)
+    }
+
+    fn snapshot_locked(&self, locked: &Locked<'_, State>, label: &Name) -> Result<(), Error> {
+        let tree = self.sealed_tree(locked)?;
         let home = self.snapshots()?;
         let text = text_of(label)?;
         Log::create(&home, &text, &record::of_tree(&tree)).map_err(|error| match error.kind() {
@@ -52,7 +56,7 @@ impl Overlay {
                 match &mut entry.now {
                     Now::Dir(next) => pending.push(next),
                     Now::File(FileNode {
-                        content: Content::Object { id, sealed, .. },
+                        content: ContentLocation::Object { id, sealed, .. },
                         ..
                     }) => {
                         if let Some((_, copy)) = copies.iter().find(|(live, _)| live == id) {
@@ -67,10 +71,14 @@ impl Overlay {
         Ok(tree)
     }
 
-    /// Goes back to a snapshot. What was changed since is gone.
-    pub(crate) fn rollback(&self, label: &Name) -> Result<(), Error> {
+    /// Goes back to a snapshot. What was changed since is gone, or kept under another label: nothing
+    /// can be written between the two.
+    pub(crate) fn rollback(&self, label: &Name, keep_as: Option<&Name>) -> Result<(), Error> {
         let locked = self.begin()?;
         let tree = self.snapshot_tree(label)?;
+        if let Some(keep_as) = keep_as {
+            self.snapshot_locked(&locked, keep_as)?;
+        }
         self.become_tree(&locked, &tree)
     }
 

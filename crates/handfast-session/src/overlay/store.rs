@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use handfast::{Durability, ErrorKind, OpenOptions, RelPath, Staged, WriteOptions, Written};
 use rustix::fs::FlockOperation;
 
-use super::content::copy_content;
+use super::attributes::bytes_of;
 use super::{Overlay, State};
 use crate::error::Error;
 use crate::gate::Locked;
@@ -42,7 +42,7 @@ impl<'a> Source<'a> {
                 staged.write_all(bytes)?;
                 Ok(bytes.len() as u64)
             }
-            Self::File(file, len) => copy_content(file, staged.as_fd(), *len),
+            Self::File(file, len) => handfast::copy_open(file, staged.as_fd(), *len),
         }
     }
 }
@@ -168,6 +168,7 @@ impl Overlay {
                 Err(error) => return Err(error),
             }
             self.account.refund(self.key(id))?;
+            self.account.refund(self.attribute_key(id))?;
         }
         Ok(())
     }
@@ -178,13 +179,14 @@ impl Overlay {
         for (_, tree) in self.snapshot_trees()? {
             named.extend(tree.objects());
         }
-        named.extend(self.collect_kept(&locked.state().tree)?);
+        let kept = self.collect_kept(&locked.state().tree)?;
+        let is_named = |id: u64| named.contains(&id) || kept.iter().any(|all| all.contains(&id));
         let mut stray = Vec::new();
         let mut listing = self.store.read_dir(&RelPath::root())?;
         while let Some(entry) = listing.next_entry()? {
             let name = String::from_utf8_lossy(entry.name().as_bytes()).into_owned();
             match u64::from_str_radix(&name, 16) {
-                Ok(id) if name.len() == 16 && named.contains(&id) => {}
+                Ok(id) if name.len() == 16 && is_named(id) => {}
                 _ => stray.push(entry.name().to_name()),
             }
         }
@@ -210,11 +212,15 @@ impl Overlay {
         while let Some(entry) = listing.next_entry()? {
             let name = String::from_utf8_lossy(entry.name().as_bytes()).into_owned();
             if let Ok(id) = u64::from_str_radix(&name, 16) {
-                found.push((self.key(id), entry.metadata()?.len));
+                found.push((self.key(id), entry.metadata()?.len, 1));
+                let attributes = self.xattrs_of(id);
+                if !attributes.is_empty() {
+                    found.push((self.attribute_key(id), bytes_of(&attributes), 0));
+                }
             }
         }
         for id in super::change::nodes_without_content(&locked.state().tree) {
-            found.push((self.key(id), 0));
+            found.push((self.key(id), 0, 1));
         }
         self.account.recount(self.mount, found)
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use handfast::{ErrorKind, RelPath};
 
 use super::dir_times::{DirTimes, Moment};
-use super::links::Names;
+use super::links::LinkCounts;
 use crate::error::Error;
 
 pub(crate) type NameBytes = Vec<u8>;
@@ -43,7 +43,7 @@ pub(crate) enum Now {
 
 /// A name that the overlay covers.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct NodeEntry {
     pub(crate) was: Was,
     pub(crate) now: Now,
 }
@@ -62,20 +62,20 @@ pub(crate) struct DirNode {
     pub(crate) times: Option<DirTimes>,
     /// When it was changed, as far as this process has seen it.
     pub(crate) touched: Moment,
-    pub(crate) children: BTreeMap<NameBytes, Entry>,
+    pub(crate) children: BTreeMap<NameBytes, NodeEntry>,
 }
 
 /// A file in the overlay.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct FileNode {
-    pub(crate) content: Content,
+    pub(crate) content: ContentLocation,
     /// The file of the base it was, before it was moved or changed, with its version then.
     pub(crate) origin: Option<(Vec<u8>, String)>,
 }
 
 /// Where a file's content is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Content {
+pub(crate) enum ContentLocation {
     /// Still in the base, at the file's origin.
     Base,
     /// In the store. A sealed object belongs to a snapshot too and is never changed in place. A
@@ -91,7 +91,7 @@ pub(crate) enum Content {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Change {
     /// The name is covered by this from now on.
-    Put { path: Vec<u8>, entry: Entry },
+    Put { path: Vec<u8>, entry: NodeEntry },
     /// The name is not covered any more: the base shows through.
     Drop { path: Vec<u8> },
     /// What one name refers to, the other refers to now, with all below it.
@@ -101,7 +101,7 @@ pub(crate) enum Change {
         /// What the base had under the new name.
         was: Was,
         /// What covers the old name.
-        left: Option<Entry>,
+        left: Option<NodeEntry>,
     },
     /// Both names change places; what the base had under them.
     Exchange {
@@ -148,7 +148,7 @@ pub(crate) struct Tree {
     /// The records of the last commits, oldest first.
     pub(crate) undo: Vec<UndoMark>,
     /// How many names linked objects have.
-    pub(super) links: Names,
+    pub(super) links: LinkCounts,
     /// When changes are made.
     pub(super) clock: Moment,
 }
@@ -178,7 +178,7 @@ pub(crate) struct PartUnderWay {
 
 /// Where a path leads.
 #[derive(Debug)]
-pub(crate) enum Found<'a> {
+pub(crate) enum TreeLookup<'a> {
     /// To something the overlay has.
     Here(&'a Now),
     /// To a path of the base, whatever is there.
@@ -196,16 +196,16 @@ impl Tree {
             },
             committing: None,
             part: None,
-            links: Names::default(),
+            links: LinkCounts::default(),
             clock: Moment::default(),
             undo: Vec::new(),
         }
     }
 
     /// Finds what a path without links names.
-    pub(crate) fn find(&self, path: &RelPath) -> Result<Found<'_>, Error> {
+    pub(crate) fn find(&self, path: &RelPath) -> Result<TreeLookup<'_>, Error> {
         if path.is_root() {
-            return Ok(Found::Top);
+            return Ok(TreeLookup::Top);
         }
         let mut dir = &self.root;
         let mut names = path.segments().peekable();
@@ -218,13 +218,13 @@ impl Tree {
                 };
                 // The usual case, kept short: nothing on the way was touched.
                 if origin.is_empty() && offset == 0 {
-                    return Ok(Found::Base(path.clone()));
+                    return Ok(TreeLookup::Base(path.clone()));
                 }
                 let mut text = join(origin, &path.as_bytes()[offset..]);
                 if path.must_be_dir() {
                     text.push(b'/');
                 }
-                return Ok(Found::Base(RelPath::clean_with(text, &super::WIDE)?));
+                return Ok(TreeLookup::Base(RelPath::clean_with(text, &super::WIDE)?));
             };
             offset += name.as_bytes().len() + 1;
             let is_last = names.peek().is_none();
@@ -234,7 +234,7 @@ impl Tree {
                     return match now {
                         Now::File(_) if path.must_be_dir() => Err(not_a_directory()),
                         Now::Link { .. } if path.must_be_dir() => Err(link()),
-                        now => Ok(Found::Here(now)),
+                        now => Ok(TreeLookup::Here(now)),
                     };
                 }
                 Now::Dir(next) => dir = next,
@@ -242,7 +242,7 @@ impl Tree {
                 Now::Link { .. } => return Err(link()),
             }
         }
-        Ok(Found::Top)
+        Ok(TreeLookup::Top)
     }
 
     /// The directory node at a path, if the overlay has one.
@@ -258,7 +258,7 @@ impl Tree {
     }
 
     /// The entry that covers a name, a whiteout included.
-    pub(crate) fn entry(&self, path: &[u8]) -> Option<&Entry> {
+    pub(crate) fn entry(&self, path: &[u8]) -> Option<&NodeEntry> {
         let (parent, name) = split(path);
         let mut dir = &self.root;
         for name in names(parent) {
@@ -319,7 +319,7 @@ impl Tree {
                 if let Some(left) = left {
                     self.insert(&from, left)?;
                 }
-                self.insert(&to, Entry { was, now })?;
+                self.insert(&to, NodeEntry { was, now })?;
             }
             Change::Exchange {
                 one,
@@ -329,7 +329,7 @@ impl Tree {
             } => {
                 let first = self.take(&one)?.ok_or_else(misfit)?;
                 let second = self.take(&other)?.ok_or_else(misfit)?;
-                let put = |was, now| Entry { was, now };
+                let put = |was, now| NodeEntry { was, now };
                 self.insert(&one, put(was_one, second.now))?;
                 self.insert(&other, put(was_other, first.now))?;
             }
@@ -357,7 +357,7 @@ impl Tree {
     }
 
     /// Puts an entry under a name.
-    fn insert(&mut self, path: &[u8], entry: Entry) -> Result<(), Error> {
+    fn insert(&mut self, path: &[u8], entry: NodeEntry) -> Result<(), Error> {
         self.count_names(&entry, true);
         let clock = self.clock;
         let (dir, name) = self.parent_mut(path)?;
@@ -369,7 +369,7 @@ impl Tree {
     }
 
     /// Takes the entry of a name away.
-    fn take(&mut self, path: &[u8]) -> Result<Option<Entry>, Error> {
+    fn take(&mut self, path: &[u8]) -> Result<Option<NodeEntry>, Error> {
         let clock = self.clock;
         let (dir, name) = self.parent_mut(path)?;
         dir.touch(clock);
@@ -399,13 +399,16 @@ impl Tree {
         let mut dir = &mut self.root;
         for name in names(path) {
             let origin = dir.origin.as_ref().map(|origin| join(origin, name));
-            let entry = dir.children.entry(name.to_vec()).or_insert_with(|| Entry {
-                was: Was::Kept,
-                now: Now::Dir(DirNode {
-                    origin,
-                    ..DirNode::default()
-                }),
-            });
+            let entry = dir
+                .children
+                .entry(name.to_vec())
+                .or_insert_with(|| NodeEntry {
+                    was: Was::Kept,
+                    now: Now::Dir(DirNode {
+                        origin,
+                        ..DirNode::default()
+                    }),
+                });
             match &mut entry.now {
                 Now::Dir(next) => dir = next,
                 _ => return Err(misfit()),
@@ -439,7 +442,7 @@ impl Tree {
         let mut found = Vec::new();
         self.each(&mut |_, entry| {
             if let Now::File(FileNode {
-                content: Content::Object { id, .. },
+                content: ContentLocation::Object { id, .. },
                 ..
             }) = &entry.now
             {
@@ -453,7 +456,7 @@ impl Tree {
     }
 
     /// Every entry with its path, parents first.
-    pub(crate) fn each<'a>(&'a self, take: &mut dyn FnMut(&[u8], &'a Entry)) {
+    pub(crate) fn each<'a>(&'a self, take: &mut dyn FnMut(&[u8], &'a NodeEntry)) {
         // A stack of our own: an agent may nest directories as deep as paths allow.
         let mut pending: Vec<(Vec<u8>, &DirNode)> = vec![(Vec::new(), &self.root)];
         while let Some((at, dir)) = pending.pop() {
@@ -475,7 +478,7 @@ fn seal(dir: &mut DirNode, but: &[u64]) {
             match &mut entry.now {
                 Now::Dir(next) => pending.push(next),
                 Now::File(FileNode {
-                    content: Content::Object { id, sealed, .. },
+                    content: ContentLocation::Object { id, sealed, .. },
                     ..
                 }) if !but.contains(id) => *sealed = true,
                 _ => {}

@@ -7,7 +7,7 @@ use handfast::files::Watchable;
 use rustix::fs::{Mode, OFlags};
 
 use super::Overlay;
-use super::tree::{Found, Now, base_path};
+use super::tree::{Now, TreeLookup, base_path};
 use crate::error::Error;
 use crate::place::Spot;
 
@@ -20,10 +20,12 @@ impl Overlay {
         let origin = self.with_tree(|tree| {
             let path = self.path_of(tree, spot)?;
             Ok::<_, Error>(match tree.find(&path)? {
-                Found::Top => Some(path),
-                Found::Base(at) => Some(at),
-                Found::Here(Now::Dir(dir)) => dir.origin.as_deref().map(base_path).transpose()?,
-                Found::Here(_) => return Ok(None),
+                TreeLookup::Top => Some(path),
+                TreeLookup::Base(at) => Some(at),
+                TreeLookup::Here(Now::Dir(dir)) => {
+                    dir.origin.as_deref().map(base_path).transpose()?
+                }
+                TreeLookup::Here(_) => return Ok(None),
             })
         })??;
         let Some(origin) = origin else {

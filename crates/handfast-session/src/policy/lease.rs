@@ -54,7 +54,7 @@ pub enum WideReads {
 /// How leases are given.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Lease {
+pub struct LeaseRules {
     /// To whom they are bound.
     pub bind: Bind,
     /// How long they last unless asked otherwise.
@@ -69,7 +69,7 @@ pub struct Lease {
     pub wide_reads: WideReads,
 }
 
-impl Default for Lease {
+impl Default for LeaseRules {
     fn default() -> Self {
         Self {
             bind: Bind::default(),
@@ -82,7 +82,7 @@ impl Default for Lease {
     }
 }
 
-impl Lease {
+impl LeaseRules {
     pub(super) fn read(mut keys: Keys) -> Result<Self, Error> {
         let mut lease = Self::default();
         if let Some(text) = keys.string("bind")? {
@@ -139,17 +139,56 @@ pub enum LogLevel {
     Ordered,
     /// An event is on the disk before what it tells of happens.
     Strict,
+    /// As `Ordered` for changes; reads are answered before they are written.
+    Buffered,
+}
+
+/// The log of a broker.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct LogRules {
+    /// Its level; as the log was made, where nothing is said.
+    pub level: Option<LogLevel>,
+    /// At most so many bytes are kept.
+    pub keep_bytes: Option<u64>,
+    /// Events of at most this age are kept.
+    pub keep_for: Option<Duration>,
+}
+
+/// A log cannot do with less.
+const MIN_KEPT_BYTES: u64 = 1 << 20;
+
+impl LogRules {
+    pub(super) fn read(mut keys: Keys) -> Result<Self, Error> {
+        let level = keys.string("level")?;
+        let level = level.map(|text| LogLevel::read(&keys, &text)).transpose()?;
+        let least = "a size of at least 1 MiB, such as \"200MiB\"";
+        let enough = |text: &str| size::bytes(text).filter(|bytes| *bytes >= MIN_KEPT_BYTES);
+        let keep_bytes = keys.measured("keep_bytes", enough, least)?;
+        if keep_bytes.is_some_and(|bytes| bytes < MIN_KEPT_BYTES) {
+            return Err(keys.wrong("keep_bytes", least));
+        }
+        let time = "a time, such as \"30d\"";
+        let keep_for = keys.measured("keep_for", size::seconds, time)?;
+        if keep_for == Some(0) {
+            return Err(keys.wrong("keep_for", time));
+        }
+        keys.finish(&["level", "keep_bytes", "keep_for"])?;
+        Ok(Self {
+            level,
+            keep_bytes,
+            keep_for: keep_for.map(Duration::from_secs),
+        })
+    }
 }
 
 impl LogLevel {
-    pub(super) fn read(keys: &mut Keys) -> Result<Self, Error> {
-        let Some(text) = keys.string("level")? else {
-            return Ok(Self::default());
-        };
-        match text.as_str() {
+    fn read(keys: &Keys, text: &str) -> Result<Self, Error> {
+        match text {
             "ordered" => Ok(Self::Ordered),
             "strict" => Ok(Self::Strict),
-            _ => Err(keys.refuse("level", &text, &["ordered", "strict"])),
+            "buffered" => Ok(Self::Buffered),
+            _ => Err(keys.refuse("level", text, &["ordered", "strict", "buffered"])),
         }
     }
 }

@@ -12,13 +12,14 @@ mod table;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use handfast::{ErrorKind, Root};
 
 use crate::error::Error;
 use crate::quota::Quota;
 use crate::session::SessionSpec;
-pub use lease::{Allow, Bind, Lease, LogLevel, OnRevoke, Who, WideReads, Writes};
+pub use lease::{Allow, Bind, LeaseRules, LogLevel, LogRules, OnRevoke, Who, WideReads, Writes};
 pub use limits::Limits;
 pub use root::PolicyRoot;
 use table::Keys;
@@ -31,10 +32,12 @@ pub struct Policy {
     pub roots: Vec<PolicyRoot>,
     /// Limits of the session as a whole.
     pub quota: Quota,
+    /// How long a request waits where a rule says `ask`.
+    pub ask_timeout: Option<Duration>,
     /// How leases are given.
-    pub lease: Lease,
-    /// How durable the log is.
-    pub log: LogLevel,
+    pub lease: LeaseRules,
+    /// How durable the log is, and how much of it is kept.
+    pub log: LogRules,
     /// How much the users of a broker may cost.
     pub limits: Limits,
     /// Who may ask for what; nobody is named if it is empty.
@@ -86,20 +89,29 @@ impl Policy {
         let mut policy = Self {
             roots: Vec::new(),
             quota: root::quota(&mut keys)?,
-            lease: Lease::default(),
-            log: LogLevel::default(),
+            ask_timeout: None,
+            lease: LeaseRules::default(),
+            log: LogRules::default(),
             limits: Limits::default(),
             allow: Vec::new(),
         };
         for table in keys.tables("root")? {
             policy.roots.push(PolicyRoot::read(table, dir)?);
         }
-        if let Some(table) = keys.table("lease")? {
-            policy.lease = Lease::read(table)?;
+        if let Some(mut table) = keys.table("ask")? {
+            let time = "a time, such as \"30s\" or \"5m\"";
+            let timeout = table.measured("timeout", size::seconds, time)?;
+            if timeout == Some(0) {
+                return Err(invalid("[ask]: a `timeout` of 0 would deny everything"));
+            }
+            policy.ask_timeout = timeout.map(Duration::from_secs);
+            table.finish(&["timeout"])?;
         }
-        if let Some(mut table) = keys.table("log")? {
-            policy.log = LogLevel::read(&mut table)?;
-            table.finish(&["level"])?;
+        if let Some(table) = keys.table("lease")? {
+            policy.lease = LeaseRules::read(table)?;
+        }
+        if let Some(table) = keys.table("log")? {
+            policy.log = LogRules::read(table)?;
         }
         if let Some(table) = keys.table("limits")? {
             policy.limits = Limits::read(table)?;
@@ -110,7 +122,7 @@ impl Policy {
         // The auditor's own part; it reads and checks it.
         keys.skip("audit");
         keys.finish(&[
-            "version", "root", "quota", "lease", "log", "limits", "allow", "audit",
+            "version", "root", "quota", "ask", "lease", "log", "limits", "allow", "audit",
         ])?;
         policy.check()?;
         Ok(policy)
@@ -146,11 +158,18 @@ impl Policy {
     /// The session that the policy describes.
     #[must_use]
     pub fn session(&self) -> SessionSpec {
-        let spec = SessionSpec::new().quota(self.quota);
+        let mut spec = SessionSpec::new().quota(self.quota);
+        spec.ask_timeout = self.ask_timeout;
         self.roots
             .iter()
             .fold(spec, |spec, root| spec.mount(root.mount.clone()))
     }
+}
+
+/// A time as policies and options say it: `30s`, `10m`, `1h`, `2d`.
+#[must_use]
+pub fn parse_time(text: &str) -> Option<Duration> {
+    size::seconds(text).map(Duration::from_secs)
 }
 
 fn line_of(text: &str, at: usize) -> usize {

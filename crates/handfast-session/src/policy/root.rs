@@ -31,6 +31,7 @@ const KEYS: &[&str] = &[
     "preset",
     "deny",
     "read_only",
+    "ask",
     "links",
     "hard_links",
     "allow_network_fs",
@@ -75,12 +76,15 @@ impl PolicyRoot {
         }
         protect.deny.extend(keys.strings("deny")?);
         protect.read_only.extend(keys.strings("read_only")?);
+        protect.ask.extend(keys.strings("ask")?);
         Rules::compile(&protect)
             .map_err(|error| invalid(format!("[[root]] `{name}`: {}", error.detail())))?;
-        for pattern in &protect.read_only {
-            if protect.deny.contains(pattern) {
+        Rules::compile_ask(&protect)
+            .map_err(|error| invalid(format!("[[root]] `{name}`: {}", error.detail())))?;
+        for (list, patterns) in [("read_only", &protect.read_only), ("ask", &protect.ask)] {
+            if let Some(pattern) = patterns.iter().find(|text| protect.deny.contains(text)) {
                 return Err(invalid(format!(
-                    "[[root]] `{name}`: `{pattern}` stands in `deny` and in `read_only`"
+                    "[[root]] `{name}`: `{pattern}` stands in `deny` and in `{list}`"
                 )));
             }
         }

@@ -20,7 +20,7 @@ impl Keys {
         }
     }
 
-    fn wrong(&self, key: &str, wanted: &str) -> Error {
+    pub(super) fn wrong(&self, key: &str, wanted: &str) -> Error {
         invalid(format!("{}`{key}` must be {wanted}", self.prefix()))
     }
 

@@ -77,6 +77,29 @@ fn the_whole_format_is_read() {
 }
 
 #[test]
+fn a_log_has_a_level_and_what_is_kept_of_it() {
+    let log = |rest: &str| {
+        let root = "version = 1\n[[root]]\nname = \"a\"\npath = \"a\"\nmode = \"read-only\"\n";
+        read(&format!("{root}[log]\n{rest}\n")).map(|policy| policy.log)
+    };
+    assert_eq!(log("").unwrap(), LogRules::default());
+    let rules = log("level = \"buffered\"\nkeep_bytes = \"200MiB\"\nkeep_for = \"30d\"").unwrap();
+    assert_eq!(rules.level, Some(LogLevel::Buffered));
+    assert_eq!(rules.keep_bytes, Some(200 << 20));
+    assert_eq!(rules.keep_for.unwrap().as_secs(), 30 * 86_400);
+    for (wrong, why) in [
+        ("level = \"bufered\"", "buffered"),
+        ("keep_bytes = 4096", "at least 1 MiB"),
+        ("keep_bytes = \"1KiB\"", "at least 1 MiB"),
+        ("keep_for = 0", "a time"),
+        ("keep = 1", "keep"),
+    ] {
+        let error = log(wrong).unwrap_err().to_string();
+        assert!(error.contains(why), "{wrong}: {error}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_named_with_what_was_meant() {
     let root = "version = 1\n[[root]]\nname = \"a\"\npath = \".\"\n";
     for (text, expected) in [
@@ -109,7 +132,7 @@ fn what_is_wrong_is_named_with_what_was_meant() {
         ),
         (
             &format!("{root}deny = [\"!x\"]"),
-            "nothing is taken back with `!`",
+            "exceptions with `!` are not supported",
         ),
         (
             &format!("{root}links = \"follow\""),

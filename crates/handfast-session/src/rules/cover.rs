@@ -25,7 +25,7 @@ impl Patterns {
                 .iter()
                 .map(|text| text.as_ref().to_owned())
                 .collect(),
-            read_only: Vec::new(),
+            ..Protect::new()
         };
         Ok(Self {
             rules: Rules::compile(&protect)?,

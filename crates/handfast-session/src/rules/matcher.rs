@@ -50,7 +50,7 @@ struct Node {
 
 /// What the patterns say about one path.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct PatternMatch {
     /// The strongest protection, and the pattern it comes from.
     pub(crate) protection: Option<(Protection, usize)>,
     /// What would be said if the last component were a directory.
@@ -159,10 +159,10 @@ impl Matcher {
     }
 
     /// Walks the components.
-    pub(crate) fn find<'p>(&self, mut names: impl Iterator<Item = &'p [u8]>) -> Found {
+    pub(crate) fn find<'p>(&self, mut names: impl Iterator<Item = &'p [u8]>) -> PatternMatch {
         let mut active = self.start.clone();
         let mut next = Vec::with_capacity(active.len() + 2);
-        let mut found = Found::default();
+        let mut found = PatternMatch::default();
         let mut name = names.next();
         while let Some(current) = name {
             name = names.next();
@@ -203,7 +203,7 @@ impl Matcher {
     }
 
     /// Whether patterns say the same about what lies below as they say anywhere.
-    pub(crate) fn is_ordinary_below(&self, found: &Found) -> bool {
+    pub(crate) fn is_ordinary_below(&self, found: &PatternMatch) -> bool {
         found.below.is_subset(&self.everywhere)
     }
 

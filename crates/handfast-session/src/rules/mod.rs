@@ -14,7 +14,7 @@ use handfast::{NameRef, RelPath, escape};
 use crate::error::Error;
 pub use cover::Patterns;
 pub(crate) use matcher::Protection;
-use matcher::{Found, Matcher};
+use matcher::{Matcher, PatternMatch};
 use pattern::Pattern;
 pub use presets::PRESETS;
 
@@ -26,6 +26,9 @@ pub struct Protect {
     pub deny: Vec<String>,
     /// Read, and not changed.
     pub read_only: Vec<String>,
+    /// Opened for its content, or changed, only if a person agrees. What `deny` or `read_only`
+    /// forbids is refused and not asked.
+    pub ask: Vec<String>,
 }
 
 impl Protect {
@@ -57,11 +60,19 @@ impl Protect {
         self
     }
 
+    /// With one more pattern that a person is asked about.
+    #[must_use]
+    pub fn with_ask(mut self, pattern: impl Into<String>) -> Self {
+        self.ask.push(pattern.into());
+        self
+    }
+
     /// Both sets together.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.deny.extend(other.deny);
         self.read_only.extend(other.read_only);
+        self.ask.extend(other.ask);
         self
     }
 }
@@ -88,11 +99,13 @@ pub(crate) enum Shape {
 pub(crate) const DENY: &str = "deny";
 /// The name of the list of what is not changed.
 pub(crate) const READ_ONLY: &str = "read_only";
+/// The name of the list of what a person is asked about.
+pub(crate) const ASK: &str = "ask";
 
 /// The pattern that decided, for messages.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Rule {
-    /// `deny` or `read_only`.
+    /// `deny`, `read_only` or `ask`.
     pub list: &'static str,
     /// The pattern as it was written.
     pub pattern: String,
@@ -115,8 +128,8 @@ pub(crate) struct Rules {
 
 /// What the rules say about a path, whatever is done to it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Verdict {
-    found: Found,
+pub(crate) struct PathDecision {
+    found: PatternMatch,
 }
 
 impl Rules {
@@ -156,22 +169,31 @@ impl Rules {
         })
     }
 
+    /// The patterns that a person is asked about, apart from the others: what they say never makes
+    /// a refusal out of an answer, or the other way round.
+    pub(crate) fn compile_ask(protect: &Protect) -> Result<Self, Error> {
+        Self::compile(&Protect {
+            deny: protect.ask.clone(),
+            ..Protect::new()
+        })
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.patterns.is_empty()
     }
 
     /// What the patterns say, with names taken as they are spelled.
-    pub(crate) fn judge(&self, path: &RelPath) -> Verdict {
-        Verdict {
+    pub(crate) fn judge(&self, path: &RelPath) -> PathDecision {
+        PathDecision {
             found: self.exact.find(path.segments().map(|name| name.as_bytes())),
         }
     }
 
     /// What the patterns say where case does not matter.
-    pub(crate) fn judge_folded(&self, path: &RelPath) -> Verdict {
+    pub(crate) fn judge_folded(&self, path: &RelPath) -> PathDecision {
         let Some(folded) = &self.folded else {
-            return Verdict {
-                found: Found::default(),
+            return PathDecision {
+                found: PatternMatch::default(),
             };
         };
         let bytes = path.as_bytes();
@@ -180,7 +202,7 @@ impl Rules {
             let names = lower
                 .split(|byte| *byte == b'/')
                 .filter(|name| !name.is_empty());
-            return Verdict {
+            return PathDecision {
                 found: folded.find(names),
             };
         }
@@ -188,7 +210,7 @@ impl Rules {
             .segments()
             .map(|name| handfast::fold_case(name.as_bytes()))
             .collect();
-        Verdict {
+        PathDecision {
             found: folded.find(names.iter().map(Vec::as_slice)),
         }
     }
@@ -240,7 +262,12 @@ impl Rules {
     }
 
     /// The rule that forbids an access, if one does.
-    pub(crate) fn forbids(&self, verdict: &Verdict, access: Access, shape: Shape) -> Option<Rule> {
+    pub(crate) fn forbids(
+        &self,
+        verdict: &PathDecision,
+        access: Access,
+        shape: Shape,
+    ) -> Option<Rule> {
         let said = match shape {
             Shape::MaybeDir => verdict.found.if_dir,
             Shape::File => verdict.found.protection,
@@ -266,7 +293,7 @@ impl Rules {
     }
 }
 
-impl Verdict {
+impl PathDecision {
     /// What could be said about entries below.
     pub(crate) fn below(&self) -> &BTreeSet<u32> {
         &self.found.below

@@ -28,7 +28,7 @@ impl Pattern {
         };
         if text.starts_with('!') {
             return Err(bad(
-                "nothing is taken back with `!`; write `\\!` for the character",
+                "exceptions with `!` are not supported; write `\\!` for the character",
             ));
         }
         if text.starts_with('#') {

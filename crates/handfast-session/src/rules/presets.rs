@@ -111,11 +111,12 @@ pub(crate) fn preset(name: &str) -> Result<Protect, Error> {
         "workspace" => Ok(Protect {
             deny: own(WORKSPACE_DENY),
             read_only: own(WORKSPACE_READ_ONLY),
+            ask: Vec::new(),
         }),
         other => Err(Error::refused(
             ErrorKind::Invalid,
             format!(
-                "there is no preset `{}`; there is `{}`",
+                "there is no preset `{}`; known presets: `{}`",
                 handfast::escape(other.as_bytes()),
                 PRESETS.join("`, `")
             ),

@@ -5,6 +5,7 @@ fn rules(deny: &[&str], read_only: &[&str]) -> Rules {
     Rules::compile(&Protect {
         deny: own(deny),
         read_only: own(read_only),
+        ask: Vec::new(),
     })
     .unwrap()
 }

@@ -110,10 +110,10 @@ impl Session {
         })
     }
 
-    /// Sets an extended attribute in `user.`, in a read-write mount.
+    /// Sets an extended attribute in `user.`.
     ///
     /// # Errors
-    /// `Unsupported` in an overlay; otherwise as [`handfast::Root::set_xattr`].
+    /// `Unsupported` for directories in an overlay; otherwise as [`handfast::Root::set_xattr`].
     pub fn set_xattr(
         &self,
         path: impl AsVirtualPath,
@@ -123,10 +123,10 @@ impl Session {
         self.set_xattr_as(Request::change(Verb::SetXattr, &path), name, Some(value))
     }
 
-    /// Removes an extended attribute in `user.`, in a read-write mount.
+    /// Removes an extended attribute in `user.`.
     ///
     /// # Errors
-    /// `Unsupported` in an overlay; otherwise as [`handfast::Root::remove_xattr`].
+    /// `Unsupported` for directories in an overlay; otherwise as [`handfast::Root::remove_xattr`].
     pub fn remove_xattr(&self, path: impl AsVirtualPath, name: &str) -> Result<(), Error> {
         self.set_xattr_as(Request::change(Verb::RemoveXattr, &path), name, None)
     }
@@ -137,8 +137,9 @@ impl Session {
         name: &str,
         value: Option<&[u8]>,
     ) -> Result<(), Error> {
-        self.act(request, |place, _, _| {
-            place.mount.layer.set_xattr(place.spot(), name, value)
+        self.act(request, |place, guard, _| {
+            let layer = &place.mount.layer;
+            layer.set_xattr(place.spot(), guard, name, value)
         })
     }
 }

@@ -11,10 +11,10 @@ use handfast::{
 use super::read::refuse_new;
 use super::write::{put_request, store};
 use crate::error::Error;
-use crate::layer::{Content, Scratch, Source};
+use crate::layer::{FileContent, HiddenFile, Source};
 use crate::meter::{HandleTicket, Temporary};
 use crate::pipeline::Request;
-use crate::place::Place;
+use crate::place::ResolvedPlace;
 use crate::session::Session;
 use crate::vpath::{AsVirtualPath, VirtualPath};
 
@@ -47,7 +47,7 @@ impl Session {
     /// As [`Session::stage_with`], under a name of a directory that is held.
     pub(crate) fn stage_in<'s>(
         &'s self,
-        place: Place<'s>,
+        place: ResolvedPlace<'s>,
         options: WriteOptions,
     ) -> Result<Staged<'s>, Error> {
         let path = place.full();
@@ -115,8 +115,11 @@ impl Session {
             let inside = place.inside(name);
             guard.check(&inside.path)?;
             let layer = &place.mount.layer;
-            layer.create_dir(inside.spot(), guard, 0o700)?;
-            let made = layer.symlink_metadata(inside.spot())?.identity;
+            let made = match layer.create_dir(inside.spot(), guard, 0o700)? {
+                // A co-owner of the parent may rename a directory of his own over the new one.
+                Some(made) => made,
+                None => layer.symlink_metadata(inside.spot())?.identity,
+            };
             Ok((inside.full(), made, self.dir_node(place)?))
         })?;
         let named = |error: Error| error.on(Verb::TempDir, path.to_string());
@@ -132,7 +135,7 @@ impl Session {
         })
     }
 
-    fn draft_in(&self, place: &Place<'_>) -> Result<TempFile<'_>, Error> {
+    fn draft_in(&self, place: &ResolvedPlace<'_>) -> Result<TempFile<'_>, Error> {
         let ticket = self.account().ticket(place.mount.number)?;
         let (scratch, charge) = place.mount.layer.scratch(place.spot())?;
         Ok(TempFile {
@@ -152,7 +155,7 @@ fn as_write(error: Error) -> Error {
 
 /// What cannot become a file is refused before anything is written. What may is decided again when
 /// the content is published.
-fn require_file_or_nothing(place: &Place<'_>) -> Result<(), Error> {
+fn require_file_or_nothing(place: &ResolvedPlace<'_>) -> Result<(), Error> {
     if place.rest.is_root() {
         return Err(Error::refused(
             ErrorKind::Invalid,
@@ -184,7 +187,7 @@ pub struct TempFile<'s> {
     session: &'s Session,
     // Before the file: its number is another's as soon as it is closed.
     charge: Option<Temporary>,
-    scratch: Scratch,
+    scratch: HiddenFile,
     _ticket: Option<HandleTicket>,
 }
 
@@ -195,7 +198,7 @@ impl TempFile<'_> {
     /// # Errors
     /// `Exists` if the name is taken; otherwise as [`Session::write_new`].
     pub fn persist_new(&mut self, path: impl AsVirtualPath) -> Result<Written, Error> {
-        let options = |place: &Place<'_>| self.session.usual_options(place).mode(0o600);
+        let options = |place: &ResolvedPlace<'_>| self.session.usual_options(place).mode(0o600);
         let written = self.publish(put_request(&path, Put::New), Put::New, &options)?;
         self.set_len(0)?;
         self.rewind()?;
@@ -220,11 +223,11 @@ impl TempFile<'_> {
         &self,
         request: Request<'_>,
         put: Put<'_>,
-        options: &dyn Fn(&Place<'_>) -> WriteOptions,
+        options: &dyn Fn(&ResolvedPlace<'_>) -> WriteOptions,
     ) -> Result<Written, Error> {
         let (session, file) = (self.session, self.scratch.file());
         session.act(request, |place, guard, _| {
-            let content = Content {
+            let content = FileContent {
                 source: Source::of_file(file)?,
                 put,
                 options: options(place),
@@ -276,7 +279,7 @@ enum Goal<'s> {
     /// To whatever the path leads to then.
     Path(VirtualPath),
     /// Under a name of a directory that is held, wherever that is by then.
-    Held(Box<Place<'s>>),
+    Held(Box<ResolvedPlace<'s>>),
 }
 
 impl Goal<'_> {
@@ -324,7 +327,8 @@ impl Staged<'_> {
 
     pub(crate) fn put(self, put: Put<'_>) -> Result<Written, Error> {
         let session = self.draft.session;
-        let options = |place: &Place<'_>| self.options.unwrap_or(session.usual_options(place));
+        let options =
+            |place: &ResolvedPlace<'_>| self.options.unwrap_or(session.usual_options(place));
         let path = self.goal.path();
         let request = put_request(&path, put);
         let request = match &self.goal {

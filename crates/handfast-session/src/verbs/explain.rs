@@ -6,7 +6,7 @@ use handfast::{ErrorKind, FileKind, HardLinks, Metadata, Verb};
 use crate::error::{Error, Reason, SessionError as _};
 use crate::mount::{Mode, Route};
 use crate::pipeline::Request;
-use crate::place::{Guard, Place};
+use crate::place::{Guard, ResolvedPlace};
 use crate::rules::{Access, Rule, Shape};
 use crate::session::Session;
 use crate::vpath::{AsVirtualPath, VirtualPath};
@@ -51,6 +51,8 @@ pub struct Explanation {
     pub decided_on: Option<VirtualPath>,
     /// The pattern that decided, if one did.
     pub rule: Option<Rule>,
+    /// Because of which rule a person is asked first, if nothing else forbids it.
+    pub asks: Option<Rule>,
     /// Which kind of rule refused.
     pub reason: Option<Reason>,
     /// In words.
@@ -82,6 +84,7 @@ impl Session {
             mode: None,
             decided_on: None,
             rule: None,
+            asks: None,
             reason: None,
             why: String::new(),
             hard_links: "no patterns are set",
@@ -119,6 +122,10 @@ impl Session {
             ..Request::read(verb, &*path)
         };
         let verdict = self.dry_run(&request, &mut decided_on);
+        let asks = match request.may_ask() {
+            true => self.would_ask(&decided_on, &request),
+            false => None,
+        };
         said.decided_on = Some(decided_on.full());
         match verdict {
             Ok(()) => {
@@ -138,6 +145,10 @@ impl Session {
                 said.why = error.detail();
             }
         }
+        if let (true, Some(rule)) = (said.allowed, asks) {
+            said.why = format!("a person is asked first: {rule}");
+            said.asks = Some(rule);
+        }
         Ok(said)
     }
 
@@ -146,7 +157,7 @@ impl Session {
     fn dry_run<'a>(
         &'a self,
         request: &Request<'_>,
-        decided_on: &mut Place<'a>,
+        decided_on: &mut ResolvedPlace<'a>,
     ) -> Result<(), Error> {
         match self.settle(request, decided_on) {
             Ok(place) => *decided_on = place,
@@ -190,7 +201,7 @@ impl Session {
 
 impl Explanation {
     /// Names the rule that forbids it in the base and lets it be in an overlay.
-    fn let_be(&mut self, place: &Place<'_>, access: Access, shape: Shape) {
+    fn let_be(&mut self, place: &ResolvedPlace<'_>, access: Access, shape: Shape) {
         if let Some(rule) = place.mount.forbids(&place.path, access, shape) {
             self.why = format!("it stays in the overlay until a commit names the path: {rule}");
             self.rule = Some(rule);
@@ -258,7 +269,7 @@ fn is_missing(error: &Error) -> bool {
 
 /// What a verb does to the file that is there: it reads it or changes it in place. Other verbs give
 /// its name to something else; an overlay asks for its version then.
-fn access_to_the_file(request: &Request<'_>, place: &Place<'_>) -> Option<Access> {
+fn access_to_the_file(request: &Request<'_>, place: &ResolvedPlace<'_>) -> Option<Access> {
     match request.verb {
         Verb::Read
         | Verb::Open

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::layer::LayerLock;
 use crate::meter::HandleTicket;
 use crate::pipeline::Request;
-use crate::place::Place;
+use crate::place::ResolvedPlace;
 use crate::session::Session;
 use crate::vpath::AsVirtualPath;
 
@@ -69,7 +69,7 @@ impl Session {
 
     fn hold(
         &self,
-        place: &Place<'_>,
+        place: &ResolvedPlace<'_>,
         kind: LockKind,
         patience: Duration,
         is_dir: bool,

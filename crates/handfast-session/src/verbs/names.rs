@@ -5,7 +5,7 @@ use handfast::{ErrorKind, FileKind, RenameMode, Verb, Version};
 
 use crate::error::{Error, Reason};
 use crate::pipeline::Request;
-use crate::place::Place;
+use crate::place::ResolvedPlace;
 use crate::session::Session;
 use crate::vpath::AsVirtualPath;
 
@@ -132,7 +132,7 @@ impl Session {
     }
 
     /// Mount points and what lies above them are not moved or removed.
-    pub(super) fn refuse_mount_point(&self, place: &Place<'_>) -> Result<(), Error> {
+    pub(super) fn refuse_mount_point(&self, place: &ResolvedPlace<'_>) -> Result<(), Error> {
         if self.mounts().holds_mount(&place.full()) {
             return Err(
                 Error::refused(ErrorKind::Busy, "something is mounted there")

@@ -3,13 +3,14 @@
 use handfast::files::{FileHandle, Files as _, LastLink, read_versioned, read_whole};
 use handfast::{ErrorKind, Metadata, OpenOptions, SymlinkTarget, Verb, Version};
 
+use crate::asking::changed_meanwhile;
 use crate::error::Error;
 use crate::file::SessionFile;
 use crate::layer::OpenedFile;
 use crate::mount::Route;
 use crate::op::Op;
 use crate::pipeline::Request;
-use crate::place::{Guard, Place};
+use crate::place::{Guard, ResolvedPlace};
 use crate::rules::Access;
 use crate::session::Session;
 use crate::vpath::{AsVirtualPath, VirtualPath};
@@ -52,6 +53,10 @@ impl Session {
         path: impl AsVirtualPath,
         limit: u64,
     ) -> Result<(Vec<u8>, Version), Error> {
+        #[cfg(handfast_sabotage)]
+        if handfast::sabotage::is("version-apart") {
+            return Ok((self.read_to_limit(&path, limit)?, self.version(&path)?));
+        }
         self.act(Request::read(Verb::Read, &path), |place, guard, op| {
             read_versioned(&open_judged(place, guard, op)?.file, limit)
         })
@@ -136,6 +141,7 @@ impl Session {
             }
             guard.check_new(&place.path, Some(handfast::FileKind::File))?;
             let opened = place.mount.layer.open_write(place.spot(), guard, inner)?;
+            require_granted(place, opened.file.metadata())?;
             let is_longer = opened.file.metadata().len > 0;
             let path = op.path().clone();
             let file = SessionFile::new(opened, path, how, ticket);
@@ -213,18 +219,27 @@ impl Session {
 
 /// Opens a file for reading and judges the file that was opened, by all its names.
 pub(super) fn open_judged(
-    place: &Place<'_>,
+    place: &ResolvedPlace<'_>,
     guard: &Guard<'_>,
     op: &Op<'_>,
 ) -> Result<OpenedFile, Error> {
     let opened = place.mount.layer.open_read(place.spot().judged_by(guard))?;
     guard.check_file(opened.file.metadata())?;
+    op.session().ask_to_open(place, op, &opened.file)?;
     op.allow(place.mount, Some(opened.file.metadata()))?;
     Ok(opened)
 }
 
+/// A file that is changed in place is the one that a person was asked about.
+fn require_granted(place: &ResolvedPlace<'_>, file: &Metadata) -> Result<(), Error> {
+    match (place.mount.layer.overlay(), &place.granted) {
+        (None, Some(granted)) if !granted.same_object(&file.identity) => Err(changed_meanwhile()),
+        _ => Ok(()),
+    }
+}
+
 /// Nothing is created through a link.
-pub(super) fn refuse_new(place: &Place<'_>) -> Result<(), Error> {
+pub(super) fn refuse_new(place: &ResolvedPlace<'_>) -> Result<(), Error> {
     match place.mount.layer.symlink_metadata(place.spot()) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             Err(Error::refused(ErrorKind::Link, "the link leads to nothing"))

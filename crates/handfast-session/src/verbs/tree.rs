@@ -11,7 +11,7 @@ use crate::session::Session;
 use crate::vpath::{AsVirtualPath, VirtualPath};
 
 /// What a copy made under a path: its kind, and the version of a file.
-type Made = (VirtualPath, FileKind, Option<Version>);
+type CopiedObject = (VirtualPath, FileKind, Option<Version>);
 
 /// One entry of a tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -211,7 +211,7 @@ impl Session {
         walk: &mut TreeWalk<'_>,
         from: &VirtualPath,
         to: &VirtualPath,
-        made: &mut Vec<Made>,
+        made: &mut Vec<CopiedObject>,
     ) -> Result<(), Error> {
         while let Some(entry) = walk.next_entry()? {
             let source = VirtualPath::from(entry.path);
@@ -259,6 +259,8 @@ impl Session {
                 access,
                 shape: Shape::MaybeDir,
                 is_step: false,
+                asked_at: None,
+                granted: None,
             };
             guard.check(&place.path).map(drop)
         };

@@ -7,9 +7,9 @@ use handfast::{
 
 use super::read::{open_judged, refuse_new};
 use crate::error::Error;
-use crate::layer::{Content, Source};
+use crate::layer::{FileContent, Source};
 use crate::pipeline::Request;
-use crate::place::{Guard, Place};
+use crate::place::{Guard, ResolvedPlace};
 use crate::session::Session;
 use crate::vpath::AsVirtualPath;
 
@@ -81,7 +81,7 @@ impl Session {
     ) -> Result<Written, Error> {
         let data = data.as_ref();
         self.act(put_request(&path, put), |place, guard, _| {
-            let content = Content {
+            let content = FileContent {
                 source: Source::Bytes(data),
                 put,
                 options: self.usual_options(place),
@@ -98,7 +98,7 @@ impl Session {
         options: WriteOptions,
     ) -> Result<Written, Error> {
         self.act(request, |place, guard, _| {
-            let content = Content {
+            let content = FileContent {
                 source: Source::Bytes(data),
                 put,
                 options,
@@ -108,7 +108,7 @@ impl Session {
     }
 
     /// How a write is done that asks for nothing in particular.
-    pub(super) fn usual_options(&self, place: &Place<'_>) -> WriteOptions {
+    pub(super) fn usual_options(&self, place: &ResolvedPlace<'_>) -> WriteOptions {
         WriteOptions::new().durability(match place.mount.layer.overlay() {
             Some(_) => Durability::None,
             None => self.durability(),
@@ -189,7 +189,7 @@ impl Session {
                 options = options.mode(opened.file.metadata().mode & 0o777);
             }
             let file = opened.file.into_std();
-            let content = Content {
+            let content = FileContent {
                 source: Source::of_file(&file)?,
                 put,
                 options,
@@ -224,9 +224,9 @@ pub(super) fn put_request<'a>(path: &'a dyn AsVirtualPath, put: Put<'_>) -> Requ
 
 /// Puts content under a place.
 pub(super) fn store(
-    place: &Place<'_>,
+    place: &ResolvedPlace<'_>,
     guard: &Guard<'_>,
-    content: Content<'_>,
+    content: FileContent<'_>,
 ) -> Result<Written, Error> {
     if place.through_link {
         refuse_new(place)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use handfast::{ErrorKind, Files, Links, Root, RootOptions};
-use handfast_conformance::{Answered, Difference, Layer, Refusal, compare_both};
+use handfast_conformance::{Difference, Layer, LayerAnswer, Refusal, compare_both};
 use handfast_session::{Mode, MountSpec, Session, SessionSpec};
 
 use super::support::{me, v};
@@ -63,7 +63,7 @@ impl Layer for OneMount {
 const fn other(
     case: &'static str,
     path: Option<&'static str>,
-    [root, layer]: [Answered; 2],
+    [root, layer]: [LayerAnswer; 2],
     why: &'static str,
 ) -> Difference {
     Difference {
@@ -75,8 +75,8 @@ const fn other(
     }
 }
 
-const fn refused(kind: ErrorKind) -> Answered {
-    Answered::Refused(kind)
+const fn refused(kind: ErrorKind) -> LayerAnswer {
+    LayerAnswer::Refused(kind)
 }
 
 const TARGET: &str = "a target is data to an overlay; a commit refuses it";
@@ -144,18 +144,26 @@ fn a_read_write_session_answers_like_a_root() {
 
 #[test]
 fn an_overlay_answers_like_a_root() {
-    let refusals = [
-        Refusal::verb("set_attributes all", "an overlay keeps no owners"),
-        Refusal::verb("xattr", "an overlay keeps no extended attributes"),
-    ];
-    let no_file = [Answered::Anything, refused(ErrorKind::Kind)];
-    let copied = [refused(ErrorKind::HardLink), Answered::Done];
-    let own_names = [Answered::Done, Answered::Done];
-    let linked = [refused(ErrorKind::Escape), Answered::Done];
-    let entry = [Answered::Anything, refused(ErrorKind::NotADirectory)];
+    let refusals = [Refusal::verb(
+        "set_attributes all",
+        "an overlay keeps no owners",
+    )];
+    let of_dir = [LayerAnswer::Done, refused(ErrorKind::Unsupported)];
+    let no_file = [LayerAnswer::Anything, refused(ErrorKind::Kind)];
+    let copied = [refused(ErrorKind::HardLink), LayerAnswer::Done];
+    let own_names = [LayerAnswer::Done, LayerAnswer::Done];
+    let linked = [refused(ErrorKind::Escape), LayerAnswer::Done];
+    let entry = [LayerAnswer::Anything, refused(ErrorKind::NotADirectory)];
     let own_copy = "the file is copied up: its other names keep their content";
     let differences = [
         other("open create-new", None, entry, NOT_FOLLOWED),
+        other(
+            "xattr",
+            None,
+            of_dir,
+            "an overlay keeps no extended attributes of directories",
+        ),
+        other("xattr", Some("hard"), copied, own_copy),
         other(
             "",
             Some("fifo"),

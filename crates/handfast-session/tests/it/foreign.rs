@@ -135,3 +135,46 @@ fn threads_and_readers_in_one_session_lose_nothing() {
     assert_eq!(session.read("/w3").unwrap(), b"49");
     assert_eq!(session.read_dir("/d/2").unwrap().len(), 50);
 }
+
+/// What is written while a session goes back is in the snapshot of what it held, or comes after.
+#[test]
+fn nothing_is_lost_between_the_snapshot_and_going_back() {
+    use std::sync::atomic::AtomicUsize;
+    let scratch = Scratch::new();
+    let session = scratch.session(Mode::Overlay);
+    session.write("/early", "").unwrap();
+    session.snapshot("start").unwrap();
+    let (stop, written) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        let writer = scratch.catalogue().open("s", me()).unwrap();
+        let (stop, written) = (&stop, &written);
+        scope.spawn(move || {
+            while !stop.load(Ordering::SeqCst) {
+                let number = written.load(Ordering::SeqCst);
+                writer.write(format!("/f{number}"), "x").unwrap();
+                written.store(number + 1, Ordering::SeqCst);
+            }
+        });
+        for round in 0..20 {
+            let before = written.load(Ordering::SeqCst);
+            while written.load(Ordering::SeqCst) == before {
+                std::thread::yield_now();
+            }
+            let label = format!("kept{round}");
+            session.rollback_keeping("start", &label).unwrap();
+        }
+        stop.store(true, Ordering::SeqCst);
+    });
+    let mut seen = std::collections::BTreeSet::new();
+    session.snapshot("last").unwrap();
+    let labels = session.labels().unwrap();
+    assert_eq!(labels.len(), 22);
+    for label in labels {
+        session.rollback(&label).unwrap();
+        let names = session.read_dir("/").unwrap();
+        seen.extend(names.into_iter().map(|entry| entry.name.to_string()));
+    }
+    for number in 0..written.into_inner() {
+        assert!(seen.contains(&format!("f{number}")), "{number} is lost");
+    }
+}

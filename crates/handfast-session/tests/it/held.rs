@@ -309,6 +309,7 @@ fn a_secret_does_not_become_the_sessions_own_in_a_directory_that_it_made() {
 fn a_secret_that_appears_under_the_sessions_own_name_is_never_read() {
     use crate::rows::beside;
     use crate::turns::Turns;
+    use std::sync::atomic::{AtomicU32, Ordering};
     let s = Scratch::new();
     s.dir("d");
     let session = s.protected(Mode::Overlay, Protect::new().with_deny(".env"));
@@ -316,7 +317,7 @@ fn a_secret_that_appears_under_the_sessions_own_name_is_never_read() {
     let (secret, aside) = (s.at("d/.env"), s.top.join("aside"));
     std::fs::write(&aside, "SECRET").unwrap();
     let turns = Turns::start();
-    let (mut own, mut refused) = (0_u32, 0_u32);
+    let (own, refused) = (AtomicU32::new(0), AtomicU32::new(0));
     let save = || {
         let shown = std::fs::rename(&aside, &secret).is_ok();
         let gone = shown && std::fs::rename(&secret, &aside).is_ok();
@@ -326,11 +327,15 @@ fn a_secret_that_appears_under_the_sessions_own_name_is_never_read() {
     };
     let toggle = || {
         let made = other.write("/d/.env", "own").is_ok();
+        // Long enough there for the other caller to meet it.
+        std::thread::sleep(Duration::from_micros(200));
         made && other.remove_file("/d/.env").is_ok()
     };
+    let mut rounds = 0_u32;
     let mut provoke = || {
-        for round in 0..3000_u32 {
-            let x = format!("/x{round}");
+        for _ in 0..3000 {
+            rounds += 1;
+            let (round, x) = (rounds, format!("/x{rounds}"));
             let how = OpenOptions::new().read(true).write(true);
             let read = match round % 4 {
                 0 => session.read("/d/.env"),
@@ -346,19 +351,40 @@ fn a_secret_that_appears_under_the_sessions_own_name_is_never_read() {
             match read {
                 Ok(text) => {
                     assert_ne!(text, b"SECRET", "round {round}");
-                    own += 1;
+                    own.fetch_add(1, Ordering::Relaxed);
                 }
-                Err(_) => refused += 1,
+                Err(_) => {
+                    refused.fetch_add(1, Ordering::Relaxed);
+                    // A lock goes to the side that never sleeps; the other caller needs it too.
+                    std::thread::sleep(Duration::from_micros(20));
+                }
             }
         }
     };
-    let mut toggles = 0;
-    let saves = beside(save, || {
-        toggles = beside(toggle, &mut provoke);
-    });
+    // How often each of them has a turn is chance: they go on until all had some.
+    let (mut saves, mut toggles) = (0, 0);
+    let counts = || (own.load(Ordering::Relaxed), refused.load(Ordering::Relaxed));
+    let mut is_enough = false;
+    for _ in 0..20 {
+        saves += beside(save, || {
+            toggles += beside(toggle, &mut provoke);
+        });
+        let (own, refused) = counts();
+        is_enough = saves >= 20 && toggles >= 20 && own > 0 && refused > 0;
+        if is_enough {
+            break;
+        }
+    }
+    let (own, refused) = counts();
     println!("own names: {saves} saves, {toggles} toggles, {own} read, {refused} refused");
-    if saves < 20 || toggles < 20 || own == 0 || refused == 0 {
-        turns.settle("own names", &format!("{saves} {toggles} {own} {refused}"));
+    if !is_enough {
+        let counts = [
+            ("saves", saves),
+            ("toggles", toggles),
+            ("read", u64::from(own)),
+            ("refused", u64::from(refused)),
+        ];
+        turns.settle_counts("own names", &counts);
     }
 }
 

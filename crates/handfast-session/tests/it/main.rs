@@ -12,20 +12,25 @@
 )]
 #![cfg(supported)]
 
+mod ask;
 mod attacks;
+mod both_made;
 mod commit;
 mod conformance;
 mod counts;
 mod drafts;
 mod foreign;
+mod full;
 mod git;
 mod held;
 mod hunks;
 mod late;
 mod locks;
+mod many;
 mod model;
 mod modes;
 mod mounts;
+mod moved;
 mod names;
 mod overlay;
 mod places;

@@ -121,20 +121,106 @@ fn the_narrowest_rule_of_all_names_holds() {
     assert_eq!(other.read("/shared").unwrap(), b"secret");
 }
 
+/// Commits some paths. What waits to be named, and what else stays.
+fn commit_paths(session: &Session, paths: &[&str]) -> (Vec<String>, Vec<String>) {
+    let paths = paths.iter().map(|path| VirtualPath::parse(path).unwrap());
+    let options = CommitOptions {
+        paths: paths.collect(),
+        ..CommitOptions::default()
+    };
+    let done = session.commit(&options, &mut |_, _| {}).unwrap();
+    let paths = |of: &[(VirtualPath, String)]| of.iter().map(|one| one.0.to_string()).collect();
+    (paths(&done.held_back), paths(&done.conflicts))
+}
+
 #[test]
-fn a_link_that_leads_outside_waits_and_is_not_committed() {
+fn a_link_that_leads_outside_waits_until_it_is_named() {
     let scratch = Scratch::new();
-    scratch.file("a", "1");
+    scratch.file("a", "1").file("d/b", "1");
     let session = scratch.session(Mode::Overlay);
     session.symlink("/etc/passwd", "/out").unwrap();
+    session.symlink("../../up", "/d/up").unwrap();
     session.write("/a", "2").unwrap();
+    session.write("/d/b", "2").unwrap();
     assert_eq!(session.read("/out").unwrap_err().kind(), ErrorKind::Escape);
-    let conflicts = commit(&session);
-    assert!(
-        conflicts.len() == 1 && conflicts[0].starts_with("/out: "),
-        "{conflicts:?}"
+    // Neither a commit of everything takes it, nor one of its directory.
+    let (held, conflicts) = commit_paths(&session, &["/d"]);
+    assert_eq!((held.concat(), conflicts.len()), ("/d/up".to_owned(), 0));
+    let (mut held, conflicts) = commit_paths(&session, &[]);
+    held.sort();
+    assert_eq!(
+        (held.concat(), conflicts.len()),
+        ("/d/up/out".to_owned(), 0)
     );
-    assert!(scratch.at("out").symlink_metadata().is_err());
+    assert_eq!(
+        (scratch.read("a"), scratch.read("d/b")),
+        ("2".into(), "2".into())
+    );
+    for (link, text) in [("out", "/etc/passwd"), ("d/up", "../../up")] {
+        assert!(scratch.at(link).symlink_metadata().is_err(), "{link}");
+        let (held, conflicts) = commit_paths(&session, &[&format!("/{link}")]);
+        assert_eq!((held.len(), conflicts.len()), (0, 0), "{link}");
+        let made = std::fs::read_link(scratch.at(link)).unwrap();
+        assert_eq!(made.to_str(), Some(text));
+    }
+    assert!(diff(&session).is_empty());
+    // The session itself never follows it.
+    assert_eq!(session.read("/out").unwrap_err().kind(), ErrorKind::Escape);
+}
+
+#[test]
+fn extended_attributes_wait_with_the_file_and_are_committed_with_it() {
+    let scratch = Scratch::new();
+    scratch.file("old", "1").file("other", "1");
+    let base = |name: &str| {
+        let mut value = vec![0; 64];
+        let len = rustix::fs::getxattr(scratch.at(name), "user.tag", &mut value[..]).ok()?;
+        value.truncate(len);
+        Some(value)
+    };
+    let set = rustix::fs::setxattr(
+        scratch.at("old"),
+        "user.tag",
+        b"base",
+        rustix::fs::XattrFlags::empty(),
+    );
+    if set == Err(rustix::io::Errno::OPNOTSUPP) {
+        println!("skipped: extended attributes: this filesystem has no extended attributes");
+        return;
+    }
+    let session = scratch.session(Mode::Overlay);
+    let tag = |path: &str| session.get_xattr(path, "user.tag").unwrap();
+    // A file that is copied up keeps them.
+    append(&session, "/old", "2");
+    assert_eq!(tag("/old").as_deref(), Some(&b"base"[..]));
+    session.set_xattr("/other", "user.tag", b"new").unwrap();
+    session.write("/fresh", "f").unwrap();
+    session.set_xattr("/fresh", "user.tag", b"f").unwrap();
+    session.create_dir("/dir").unwrap();
+    assert_eq!(session.list_xattrs("/dir").unwrap(), [] as [&str; 0]);
+    assert_eq!(base("other"), None, "the base is untouched");
+    let mut changes = Vec::new();
+    let options = handfast_session::ReviewOptions::default();
+    let reviewed = session.review(&options, &mut |change| {
+        changes.push((change.path.to_string(), change.facts()));
+        Ok(())
+    });
+    reviewed.unwrap();
+    let facts = |path: &str| {
+        let found = changes.iter().find(|(known, _)| known == path);
+        found.map(|(_, facts)| facts.clone())
+    };
+    // A change of attributes alone is a change, and its value is shown.
+    assert_eq!(facts("/other").as_deref(), Some("attributes user.tag=new"));
+    assert!(!facts("/old").unwrap().contains("loses"));
+    assert!(commit(&session).is_empty());
+    assert_eq!(base("old").as_deref(), Some(&b"base"[..]));
+    assert_eq!(base("other").as_deref(), Some(&b"new"[..]));
+    assert_eq!(base("fresh").as_deref(), Some(&b"f"[..]));
+    session.remove_xattr("/other", "user.tag").unwrap();
+    assert!(commit(&session).is_empty());
+    assert_eq!(base("other"), None);
+    assert!(session.set_xattr("/old", "security.x", b"1").is_err());
 }
 
 #[test]

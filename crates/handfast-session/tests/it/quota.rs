@@ -104,3 +104,22 @@ fn what_is_removed_stays_charged_while_it_is_open() {
         assert_eq!(used(&session).0, 900, "{mode}");
     }
 }
+
+#[test]
+fn extended_attributes_are_charged() {
+    let scratch = Scratch::new();
+    let session = limited(&scratch, Mode::Overlay, 1000, None);
+    let used = || used(&session);
+    session.write("/f", "12345").unwrap();
+    session.set_xattr("/f", "user.a", &[b'x'; 100]).unwrap();
+    assert_eq!(used(), (5 + 6 + 100, 1));
+    session.set_xattr("/f", "user.a", &[b'x'; 50]).unwrap();
+    assert_eq!(used().0, 5 + 6 + 50);
+    let refused = session.set_xattr("/f", "user.b", &[b'x'; 990]);
+    assert_eq!(kind(refused), ErrorKind::Quota);
+    session.write("/g", "1").unwrap();
+    session.mend().unwrap();
+    assert_eq!(used().0, 5 + 6 + 50 + 1, "counted again");
+    session.remove_file("/f").unwrap();
+    assert_eq!(used(), (1, 1));
+}

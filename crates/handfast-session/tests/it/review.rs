@@ -104,13 +104,19 @@ fn told(change: &Change) -> String {
     }
 }
 
-/// The names of a file's attributes in `user.`.
+/// A file's attributes in `user.`.
 fn attributes(path: &Path) -> Vec<String> {
     let mut names = vec![0; 4096];
     let len = rustix::fs::llistxattr(path, names.as_mut_slice()).unwrap_or(0);
     let names = names[..len].split(|byte| *byte == 0);
     let names = names.map(|name| String::from_utf8_lossy(name).into_owned());
-    names.filter(|name| name.starts_with("user.")).collect()
+    let names = names.filter(|name| name.starts_with("user."));
+    let with_value = |name: String| {
+        let mut value = vec![0; 4096];
+        let len = rustix::fs::lgetxattr(path, &*name, value.as_mut_slice()).unwrap();
+        format!("{name}={}", String::from_utf8_lossy(&value[..len]))
+    };
+    names.map(with_value).collect()
 }
 
 /// Where the base has what was changed: directories above it may have moved.

@@ -296,8 +296,8 @@ fn a_hundred_and_fifty_sessions_on_one_directory_under_attack() {
     assert_eq!(count(&tally.torn), 0, "every read saw a whole version");
     assert!(count(&tally.ok) > SESSIONS as u64 * ROUNDS, "work was done");
     if count(&turns) <= 100 {
-        let why = format!("the attackers had {} turns", count(&turns));
-        turned.settle("many sessions under attack", &why);
+        let counts = [("turns of the attackers", count(&turns))];
+        turned.settle_counts("many sessions under attack", &counts);
     }
     // Quotas: what is charged is at least what is there.
     for (number, session) in sessions.iter().enumerate() {

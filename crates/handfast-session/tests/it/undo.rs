@@ -286,7 +286,9 @@ fn only_the_last_commit_is_taken_back_and_as_many_as_are_kept() {
 #[test]
 fn what_is_kept_is_private_and_counted() {
     let scratch = Scratch::new();
-    scratch.file("f", "secret").file("g", "0123456789");
+    scratch
+        .file("f", "secret")
+        .file("g", "0123456789".repeat(10));
     let limit = Quota {
         bytes: Some(40),
         ..Quota::default()

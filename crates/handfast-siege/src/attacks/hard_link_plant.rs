@@ -35,7 +35,7 @@ pub(crate) static ATTACK: Attack = Attack {
                 work();
                 drop(std::fs::write(path, "inside"));
             }
-            // The canary tells.
+            // The canary shows the harm.
             false
         },
         fifo: None,

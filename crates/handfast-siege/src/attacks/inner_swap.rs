@@ -31,7 +31,7 @@ pub(crate) static ATTACK: Attack = Attack {
                 work();
                 drop(std::fs::write(arena.path("root/a/data"), "inside"));
             }
-            // The canary tells.
+            // The canary shows the harm.
             false
         },
         fifo: None,

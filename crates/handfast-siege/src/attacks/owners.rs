@@ -27,8 +27,8 @@ fn somebody() -> u32 {
 
 pub(super) static FOREIGN_OWNER: Attack = Attack {
     name: "foreign-owner",
-    does: "a directory of somebody else is renamed over the one that was just made",
-    harm: "the result of a call belongs to somebody else",
+    does: "a directory of another user is renamed over the one that was just made",
+    harm: "the result of a call belongs to another user",
     swaps: |top, _| {
         let (theirs, place) = (top.join("away/theirs"), top.join("root/d"));
         // It comes where the name is free or an empty directory has it, and goes away again.
@@ -46,8 +46,8 @@ pub(super) static FOREIGN_OWNER: Attack = Attack {
     run: |attack, field| {
         static DUEL: Duel = Duel {
             scene: owner_scene,
-            // Nobody is handed a directory by a broker or a server, and an overlay makes its own
-            // where nobody else may write.
+            // A broker and a server hand out no directories, and an overlay makes its own
+            // where no other user may write.
             layers: &[Layer::Kernel, Layer::Walk, Layer::Session],
             targets: |_| false,
             own: &[FILL_NEW_DIR],
@@ -92,7 +92,7 @@ pub(super) static WIDER_ACCESS: Attack = Attack {
             scene: private_scene,
             prefix: "d/",
             inside: "root/d",
-            // An overlay writes to a store of its own, where nobody else may look.
+            // An overlay writes to a store of its own, which no other user may read.
             layers: &[
                 Layer::Kernel,
                 Layer::Walk,
@@ -135,7 +135,7 @@ pub(super) static WIDER_ACCESS: Attack = Attack {
 
 fn owner_scene(arena: &Arena) -> io::Result<Canary> {
     make_theirs(&arena.path("away/theirs")).map_err(|error| {
-        let why = format!("only root makes directories of somebody else: {error}");
+        let why = format!("only root makes directories of another user: {error}");
         io::Error::new(error.kind(), why)
     })?;
     Ok(Canary::default())
@@ -158,7 +158,7 @@ fn lies_with_them(arena: &Arena) -> Option<String> {
         .iter()
         .find(|place| is_theirs(place) && place.join("mark").exists())?;
     drop(std::fs::remove_file(place.join("mark")));
-    Some("the new directory is somebody else's".to_owned())
+    Some("the new directory belongs to another user".to_owned())
 }
 
 /// Everything is private: the files that are there, and the one that victims copy to.

@@ -19,7 +19,7 @@ use crate::canary::Canary;
 use crate::controls::Control;
 use crate::duel::Duel;
 use crate::layers::{EVERY, RULED, Rules, Stand};
-use crate::victims::{APPEND_AND_READ, COPY_AND_READ, RENAME_ONTO, Seen, Victim};
+use crate::victims::{APPEND_AND_READ, COPY_AND_READ, RENAME_ONTO, Returned, Victim};
 
 /// An attack of this table: two names below the root are exchanged again and again.
 macro_rules! exchanged {
@@ -176,7 +176,7 @@ pub(super) static PROTECTED_SWAP: Attack = exchanged!(
                 work();
                 drop(std::fs::write(path, "inside"));
             }
-            // The canary tells.
+            // The canary shows the harm.
             false
         },
         fifo: None,
@@ -230,7 +230,7 @@ pub(super) static PROTECTED_MOVE: Attack = exchanged!(
 pub(super) static VERSION_SWAP: Attack = exchanged!(
     "version-swap",
     "the file that is read is exchanged with another one",
-    "bytes of one file are told with the version of the other",
+    "bytes of one file are returned with the version of the other",
     ("data", "other"),
     Duel {
         scene: pair_scene,
@@ -336,12 +336,14 @@ fn inode_of(arena: &Arena, bytes: &[u8]) -> Option<u64> {
 
 /// Whether a version is of another file than the bytes beside it. A read that says neither which
 /// version it is nor the bytes of one of the files shows nothing.
-fn mixed(arena: &Arena, _: &Stand, seen: Option<&Seen>) -> Result<Option<String>, Error> {
+fn mixed(arena: &Arena, _: &Stand, seen: Option<&Returned>) -> Result<Option<String>, Error> {
     let Some(seen) = seen else {
         return Ok(None);
     };
     let unknown = |what| Error::refused(ErrorKind::Invalid, what);
-    let version = seen.version.ok_or_else(|| unknown("no version was told"))?;
+    let version = seen
+        .version
+        .ok_or_else(|| unknown("no version was returned"))?;
     let (name, _) = SAYS
         .iter()
         .find(|(_, says)| *says == seen.text)
@@ -363,13 +365,13 @@ mod tests {
         let arena = Arena::new(&std::env::temp_dir()).unwrap();
         pair_scene(&arena).unwrap();
         let stand = Stand::open(Layer::Walk, &arena, Links::Refuse, Rules::NONE, None).unwrap();
-        let bytes = || Seen::text(SAYS[0].1);
+        let bytes = || Returned::text(SAYS[0].1);
         let root = arena.hold("root").unwrap();
         let version = |name| root.version(&RelPath::parse(name).unwrap()).unwrap();
-        let with = |name| Seen::versioned(SAYS[0].1.to_vec(), version(name));
-        let mixed = |seen: Seen| mixed(&arena, &stand, Some(&seen));
+        let with = |name| Returned::versioned(SAYS[0].1.to_vec(), version(name));
+        let mixed = |seen: Returned| mixed(&arena, &stand, Some(&seen));
         assert!(mixed(bytes()).is_err());
-        assert!(mixed(Seen::default()).is_err());
+        assert!(mixed(Returned::default()).is_err());
         assert_eq!(mixed(with("data")).unwrap(), None);
         assert!(mixed(with("other")).unwrap().is_some());
     }

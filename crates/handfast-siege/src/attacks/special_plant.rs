@@ -38,7 +38,7 @@ pub(crate) static ATTACK: Attack = Attack {
                 work();
                 drop(std::fs::read(path));
             }
-            // The watchdog tells.
+            // The watchdog shows the harm.
             false
         },
         fifo: Some("fifo"),

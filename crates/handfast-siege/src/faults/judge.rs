@@ -9,7 +9,7 @@ use super::scenario::{Lasting, Scenario, State};
 
 /// What came back from an operation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Answer {
+pub(super) enum FaultAnswer {
     /// It was done.
     Done,
     /// It failed, with this effect.
@@ -18,7 +18,7 @@ pub(super) enum Answer {
     Died,
 }
 
-impl Answer {
+impl FaultAnswer {
     /// As an exit code: a process whose `write` is masked can still answer.
     pub(super) fn code(result: Result<(), Effect>) -> u8 {
         match result {
@@ -54,7 +54,7 @@ pub(super) fn set(scenario: &Scenario, top: &Path) -> io::Result<()> {
 pub(super) fn judge(
     scenario: &Scenario,
     top: &Path,
-    answer: Answer,
+    answer: FaultAnswer,
     power_lost: bool,
 ) -> Option<String> {
     let root = top.join("root");
@@ -63,7 +63,7 @@ pub(super) fn judge(
         .or_else(|| look(scenario, top, answer, power_lost).map(|why| format!("recovered: {why}")))
 }
 
-fn look(scenario: &Scenario, top: &Path, answer: Answer, power_lost: bool) -> Option<String> {
+fn look(scenario: &Scenario, top: &Path, answer: FaultAnswer, power_lost: bool) -> Option<String> {
     let root = top.join("root");
     match std::fs::read(root.join("d/other")) {
         Ok(text) if text == b"other" => {}
@@ -82,16 +82,16 @@ fn look(scenario: &Scenario, top: &Path, answer: Answer, power_lost: bool) -> Op
     let answered = !power_lost || matches!(scenario.lasting, Lasting::Answered);
     let fits = match (&state, answer) {
         (State::Broken(why), _) => return Some(why.clone()),
-        (State::Old, Answer::Done | Answer::Failed(Effect::Visible)) => !answered,
-        (State::New, Answer::Failed(Effect::None)) => false,
-        (State::Part, Answer::Done) => !answered,
-        (State::Part, Answer::Failed(Effect::None)) => false,
+        (State::Old, FaultAnswer::Done | FaultAnswer::Failed(Effect::Visible)) => !answered,
+        (State::New, FaultAnswer::Failed(Effect::None)) => false,
+        (State::Part, FaultAnswer::Done) => !answered,
+        (State::Part, FaultAnswer::Failed(Effect::None)) => false,
         _ => true,
     };
     (!fits).then(|| format!("{answer:?} was answered, and it is {state:?}"))
 }
 
-/// Recovers, and looks for what nobody cleans up.
+/// Recovers, and looks for files that `recover` leaves.
 fn stray(root: &Path) -> Option<String> {
     let recovered = Root::open_ambient(root).and_then(|root| root.recover(&RelPath::root()));
     if let Err(error) = recovered {
@@ -148,7 +148,7 @@ mod tests {
             let version = scenario.prepare(&root).unwrap();
             scenario.act(&root, version.as_ref(), &dir).unwrap();
             assert_eq!((scenario.state)(&dir), State::New, "{}", scenario.name);
-            let verdict = judge(scenario, arena.top(), Answer::Done, false);
+            let verdict = judge(scenario, arena.top(), FaultAnswer::Done, false);
             assert_eq!(verdict, None, "{}", scenario.name);
         }
     }
@@ -157,13 +157,13 @@ mod tests {
     fn a_lie_is_found_whichever_way_it_goes() {
         let (arena, write) = scene("write");
         let top = arena.top();
-        let none = Answer::Failed(Effect::None);
+        let none = FaultAnswer::Failed(Effect::None);
         assert_eq!(judge(write, top, none, false), None);
-        assert!(judge(write, top, Answer::Done, false).is_some());
+        assert!(judge(write, top, FaultAnswer::Done, false).is_some());
         // By this level of durability an answered write may be lost, and by the other not.
-        assert_eq!(judge(write, top, Answer::Done, true), None);
+        assert_eq!(judge(write, top, FaultAnswer::Done, true), None);
         let full = scenario::find("write-full").unwrap();
-        assert!(judge(full, top, Answer::Done, true).is_some());
+        assert!(judge(full, top, FaultAnswer::Done, true).is_some());
         let root = Root::open_ambient(arena.path("root")).unwrap();
         write.act(&root, None, &arena.path("root")).unwrap();
         assert!(judge(write, top, none, false).is_some());
@@ -181,9 +181,9 @@ mod tests {
         ];
         for harm in harms {
             let (arena, write) = scene("write");
-            assert_eq!(judge(write, arena.top(), Answer::Died, false), None);
+            assert_eq!(judge(write, arena.top(), FaultAnswer::Died, false), None);
             harm(arena.top()).unwrap();
-            assert!(judge(write, arena.top(), Answer::Died, false).is_some());
+            assert!(judge(write, arena.top(), FaultAnswer::Died, false).is_some());
         }
     }
 }

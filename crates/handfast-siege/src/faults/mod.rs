@@ -24,7 +24,7 @@ use std::time::Instant;
 
 use handfast::{BackendChoice, Root, RootOptions};
 
-use self::judge::{Answer, judge};
+use self::judge::{FaultAnswer, judge};
 use self::report::Count;
 use self::scenario::Scenario;
 use crate::arena::Arena;
@@ -47,31 +47,31 @@ const ERRORS: [&str; 7] = [
 const DESCRIPTORS: u64 = 12;
 
 /// At how many places, and what came of it; or why it cannot be tried here.
-type Told = Result<(usize, Count), String>;
+type FaultResult = Result<(usize, Count), String>;
 
 /// A kind of fault.
-struct Fault {
+struct InjectedFault {
     name: &'static str,
     does: &'static str,
     /// Why it cannot be tried here.
     missing: fn(&Path) -> Option<String>,
-    sweep: fn(&Sweep<'_>) -> io::Result<Told>,
+    sweep: fn(&Sweep<'_>) -> io::Result<FaultResult>,
 }
 
-static FAULTS: [Fault; 7] = [
-    Fault {
+static FAULTS: [InjectedFault; 7] = [
+    InjectedFault {
         name: "error",
         does: "each system call answers each of ENOSPC, EDQUOT, EIO, EROFS, EMFILE, ENOMEM, EINTR",
         missing: |_| strace::missing(),
         sweep: |sweep| sweep.at_each_call(&ERRORS).map(Ok),
     },
-    Fault {
+    InjectedFault {
         name: "kill",
         does: "the process dies at each system call",
         missing: |_| strace::missing(),
         sweep: |sweep| sweep.at_each_call(&["signal=SIGKILL"]).map(Ok),
     },
-    Fault {
+    InjectedFault {
         name: "mask",
         does: "each system call is absent (ENOSYS) or forbidden (EPERM) as a whole",
         missing: |_| None,
@@ -83,7 +83,7 @@ static FAULTS: [Fault; 7] = [
             sweep.with_each(lacks).map(Ok)
         },
     },
-    Fault {
+    InjectedFault {
         name: "descriptors",
         does: "few descriptors are left, from none upwards",
         missing: |_| None,
@@ -92,19 +92,19 @@ static FAULTS: [Fault; 7] = [
             sweep.with_each(lacks).map(Ok)
         },
     },
-    Fault {
+    InjectedFault {
         name: "full-disk",
         does: "a small filesystem is full, but for a few pages, from none upwards",
         missing: |_| None,
         sweep: |sweep| sweep.mounted("full-disk"),
     },
-    Fault {
+    InjectedFault {
         name: "read-only",
         does: "the filesystem is made read-only while the operation runs",
         missing: |_| None,
         sweep: |sweep| sweep.mounted("read-only"),
     },
-    Fault {
+    InjectedFault {
         name: "power-loss",
         does: "an ext4 filesystem loses its power at each system call and after the answer, with its journal written and not",
         missing: |base| strace::missing().or_else(|| power::missing(base)),
@@ -143,7 +143,7 @@ impl Sweep<'_> {
     ) -> io::Result<()> {
         let arena = self.scene()?;
         let code = run(arena.top())?;
-        let answer = Answer::of_code(code)
+        let answer = FaultAnswer::of_code(code)
             .ok_or_else(|| io::Error::other(format!("the worker ended with {code:?}")))?;
         let found = judge(self.scenario, arena.top(), answer, false);
         count.add(answer, found, at);
@@ -193,7 +193,7 @@ impl Sweep<'_> {
         Ok((points, count))
     }
 
-    fn mounted(&self, lack: &str) -> io::Result<Told> {
+    fn mounted(&self, lack: &str) -> io::Result<FaultResult> {
         let arena = Arena::new(self.base)?;
         let told = mounted::run(&self.worker(arena.top(), lack))?;
         Ok(told.map(|count| (usize::try_from(count.runs).unwrap_or(usize::MAX), count)))
@@ -228,7 +228,7 @@ impl Faults {
         self
     }
 
-    /// Breaks the machine, and tells how far it is: fault, scenario, backend.
+    /// Breaks the machine, and reports the progress: fault, scenario, backend.
     ///
     /// # Errors
     /// If nothing could be tried at all. What could not be tried among other things is in the

@@ -1,4 +1,4 @@
-//! A disk that is really full, and a filesystem that is made read-only while somebody works on it.
+//! A disk that is really full, and a filesystem that is made read-only while a worker uses it.
 //! Both on a small tmpfs in a mount namespace of the worker's own.
 
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::mount::{MountFlags, mount, mount_remount};
 
-use super::judge::{Answer, judge, set};
+use super::judge::{FaultAnswer, judge, set};
 use super::report::Count;
 use super::scenario::Scenario;
 use super::worker::{CANNOT, open};
@@ -78,11 +78,11 @@ fn set_again(scenario: &Scenario, top: &Path) -> io::Result<()> {
     set(scenario, top)
 }
 
-fn act(scenario: &Scenario, top: &Path, backend: &str) -> Option<Answer> {
+fn act(scenario: &Scenario, top: &Path, backend: &str) -> Option<FaultAnswer> {
     let root = open(top, backend)?;
     let version = scenario.prepare(&root).ok()?;
     let result = scenario.act(&root, version.as_ref(), &top.join("root"));
-    Answer::of_code(Some(Answer::code(result).into()))
+    FaultAnswer::of_code(Some(FaultAnswer::code(result).into()))
 }
 
 /// The operation with every number of free pages from none to enough.

@@ -6,10 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::judge::{Answer, judge, set};
+use super::judge::{FaultAnswer, judge, set};
 use super::report::Count;
 use super::scenario::Scenario;
-use super::strace::{self, Call};
+use super::strace::{self, SystemCall};
 use crate::arena::Arena;
 use crate::sys::{self, Shutdown};
 
@@ -139,7 +139,7 @@ fn sweep_here(
     let calls = strace::calls(&worker(&disk.place), &arena.path("trace"));
     disk.unmount()?;
     let calls = calls?;
-    let mut points: Vec<Option<&Call>> = calls.iter().map(Some).collect();
+    let mut points: Vec<Option<&SystemCall>> = calls.iter().map(Some).collect();
     points.push(None);
     let mut count = Count::default();
     for point in &points {
@@ -153,7 +153,7 @@ fn sweep_here(
             let shut = File::open(&disk.place).and_then(|dir| sys::shut_down(&dir, how));
             disk.unmount()?;
             shut?;
-            let answer = Answer::of_code(code?)
+            let answer = FaultAnswer::of_code(code?)
                 .ok_or_else(|| io::Error::other("the worker could not begin"))?;
             disk.mount()?;
             let found = judge(scenario, &disk.place, answer, true);

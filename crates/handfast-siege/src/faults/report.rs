@@ -2,7 +2,7 @@
 
 use crate::report::{Skipped, Verdict};
 
-use super::judge::Answer;
+use super::judge::FaultAnswer;
 
 /// What was counted in one row.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -16,12 +16,12 @@ pub(super) struct Count {
 impl Count {
     pub(super) fn add(
         &mut self,
-        answer: Answer,
+        answer: FaultAnswer,
         found: Option<String>,
         at: impl FnOnce() -> String,
     ) {
         self.runs += 1;
-        self.felt += u64::from(answer != Answer::Done);
+        self.felt += u64::from(answer != FaultAnswer::Done);
         if let Some(found) = found {
             self.violations += 1;
             self.first
@@ -29,7 +29,7 @@ impl Count {
         }
     }
 
-    /// As a worker tells it.
+    /// As a worker reports it.
     pub(super) fn line(&self) -> String {
         serde_json::json!([self.runs, self.felt, self.violations, self.first]).to_string()
     }
@@ -183,10 +183,10 @@ pub(super) mod tests {
     #[test]
     fn counts_survive_being_told() {
         let mut count = Count::default();
-        count.add(Answer::Died, Some("half".to_owned()), || {
+        count.add(FaultAnswer::Died, Some("half".to_owned()), || {
             "write 1".to_owned()
         });
-        count.add(Answer::Done, None, String::new);
+        count.add(FaultAnswer::Done, None, String::new);
         assert_eq!(Count::parse(count.line().as_bytes()), Some(count));
         assert_eq!(Count::parse(b""), None);
     }

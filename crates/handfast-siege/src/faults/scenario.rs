@@ -1,4 +1,4 @@
-//! What is done while the machine fails, and how old, new and neither are told apart.
+//! What is done while the machine fails, and how old, new and neither are distinguished.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use handfast::{Durability, Effect, Error, RelPath, RenameMode, Root, Version, WriteOptions};
 
 /// What the tree says: nothing was done, all was done, a part that may stand alone was done, or
-/// something that nobody wrote.
+/// content that no process wrote.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum State {
     Old,

@@ -9,7 +9,7 @@ use super::worker::{BEGIN, END};
 
 /// A call of an operation: its name, and its number among the calls of that name in the process.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Call {
+pub(super) struct SystemCall {
     pub(super) name: String,
     pub(super) number: usize,
 }
@@ -54,7 +54,7 @@ pub(super) fn missing() -> Option<String> {
 }
 
 /// Runs a worker, and says which calls its operation makes.
-pub(super) fn calls(worker: &Command, log: &Path) -> io::Result<Vec<Call>> {
+pub(super) fn calls(worker: &Command, log: &Path) -> io::Result<Vec<SystemCall>> {
     let mut command = under(&["-qq", "-f", "-e", "signal=none", "-o"]);
     command.arg(log);
     let status = with(command, worker).status()?;
@@ -71,7 +71,7 @@ pub(super) fn calls(worker: &Command, log: &Path) -> io::Result<Vec<Call>> {
 }
 
 /// The calls between the two marks.
-fn parse(text: &str) -> Vec<Call> {
+fn parse(text: &str) -> Vec<SystemCall> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut calls = Vec::new();
     let mut begun = false;
@@ -89,7 +89,7 @@ fn parse(text: &str) -> Vec<Call> {
             break;
         }
         if begun && !NOT_ABOUT_FILES.contains(&name) {
-            calls.push(Call {
+            calls.push(SystemCall {
                 name: name.to_owned(),
                 number: *number,
             });
@@ -100,7 +100,7 @@ fn parse(text: &str) -> Vec<Call> {
 }
 
 /// Runs a worker with one fault at one call; its exit code, or none if it was killed.
-pub(super) fn inject(worker: &Command, call: &Call, fault: &str) -> io::Result<Option<i32>> {
+pub(super) fn inject(worker: &Command, call: &SystemCall, fault: &str) -> io::Result<Option<i32>> {
     let mut command = under(&["-qq", "-f", "-o", "/dev/null"]);
     command.arg("-e").arg(format!("trace={}", call.name));
     command
@@ -135,7 +135,7 @@ mod tests {
             "7 openat(3, \"a\") = 4\n7 access(\"{BEGIN}\", F_OK) = -1\n7 openat(3, \"b\") = 5\n\
              7 mmap(NULL) = 0\n7 fsync(5) = 0\n7 access(\"{END}\", F_OK) = -1\n7 fsync(6) = 0\n"
         );
-        let call = |name: &str, number| Call {
+        let call = |name: &str, number| SystemCall {
             name: name.to_owned(),
             number,
         };

@@ -1,4 +1,4 @@
-//! The process that works while the machine fails, and tells by its exit code what it answered.
+//! The process that works while the machine fails, and reports by its exit code what the library answered.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use handfast::{BackendChoice, Effect, Root, RootOptions};
 use rustix::fs::Access;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::judge::Answer;
+use super::judge::FaultAnswer;
 use super::scenario::{self, Scenario};
 use super::{mask, mounted};
 
@@ -18,7 +18,7 @@ pub(super) const END: &str = "/handfast-faults-end";
 /// Told when a worker could not begin: nothing about the operation.
 pub(super) const CANNOT: u8 = 3;
 
-/// What a worker process is told to do: the arguments after those that make it one.
+/// The orders of a worker process: the arguments after those that make it one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WorkOrder {
@@ -57,7 +57,7 @@ pub fn serve_worker(order: &WorkOrder) -> u8 {
         _ => {}
     }
     match work(scenario, &order.top, &order.backend, &order.lack) {
-        Some(result) => Answer::code(result),
+        Some(result) => FaultAnswer::code(result),
         None => CANNOT,
     }
 }

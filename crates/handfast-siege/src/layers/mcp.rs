@@ -6,7 +6,7 @@ use std::process::{ChildStdin, ChildStdout};
 use handfast::{Error, ErrorKind};
 use serde_json::{Value, json};
 
-use crate::victims::{Names, Seen};
+use crate::victims::{Names, Returned};
 
 /// A client of a server that was started for it.
 pub(super) struct Tools {
@@ -25,7 +25,7 @@ impl Tools {
     }
 
     /// Calls a tool; gives its text and the version that is beside it.
-    pub(super) fn tool(&mut self, name: &str, arguments: &Value) -> Result<Seen, Error> {
+    pub(super) fn tool(&mut self, name: &str, arguments: &Value) -> Result<Returned, Error> {
         self.next += 1;
         let call = json!({"jsonrpc": "2.0", "id": self.next, "method": "tools/call",
             "params": {"name": name, "arguments": arguments}});
@@ -40,9 +40,9 @@ impl Tools {
             return Err(Error::refused(kind(&said), said));
         }
         let version = result["_meta"]["handfast/version"].as_str();
-        Ok(Seen {
+        Ok(Returned {
             version: version.and_then(|version| version.parse().ok()),
-            ..Seen::text(text)
+            ..Returned::text(text)
         })
     }
 
@@ -59,7 +59,7 @@ impl Tools {
 
 impl Tools {
     /// Makes the call of a victim; `Unsupported` for verbs that the server has no tool for.
-    pub(super) fn call(&mut self, verb: &str, names: &Names<'_>) -> Result<Seen, Error> {
+    pub(super) fn call(&mut self, verb: &str, names: &Names<'_>) -> Result<Returned, Error> {
         let at = |name: &str| {
             let path = names.at(name)?;
             Ok::<_, Error>(format!("/{}", String::from_utf8_lossy(path.as_bytes())))

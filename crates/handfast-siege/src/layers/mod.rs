@@ -19,7 +19,7 @@ use handfast_session::{Caller, Catalogue, CommitOptions, OnConflict, Policy, Ses
 use self::mcp::Tools;
 use crate::arena::Arena;
 use crate::attacker::{AttackerProgram, Swap};
-use crate::victims::{Names, Seen, Victim};
+use crate::victims::{Names, Returned, Victim};
 
 /// What is attacked.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -80,7 +80,7 @@ impl Layer {
     }
 }
 
-/// What the layers above a root are told to keep, as patterns of the policy file.
+/// The rules of the layers above a root, as patterns of the policy file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     /// What is neither read nor changed.
@@ -190,7 +190,7 @@ impl Stand {
         victim: &Victim,
         names: &Names<'_>,
         number: u64,
-    ) -> Result<Seen, Error> {
+    ) -> Result<Returned, Error> {
         let lacks = || Error::refused(ErrorKind::Unsupported, "this layer has no such verb");
         let files: &dyn Files = match &self.served {
             Served::Root(root) => match victim.on_root {
@@ -288,7 +288,7 @@ fn session(layer: Layer, top: &Path) -> io::Result<Session> {
     })
 }
 
-/// Somebody inside the same session or lease who exchanges two names. It opens the layer that is set
+/// An accomplice inside the same session or lease, which exchanges two names. It opens the layer that is set
 /// up in an arena for itself, so it may run in any process.
 pub(crate) fn accomplice(layer: Layer, top: &Path, pair: (&str, &str)) -> io::Result<Swap> {
     let (one, other) = (RelPath::parse(pair.0)?, RelPath::parse(pair.1)?);

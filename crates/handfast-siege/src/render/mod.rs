@@ -39,8 +39,13 @@ fn hundredths(part: u64, whole: u64) -> String {
 /// Where it ran, in a line.
 fn circumstances(report: &Report) -> String {
     format!(
-        "{} rounds a cell, on {}, as {}, {}.{} s",
+        "{} {} a cell, on {}, as {}, {}.{} s",
         report.rounds,
+        if report.rounds == 1 {
+            "round"
+        } else {
+            "rounds"
+        },
         report.filesystem,
         match report.user {
             "root" => "root",

@@ -32,7 +32,7 @@ pub(crate) static ATTACK: Attack = Attack {
                 work();
                 drop(std::fs::create_dir_all(&dir));
             }
-            // The canary tells.
+            // The canary shows the harm.
             false
         },
         fifo: None,

@@ -34,7 +34,7 @@ pub(crate) static ATTACK: Attack = Attack {
                 drop(std::fs::write(&lock, "inside"));
                 drop(std::fs::rename(&lock, &path));
             }
-            // The canary tells.
+            // The canary shows the harm.
             false
         },
         fifo: None,

@@ -102,7 +102,7 @@ impl Workload {
         Ok(cell)
     }
 
-    /// The whole workload while nobody attacks: it works here, and how long it takes.
+    /// The whole workload while no attacker acts: it works here, and how long it takes.
     fn rehearse(&self, root: &Root) -> Result<Duration, Error> {
         let mut fastest = Duration::MAX;
         for number in 0..3 {

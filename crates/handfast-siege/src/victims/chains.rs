@@ -3,7 +3,7 @@
 use handfast::files::{At, Put};
 use handfast::{Error, Name, RelPath, RenameMode};
 
-use super::{Seen, Victim, clear, fast, keep, nothing, victim, with_f};
+use super::{Returned, Victim, clear, fast, keep, nothing, victim, with_f};
 
 fn geteuid() -> u32 {
     rustix::process::geteuid().as_raw()
@@ -14,7 +14,7 @@ pub(crate) const COPY_AND_READ: Victim =
     victim("copy-and-read", Some("data"), keep, |files, names, _| {
         let copy = names.at("copied")?;
         files.copy(&names.at("data")?, &copy, Put::Replace)?;
-        files.read(&copy, files.read_limit()).map(Seen::text)
+        files.read(&copy, files.read_limit()).map(Returned::text)
     })
     .looks_up(3);
 
@@ -23,7 +23,7 @@ pub(crate) const APPEND_AND_READ: Victim =
     victim("append-and-read", Some("g"), keep, |files, names, _| {
         let path = names.at("g")?;
         files.append(&path, b"+", fast())?;
-        files.read(&path, files.read_limit()).map(Seen::text)
+        files.read(&path, files.read_limit()).map(Returned::text)
     })
     .looks_up(2);
 

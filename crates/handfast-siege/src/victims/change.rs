@@ -39,7 +39,7 @@ pub(super) const VICTIMS: &[Victim] = &[
         |root, names, _| match root.remove_xattr(&names.at("g")?, "user.y") {
             // The attacker put a fresh file there, which has none.
             Err(error) if error.kind() == handfast::ErrorKind::NotFound => {
-                Ok(super::Seen::default())
+                Ok(super::Returned::default())
             }
             done => nothing(done),
         },

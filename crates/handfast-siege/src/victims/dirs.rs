@@ -2,12 +2,12 @@
 
 use handfast::TreeLimits;
 
-use super::{Seen, Victim, clear, keep, nothing, victim};
+use super::{Returned, Victim, clear, keep, nothing, victim};
 
 pub(super) const VICTIMS: &[Victim] = &[
     Victim::of_root("open-dir", None, keep, |root, names, _| {
         let dir = root.open_dir(&names.at("tree")?)?;
-        Ok(Seen::object(dir.identity()))
+        Ok(Returned::object(dir.identity()))
     }),
     victim(
         "create-dir",
@@ -25,7 +25,7 @@ pub(super) const VICTIMS: &[Victim] = &[
     )
     .creates("e"),
     victim("read-dir", None, keep, |files, names, _| {
-        let mut seen = Seen::default();
+        let mut seen = Returned::default();
         for entry in files.entries(&names.at("tree/sub")?)? {
             seen.text.extend_from_slice(entry?.name.as_bytes());
         }
@@ -33,7 +33,7 @@ pub(super) const VICTIMS: &[Victim] = &[
     })
     .common(),
     Victim::of_root("walk", None, keep, |root, names, _| {
-        let mut seen = Seen::default();
+        let mut seen = Returned::default();
         let mut walk = root.walk(&names.at("tree")?)?;
         while let Some(entry) = walk.next_entry()? {
             seen.text.extend(entry.path());

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use handfast::LockKind;
 
-use super::{Seen, Victim, keep};
+use super::{Returned, Victim, keep};
 
 pub(super) const VICTIMS: &[Victim] = &[
     Victim::of_root("lock", Some("lock"), keep, |root, names, _| {
         let guard = root.lock(&names.at("lock")?, LockKind::Exclusive, Duration::ZERO)?;
-        Ok(Seen::object(guard.identity()))
+        Ok(Returned::object(guard.identity()))
     })
     .creates("lock"),
     Victim::of_root("lock-dir", None, keep, |root, names, _| {
         let guard = root.lock_dir(&names.at("tree")?, LockKind::Exclusive, Duration::ZERO)?;
-        Ok(Seen::object(guard.identity()))
+        Ok(Returned::object(guard.identity()))
     }),
 ];

@@ -16,14 +16,14 @@ use handfast::{Durability, Error, Files, Identity, RelPath, Root, Version, Write
 
 /// What a call gave back; nothing of the outside may be in it.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct Returned {
     pub(crate) text: Vec<u8>,
     pub(crate) object: Option<(u64, u64)>,
     /// Which version the text is said to be.
     pub(crate) version: Option<Version>,
 }
 
-impl Seen {
+impl Returned {
     pub(crate) fn text(text: impl Into<Vec<u8>>) -> Self {
         Self {
             text: text.into(),
@@ -47,8 +47,8 @@ impl Seen {
 }
 
 /// The call's result without what it gave back.
-pub(crate) fn nothing<T>(result: Result<T, Error>) -> Result<Seen, Error> {
-    result.map(|_| Seen::default())
+pub(crate) fn nothing<T>(result: Result<T, Error>) -> Result<Returned, Error> {
+    result.map(|_| Returned::default())
 }
 
 /// Names below the directory that is attacked.
@@ -63,8 +63,8 @@ impl Names<'_> {
 }
 
 type Prepare = fn(&Root, u64);
-type Attempt = fn(&dyn Files, &Names<'_>, u64) -> Result<Seen, Error>;
-type RootAttempt = fn(&Root, &Names<'_>, u64) -> Result<Seen, Error>;
+type Attempt = fn(&dyn Files, &Names<'_>, u64) -> Result<Returned, Error>;
+type RootAttempt = fn(&Root, &Names<'_>, u64) -> Result<Returned, Error>;
 
 /// A verb as a target.
 pub(crate) struct Victim {

@@ -3,39 +3,39 @@
 use handfast::OpenOptions;
 use handfast::files::{self, LastLink};
 
-use super::{Seen, Victim, keep, nothing, victim};
+use super::{Returned, Victim, keep, nothing, victim};
 
 pub(super) const VICTIMS: &[Victim] = &[
     victim("read", Some("data"), keep, |files, names, _| {
         files
             .read(&names.at("data")?, files.read_limit())
-            .map(Seen::text)
+            .map(Returned::text)
     })
     .common(),
     victim("read-versioned", Some("data"), keep, |files, names, _| {
         let (text, version) = files.read_versioned(&names.at("data")?, files.read_limit())?;
-        Ok(Seen::versioned(text, version))
+        Ok(Returned::versioned(text, version))
     })
     .common(),
     victim("open", Some("data"), keep, |files, names, _| {
         let file = files.open(&names.at("data")?, OpenOptions::new())?;
-        let mut seen = Seen::object(file.opened_metadata().identity);
+        let mut seen = Returned::object(file.opened_metadata().identity);
         seen.text = files::read_whole(&*file, files.read_limit())?;
         Ok(seen)
     })
     .common(),
     victim("resolve", None, keep, |files, names, _| {
         let node = files.node(&names.at("data")?, LastLink::Itself)?;
-        Ok(Seen::object(node.metadata().identity))
+        Ok(Returned::object(node.metadata().identity))
     }),
     victim("metadata", Some("data"), keep, |files, names, _| {
         let meta = files.metadata(&names.at("data")?, LastLink::Follow)?;
-        Ok(Seen::object(meta.identity))
+        Ok(Returned::object(meta.identity))
     })
     .common(),
     victim("read-link", None, keep, |files, names, _| {
         let target = files.read_link(&names.at("link")?)?;
-        Ok(Seen::text(target.as_bytes()))
+        Ok(Returned::text(target.as_bytes()))
     }),
     Victim::of_root("get-xattr", Some("g"), keep, |root, names, _| {
         nothing(root.get_xattr(&names.at("g")?, "user.x"))

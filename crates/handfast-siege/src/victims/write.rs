@@ -5,13 +5,13 @@ use std::io::Write;
 use handfast::OpenOptions;
 use handfast::files::Put;
 
-use super::{Seen, Victim, clear, fast, keep, nothing, victim, with_f};
+use super::{Returned, Victim, clear, fast, keep, nothing, victim, with_f};
 
 pub(super) const VICTIMS: &[Victim] = &[
     victim("open-write", Some("f"), with_f, |files, names, _| {
         let how = OpenOptions::new().write(true).create(true).truncate(true);
         let file = files.open(&names.at("f")?, how)?;
-        let seen = Seen::object(file.opened_metadata().identity);
+        let seen = Returned::object(file.opened_metadata().identity);
         drop(file.write_at(b"inside", 0));
         Ok(seen)
     })

@@ -42,7 +42,7 @@ pub enum ErrorKind {
     Quota,
     /// This system cannot do what was asked without a race, so it is not done.
     Unsupported,
-    /// Somebody else holds it (a lock, a lease, a running program) or keeps filling it.
+    /// Another process holds the object (a lock, a lease, a running program) or keeps filling it.
     Busy,
     /// The machine failed: I/O error, no descriptors, no memory.
     Io,
@@ -122,7 +122,7 @@ impl ErrorKind {
             Self::Stale => "the file is not the version that was expected",
             Self::Quota => "no space or quota left",
             Self::Unsupported => "this system cannot do it safely",
-            Self::Busy => "in use by somebody else",
+            Self::Busy => "in use by another process or handle",
             Self::Io => "the system failed",
         }
     }
@@ -163,7 +163,7 @@ pub enum Effect {
     None,
     /// The change is visible, but something after it failed (for example its directory's sync).
     Visible,
-    /// The system's answer does not tell.
+    /// The system's answer does not say.
     Unknown,
 }
 

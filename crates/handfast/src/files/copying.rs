@@ -26,7 +26,7 @@ const CHUNK: usize = 256 * 1024;
 /// What is copied at most of a file that says it is empty.
 const WITHOUT_LENGTH: u64 = 64 << 20;
 
-/// Copies a file. Nobody sees the copy before it is whole.
+/// Copies a file. No other process sees the copy before it is complete.
 pub(super) fn copy<F: Files + ?Sized>(
     files: &F,
     from: &RelPath,

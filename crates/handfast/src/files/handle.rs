@@ -1,6 +1,7 @@
 //! An open file, for every implementation of `Files`.
 
-use crate::error::Error;
+use super::types::Attributes;
+use crate::error::{Error, ErrorKind};
 use crate::file::File;
 use crate::metadata::Metadata;
 use crate::verb::Verb;
@@ -38,6 +39,19 @@ pub trait FileHandle: Send + Sync {
     /// # Errors
     /// As [`FileHandle::write_at`].
     fn set_len(&self, len: u64) -> Result<(), Error>;
+
+    /// Changes mode and times, also of a file that has no name any more.
+    ///
+    /// # Errors
+    /// `Denied` if the file was not opened for writing; `Unsupported` for owners, and where a layer
+    /// cannot; `Io`.
+    fn set_attributes(&self, attributes: &Attributes) -> Result<(), Error> {
+        let _ = attributes;
+        Err(Error::refused(
+            ErrorKind::Unsupported,
+            "these files have no attributes of open files",
+        ))
+    }
 
     /// Waits until the content is on the disk, and the metadata with it.
     ///

@@ -1,5 +1,7 @@
 //! The interface itself.
 
+use std::sync::Arc;
+
 use crate::error::{Error, ErrorKind};
 use crate::metadata::Metadata;
 use crate::options::Links;
@@ -8,6 +10,7 @@ use crate::verb::Verb;
 use crate::verbs::{OpenOptions, RenameMode, SymlinkTarget, TreeLimits, WriteOptions, Written};
 use crate::version::Version;
 
+use super::content;
 use super::copying;
 use super::handle::FileHandle;
 use super::node::{At, Node};
@@ -18,9 +21,8 @@ use super::staged::StagedByPath;
 use super::types::{
     AbsoluteLink, Attributes, Entries, Put, Space, StagedContent, Watchable, WhatToRemove,
 };
-use super::whole;
 
-/// Files that somebody serves: see the module [`files`](crate::files) for how it is meant.
+/// The interface of everything that serves files; the module [`files`](crate::files) explains it.
 ///
 /// What an implementation cannot do is `Unsupported`; an option that it cannot honour is refused
 /// too, never ignored. Errors name paths as the top of these files would say them.
@@ -52,14 +54,22 @@ pub trait Files: Send + Sync {
         each.map(|name| self.lookup(dir, name.as_ref())).collect()
     }
 
-    /// Tells the log of these files that a look at a name was refused. A lookup itself tells nothing: it
-    /// is a step of other verbs, and they tell their own refusals. For faces whose programs only look.
+    /// Records that a lookup of a name was refused. `lookup` itself records nothing: it is a step of
+    /// other verbs, which record their own refusals. For servers such as a FUSE mount, whose programs
+    /// may make nothing but lookups.
     fn record_refused_look(&self, at: At<'_>, error: &Error) {
         let _ = (at, error);
     }
 
-    /// What has to be watched to hear of changes in a directory that are made past these files. For
-    /// caches: who is told of such changes may keep what a lookup answered.
+    /// The same files for one of the processes that a server serves: events name that process. `None`
+    /// if these files do not record processes.
+    fn asked_by(&self, pid: u32) -> Option<Arc<dyn Files>> {
+        let _ = pid;
+        None
+    }
+
+    /// What has to be watched to notice changes in a directory that other programs make directly, not
+    /// through these files. For caches: a server that notices such changes may cache lookups.
     ///
     /// # Errors
     /// `NotADirectory`, `NotFound`, `Raced` if it is not there any more; `Io`.
@@ -311,7 +321,7 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// `Limit` if it is larger; otherwise as [`Files::open`].
     fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, Error> {
-        whole::read(
+        content::read(
             &*self.open_for(Verb::Read, path, OpenOptions::new())?,
             limit,
         )
@@ -323,7 +333,7 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// As [`Files::read`]; `Raced` if it kept changing while it was read.
     fn read_versioned(&self, path: &RelPath, limit: u64) -> Result<(Vec<u8>, Version), Error> {
-        whole::read_versioned(
+        content::read_versioned(
             &*self.open_for(Verb::Read, path, OpenOptions::new())?,
             limit,
         )
@@ -337,7 +347,7 @@ pub trait Files: Send + Sync {
     /// as [`Files::open`].
     fn version(&self, path: &RelPath, digest: bool) -> Result<Version, Error> {
         let file = self.open_for(Verb::Version, path, OpenOptions::new())?;
-        whole::version(&*file, digest, self.read_limit())
+        content::version(&*file, digest, self.read_limit())
             .map_err(|error| error.on(Verb::Version, self.shown_path(path)))
     }
 

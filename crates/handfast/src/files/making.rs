@@ -14,10 +14,10 @@ use super::resolve::{LastLink, bare};
 use super::types::WhatToRemove;
 
 /// How often a directory that vanishes while it is entered is made again.
-const TRIES: u32 = 16;
+const MAX_TRIES: u32 = 16;
 
-/// Creates or opens a file and looks its name up. Somebody may have put another file there between
-/// the two: the node of one file is never told with the handle of another.
+/// Creates or opens a file and looks its name up. Another process may put another file there between
+/// the two: the node of one file is never returned with the handle of another.
 pub(super) fn create_node_at<F: Files + ?Sized>(
     files: &F,
     at: At<'_>,
@@ -96,13 +96,13 @@ fn enter_or_make<F: Files + ?Sized>(
     mode: u32,
     made: &mut Vec<(Node, Name)>,
 ) -> Result<Node, Error> {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         match files.lookup(here, name) {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             found => return found,
         }
         match files.create_dir_at(At { dir: here, name }, mode) {
-            // Somebody was faster: look again.
+            // Another process was faster: look again.
             Err(error) if error.kind() == ErrorKind::Exists => {}
             done => {
                 let dir = done?;

@@ -8,6 +8,7 @@
 //! A layer that has a shorter way (one `openat2` in a root) overrides them; the conformance table
 //! (`tests/files.rs`) shows that both ways give the same answers.
 
+mod content;
 mod copying;
 mod handle;
 mod interface;
@@ -20,8 +21,8 @@ mod root;
 mod staged;
 mod types;
 mod walk;
-mod whole;
 
+pub use content::{read as read_whole, read_versioned};
 pub use copying::copy_tree;
 pub use handle::FileHandle;
 pub use interface::Files;
@@ -33,4 +34,3 @@ pub use types::{
     AbsoluteLink, Attributes, Entries, Entry, Put, Space, StagedContent, Watchable, WhatToRemove,
 };
 pub use walk::{TreeEntry, TreeWalk};
-pub use whole::{read as read_whole, read_versioned};

@@ -13,7 +13,7 @@ use super::resolve::{LastLink, Resolved, bare};
 use super::types::{Entry, WhatToRemove};
 
 /// How often directories may turn out not to be empty after all.
-const PASSES: u32 = 64;
+const MAX_PASSES: u32 = 64;
 
 /// Renames an entry, or exchanges two. Both directories are held before anything is renamed.
 pub(super) fn rename<F: Files + ?Sized>(
@@ -170,17 +170,17 @@ impl<F: Files + ?Sized> Removal<'_, F> {
         Ok(())
     }
 
-    /// Removes the directory on top, which is empty unless somebody added to it meanwhile.
+    /// Removes the directory on top, which is empty unless another process added to it meanwhile.
     fn leave(&mut self) -> Result<(), Error> {
         let done = self.stack.pop().expect("it was just looked at");
         let at = At::new(&done.parent, &done.name);
         match self.files.remove_at(at, WhatToRemove::Dir) {
             Err(error) if error.kind() == ErrorKind::NotEmpty => {
                 self.passes += 1;
-                if self.passes > PASSES {
+                if self.passes > MAX_PASSES {
                     return Err(Error::refused(
                         ErrorKind::Busy,
-                        "somebody keeps adding entries",
+                        "another process keeps adding entries",
                     ));
                 }
                 self.enter(done.parent, done.name, done.dir)

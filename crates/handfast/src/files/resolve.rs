@@ -75,7 +75,7 @@ pub(super) fn leads_through<F: Files + ?Sized>(
         return Ok(true);
     }
     if files.links() == Links::Refuse {
-        // The spelling tells.
+        // The spelling decides.
         return Ok(false);
     }
     walk_from(files, &mut held, path, LastLink::Itself, &mut |_| Ok(()))?;

@@ -15,6 +15,7 @@ use crate::verbs::{
 };
 use crate::version::Version;
 
+use super::content;
 use super::copying;
 use super::handle::FileHandle;
 use super::interface::Files;
@@ -24,7 +25,6 @@ use super::resolve::LastLink;
 use super::types::{
     AbsoluteLink, Attributes, Entries, Entry, Put, Space, StagedContent, WhatToRemove,
 };
-use super::whole;
 
 /// A pinned object of a root.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl RootNode {
         }
     }
 
-    /// The text of a link, asked of the object that was looked up: nothing is looked up again.
+    /// The text of a link, read from the object that was looked up: nothing is looked up again.
     fn read_link(&self) -> Result<SymlinkTarget, Error> {
         let Some((dir, name)) = &self.found else {
             return Err(not_a_link().on(Verb::ReadLink, self.shown()));
@@ -346,7 +346,7 @@ impl Files for Root {
         if limit == self.options.read_limit.0 {
             return Root::read_versioned(self, path);
         }
-        whole::read_versioned(
+        content::read_versioned(
             &*self.open_for(Verb::Read, path, OpenOptions::new())?,
             limit,
         )

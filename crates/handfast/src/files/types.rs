@@ -124,7 +124,7 @@ impl Attributes {
     }
 }
 
-/// How much room there is, as `statfs` tells it.
+/// How much room there is, as `statfs` reports it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Space {
     /// Bytes in all.
@@ -153,9 +153,9 @@ pub enum Watchable {
 pub struct Entry {
     /// Its name.
     pub name: Name,
-    /// Its kind as the directory tells it: a hint, and `Unknown` on some filesystems.
+    /// Its kind as the directory lists it: a hint, and `Unknown` on some filesystems.
     pub kind: FileKind,
-    /// Its inode as the directory tells it; 0 where it does not.
+    /// Its inode as the directory lists it; 0 where it does not.
     pub inode: u64,
 }
 
@@ -171,7 +171,7 @@ pub struct AbsoluteLink {
 /// The entries of a directory, as a stream.
 pub type Entries<'a> = Box<dyn Iterator<Item = Result<Entry, Error>> + Send + 'a>;
 
-/// Content on its way to a name, which nobody sees yet. Dropping it drops the content.
+/// Content that has no name yet, so no other process sees it. Dropping it drops the content.
 pub trait StagedContent: io::Write + Send {
     /// Puts the content under its name, all at once. Everything is decided again on what is there
     /// then.

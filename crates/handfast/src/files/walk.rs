@@ -29,11 +29,11 @@ pub struct TreeEntry {
 pub struct TreeWalk<'a, F: Files + ?Sized = dyn Files + 'a> {
     files: &'a F,
     budget: Budget,
-    /// A limit was reached: nothing more is told.
+    /// A limit was reached: no more entries are returned.
     failed: bool,
-    /// Entries still to be told, last first, with the directory that holds them.
+    /// Entries that are still to be returned, last first, with the directory that holds them.
     pending: Vec<(Node, RelPath, Entry, usize)>,
-    /// The directory that was told last and is not entered yet.
+    /// The directory that was returned last and is not entered yet.
     next: Option<(Node, RelPath, usize)>,
     skipped: u64,
 }
@@ -104,7 +104,7 @@ impl<'a, F: Files + ?Sized> TreeWalk<'a, F> {
         }))
     }
 
-    /// Leaves out what lies in the directory that was told last.
+    /// Skips the content of the directory that was returned last.
     pub fn skip_dir(&mut self) {
         self.next = None;
     }

@@ -151,7 +151,7 @@ impl RelPath {
         }
     }
 
-    /// The path as it stands, without a trailing `/`; empty for the root itself.
+    /// The path without a trailing `/`; empty for the root itself.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.text.to_bytes()

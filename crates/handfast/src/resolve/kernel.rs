@@ -16,18 +16,18 @@ use crate::root::Root;
 use crate::rules;
 use crate::sys;
 
-/// How often a loop is asked for again before it is believed.
-const LOOPS: u32 = 3;
+/// How often a lookup that met a loop of links is repeated before the loop is reported.
+const MAX_LOOP_TRIES: u32 = 3;
 
-/// EAGAIN is answered by asking again, this often and this long: on a busy machine a thread may
-/// lose its core for longer than its patience, and then has hardly asked.
-const TRIES: u32 = 128;
-const PATIENCE: Duration = Duration::from_millis(1);
-/// And never more often than this.
-const MOST_TRIES: u32 = 4096;
+/// A lookup that got EAGAIN is repeated at least this often and for at least this long. Time alone is
+/// not enough: on a busy machine a thread may lose its core for all of it and hardly try.
+const MIN_TRIES: u32 = 128;
+const MIN_RETRY_TIME: Duration = Duration::from_millis(1);
+/// The upper bound on both.
+const MAX_TRIES: u32 = 4096;
 
-/// What the kernel said, or that there is nobody to ask.
-pub(super) enum Answer {
+/// The kernel's answer, or that `openat2` is absent.
+pub(super) enum KernelReply {
     Done(Result<OwnedFd, Fault>),
     Absent,
 }
@@ -52,7 +52,7 @@ pub(super) fn open(
     flags: OFlags,
     mode: Mode,
     last: Last,
-) -> Answer {
+) -> KernelReply {
     if bytes.is_empty() {
         // openat2 wants `.` for the directory itself.
         return open_named(root, bytes, c".", flags, mode, last);
@@ -68,7 +68,7 @@ fn open_named(
     flags: OFlags,
     mode: Mode,
     last: Last,
-) -> Answer {
+) -> KernelReply {
     let flags = match last {
         Last::Follow => flags,
         Last::Itself => flags | OFlags::NOFOLLOW,
@@ -80,13 +80,13 @@ fn open_named(
     #[cfg(handfast_sabotage)]
     let strict = crate::sabotage::without(strict, ResolveFlags::NO_SYMLINKS, "no-symlinks");
     match sys::open_beneath(&root.pinned.fd, path, flags, mode, strict) {
-        Ok(fd) => Answer::Done(Ok(fd)),
+        Ok(fd) => KernelReply::Done(Ok(fd)),
         Err(errno) => refused(root, bytes, path, flags, mode, last, errno),
     }
 }
 
 /// How often an EXDEV that the second lookup cannot confirm is asked for again.
-const UNCONFIRMED: u32 = 64;
+const MAX_UNCONFIRMED: u32 = 64;
 
 /// What the first refusal means.
 #[cold]
@@ -98,23 +98,23 @@ fn refused(
     mode: Mode,
     last: Last,
     errno: Errno,
-) -> Answer {
+) -> KernelReply {
     match errno {
-        Errno::NOSYS => return Answer::Absent,
+        Errno::NOSYS => return KernelReply::Absent,
         // Genuine for append-only and immutable files; a filter answers so to everything.
-        Errno::PERM if probe::is_absent(&root.pinned.fd) => return Answer::Absent,
+        Errno::PERM if probe::is_absent(&root.pinned.fd) => return KernelReply::Absent,
         Errno::LOOP if root.link_policy().are_followed() => {}
         Errno::XDEV => {
-            return Answer::Done(Err(match name_exdev(root, bytes, flags, last, errno) {
+            return KernelReply::Done(Err(match name_exdev(root, bytes, flags, last, errno) {
                 mount if mount.kind == ErrorKind::Mount => mount,
                 other => other.with_kind(ErrorKind::Raced, "a directory left the root"),
             }));
         }
-        errno => return Answer::Done(Err(strict_fault(errno))),
+        errno => return KernelReply::Done(Err(strict_fault(errno))),
     }
     if flags.contains(OFlags::CREATE) {
         // Never create while links are followed; the caller finds the place first.
-        return Answer::Done(Err(link_in_the_way()));
+        return KernelReply::Done(Err(link_in_the_way()));
     }
     follow(root, bytes, path, flags, mode, last)
 }
@@ -136,43 +136,43 @@ fn follow(
     flags: OFlags,
     mode: Mode,
     last: Last,
-) -> Answer {
+) -> KernelReply {
     let resolve = following(root);
     let (mut deadline, mut loops, mut unconfirmed) = (None, 0, 0);
-    for tries in 1..=MOST_TRIES {
+    for tries in 1..=MAX_TRIES {
         match sys::open_beneath(&root.pinned.fd, path, flags, mode, resolve) {
-            Ok(fd) => return Answer::Done(Ok(fd)),
-            // Somebody renamed or mounted something, anywhere, while a `..` in a link was walked;
-            // or the file has a lease. Ask again, but not for ever and nobody else.
+            Ok(fd) => return KernelReply::Done(Ok(fd)),
+            // A process renamed or mounted something, anywhere, while a `..` in a link was walked;
+            // or the file has a lease. Retry within a bound, and on this backend only.
             Err(Errno::AGAIN) => {
                 let now = Instant::now();
-                if now > *deadline.get_or_insert(now + PATIENCE) && tries >= TRIES {
+                if now > *deadline.get_or_insert(now + MIN_RETRY_TIME) && tries >= MIN_TRIES {
                     break;
                 }
             }
-            Err(Errno::NOSYS) => return Answer::Absent,
-            Err(Errno::PERM) if probe::is_absent(&root.pinned.fd) => return Answer::Absent,
+            Err(Errno::NOSYS) => return KernelReply::Absent,
+            Err(Errno::PERM) if probe::is_absent(&root.pinned.fd) => return KernelReply::Absent,
             Err(errno @ Errno::XDEV) => match name_exdev(root, bytes, flags, last, errno) {
                 // By now nothing there leads outside: the attacker who swaps it may be ahead again next
                 // time, but hardly every time.
-                raced if raced.kind == ErrorKind::Raced && unconfirmed < UNCONFIRMED => {
+                raced if raced.kind == ErrorKind::Raced && unconfirmed < MAX_UNCONFIRMED => {
                     unconfirmed += 1;
                 }
-                named => return Answer::Done(Err(named)),
+                named => return KernelReply::Done(Err(named)),
             },
             // A lookup that the kernel began again goes on counting links, so a long chain may be
             // called a loop by chance. A loop is one each time.
-            Err(Errno::LOOP) if loops < LOOPS => loops += 1,
+            Err(Errno::LOOP) if loops < MAX_LOOP_TRIES => loops += 1,
             Err(Errno::LOOP) => {
-                return Answer::Done(Err(Fault::rule(
+                return KernelReply::Done(Err(Fault::rule(
                     ErrorKind::Link,
                     "too many links, a loop, or a link of procfs",
                 )));
             }
-            Err(errno) => return Answer::Done(Err(Fault::sys("openat2", errno))),
+            Err(errno) => return KernelReply::Done(Err(Fault::sys("openat2", errno))),
         }
     }
-    Answer::Done(Err(name_eagain(root, path, flags)))
+    KernelReply::Done(Err(name_eagain(root, path, flags)))
 }
 
 fn strict_fault(errno: Errno) -> Fault {
@@ -184,7 +184,8 @@ fn strict_fault(errno: Errno) -> Fault {
 }
 
 fn lease_fault() -> Fault {
-    Fault::sys("openat2", Errno::AGAIN).with_kind(ErrorKind::Busy, "somebody holds a lease on it")
+    Fault::sys("openat2", Errno::AGAIN)
+        .with_kind(ErrorKind::Busy, "another process holds a lease on it")
 }
 
 /// EXDEV is an escape or a mount. A second lookup names it; its success would only mean that the
@@ -214,7 +215,7 @@ const EVERYTHING: crate::path::Limits = crate::path::Limits::DEFAULT
     .with_total(usize::MAX)
     .with_depth(usize::MAX);
 
-/// EAGAIN that stayed is a lease or a race. Pinning breaks no lease, so its answer tells.
+/// EAGAIN that stayed is a lease or a race. Pinning breaks no lease, so its answer distinguishes the two.
 fn name_eagain(root: &Root, path: impl Arg + Copy, flags: OFlags) -> Fault {
     let pin = sys::PIN - (OFlags::NOFOLLOW - flags);
     let pinned = sys::open_beneath(&root.pinned.fd, path, pin, Mode::empty(), following(root));
@@ -224,15 +225,15 @@ fn name_eagain(root: &Root, path: impl Arg + Copy, flags: OFlags) -> Fault {
     }
 }
 
-pub(super) fn open_child_dir(root: &Root, dir: BorrowedFd<'_>, name: &CStr) -> Answer {
+pub(super) fn open_child_dir(root: &Root, dir: BorrowedFd<'_>, name: &CStr) -> KernelReply {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | crate::root::CAUTIOUS;
     let strict = base(root) | ResolveFlags::NO_SYMLINKS;
     match sys::open_beneath(dir, name, flags, Mode::empty(), strict) {
-        Ok(fd) => Answer::Done(Ok(fd)),
-        Err(Errno::NOSYS) => Answer::Absent,
-        Err(Errno::PERM) if probe::is_absent(&root.pinned.fd) => Answer::Absent,
-        Err(Errno::XDEV) => Answer::Done(Err(name_child_exdev(root, dir, name))),
-        Err(errno) => Answer::Done(Err(strict_fault(errno))),
+        Ok(fd) => KernelReply::Done(Ok(fd)),
+        Err(Errno::NOSYS) => KernelReply::Absent,
+        Err(Errno::PERM) if probe::is_absent(&root.pinned.fd) => KernelReply::Absent,
+        Err(Errno::XDEV) => KernelReply::Done(Err(name_child_exdev(root, dir, name))),
+        Err(errno) => KernelReply::Done(Err(strict_fault(errno))),
     }
 }
 

@@ -121,8 +121,8 @@ fn reach(
     };
     if root.backend() == Backend::Kernel && path.as_bytes().len() < PATH_MAX {
         match kernel::open(root, path.as_bytes(), path.as_c_str(), flags, mode, last) {
-            kernel::Answer::Done(result) => return result.map(Opened::from),
-            kernel::Answer::Absent => root.lose_kernel()?,
+            kernel::KernelReply::Done(result) => return result.map(Opened::from),
+            kernel::KernelReply::Absent => root.lose_kernel()?,
         }
     }
     walk::open(root, path, flags, mode, last)
@@ -199,14 +199,14 @@ pub(crate) fn place(root: &Root, path: &RelPath, last: Last) -> Result<Place, Fa
     if root.backend() == Backend::Kernel && parent.len() < PATH_MAX {
         let flags = pin_dir();
         match kernel::open(root, parent, parent, flags, Mode::empty(), Last::Follow) {
-            kernel::Answer::Done(result) => {
+            kernel::KernelReply::Done(result) => {
                 return Ok(Place {
                     dir: ParentFd::Below(result?),
                     name: name.to_name(),
                     through_link: false,
                 });
             }
-            kernel::Answer::Absent => root.lose_kernel()?,
+            kernel::KernelReply::Absent => root.lose_kernel()?,
         }
     }
     walk::place(root, path, last)
@@ -231,7 +231,7 @@ pub(crate) fn place_with_depth(root: &Root, path: &RelPath) -> Result<(Place, us
 }
 
 /// Whether the way to a path's parent leads through a directory, the root included. Asked where
-/// links are followed; otherwise the spelling tells.
+/// links are followed; otherwise the spelling decides.
 pub(crate) fn leads_through(
     root: &Root,
     path: &RelPath,
@@ -288,8 +288,8 @@ pub(crate) fn open_child_dir(
 ) -> Result<OwnedFd, Fault> {
     if root.backend() == Backend::Kernel {
         match kernel::open_child_dir(root, dir, name) {
-            kernel::Answer::Done(result) => return result,
-            kernel::Answer::Absent => root.lose_kernel()?,
+            kernel::KernelReply::Done(result) => return result,
+            kernel::KernelReply::Absent => root.lose_kernel()?,
         }
     }
     walk::open_child_dir(root, dir, name)

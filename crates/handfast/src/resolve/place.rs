@@ -27,7 +27,7 @@ impl Place {
         self.status().ok()
     }
 
-    /// The parent's identity where somebody listens; a system call saved where nobody does.
+    /// The parent's identity if there is a recorder; without one a system call is saved.
     pub(crate) fn recorded_parent(&self, root: &Root) -> Result<Option<Identity>, Fault> {
         match root.options.recorder {
             Some(_) => self.parent().map(Some),

@@ -3,7 +3,7 @@
 //! Every step is made from a held descriptor with `O_PATH|O_NOFOLLOW`, and what was reached is
 //! asked of the descriptor. So a component can be swapped before or after its step, but never
 //! between "is it a link?" and "go on from it". `..` occurs only in link targets; it is answered
-//! from the stack of held directories and never asked of the kernel, so a directory that is moved
+//! from the stack of held directories and never looked up by the kernel, so a directory that is moved
 //! away meanwhile leads nowhere new. No string with `/` is handed to the kernel.
 
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ use crate::rules;
 use crate::sys;
 
 /// How often a last component may turn from file to link and back while we look.
-const TRIES: u32 = 128;
+const MAX_TRIES: u32 = 128;
 
 /// Where a walk ended.
 enum End<'a> {
@@ -158,7 +158,7 @@ pub(super) fn open(
     last: Last,
 ) -> Result<Opened, Fault> {
     let mut walker = Walker::new(root, path);
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         let End::Name(name) = walker.run()? else {
             // The directory itself: `.` from its own descriptor cannot be anything else.
             let flags = flags - OFlags::NOFOLLOW;
@@ -202,7 +202,7 @@ fn open_last(
             _ => Err(link_in_the_way()),
         },
         Err(fault) if fault.is(Errno::AGAIN) => {
-            Err(fault.with_kind(ErrorKind::Busy, "somebody holds a lease on it"))
+            Err(fault.with_kind(ErrorKind::Busy, "another process holds a lease on it"))
         }
         Err(fault) => Err(fault),
     }
@@ -299,7 +299,7 @@ fn find<'a>(
     last: Last,
 ) -> Result<(Walker<'a>, Cow<'a, [u8]>), Fault> {
     let mut walker = Walker::new(root, path);
-    for _ in 0..TRIES {
+    for _ in 0..MAX_TRIES {
         let End::Name(name) = walker.run()? else {
             return Err(Fault::rule(ErrorKind::IsADirectory, ""));
         };
@@ -312,8 +312,8 @@ fn find<'a>(
             }
         }
         if walker.way.must_be_dir() {
-            // A link's target ended in `/`: only a directory may stand there, and no verb that
-            // asks for a place wants one. What does stand there names the error.
+            // A link's target ended in `/`: only a directory may be there, and no verb that
+            // asks for a place wants one. The kind of the object that is there names the error.
             return Err(match sys::status_at(walker.current(), &*name) {
                 Ok(status) if status.is_dir() => Fault::rule(ErrorKind::IsADirectory, ""),
                 Ok(_) => not_a_directory(),

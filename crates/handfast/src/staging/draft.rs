@@ -24,15 +24,18 @@ pub(crate) struct Draft<D: AsFd> {
     identity: Option<Identity>,
     /// It carries the mark of its staging name.
     marked: bool,
-    /// Somebody else may hold its descriptor: it cannot become another file any more.
+    /// Other code may hold its descriptor: it cannot become another file any more.
     given_out: bool,
+    /// Where its name lies, if that is another directory: the name belongs to the caller then, and
+    /// is neither changed nor removed.
+    home: Option<OwnedFd>,
 }
 
-/// How often a draft that somebody removed before it was locked is made again.
-const TRIES: u32 = 100;
+/// How often a draft is made again if a process removed it before it was locked.
+const MAX_TRIES: u32 = 100;
 
 impl<D: AsFd> Draft<D> {
-    /// Makes an empty file that nobody else can find, in a held directory.
+    /// Makes an empty file that no other process can find, in a held directory.
     ///
     /// The mode is subject to the umask; give the exact one with `fchmod` where it matters.
     pub(crate) fn create(root: &Root, dir: D, mode: u32) -> Result<Self, Fault> {
@@ -64,7 +67,33 @@ impl<D: AsFd> Draft<D> {
             identity: None,
             marked: false,
             given_out: false,
+            home: None,
         }
+    }
+
+    /// A file that the caller has under a name of its own, to be published by moving it.
+    pub(crate) fn moved(
+        dir: D,
+        fd: OwnedFd,
+        home: OwnedFd,
+        name: Name,
+        identity: Identity,
+    ) -> Self {
+        let mut draft = Self::new(dir, fd, Some(name)).given_out();
+        (draft.home, draft.identity) = (Some(home), Some(identity));
+        draft
+    }
+
+    /// Whether its name belongs to the caller.
+    pub(crate) fn is_moved(&self) -> bool {
+        self.home.is_some()
+    }
+
+    /// The directory in which its name lies.
+    pub(crate) fn home(&self) -> BorrowedFd<'_> {
+        self.home
+            .as_ref()
+            .map_or_else(|| self.dir.as_fd(), |home| home.as_fd())
     }
 
     /// From here on others may write through its descriptor.
@@ -75,11 +104,11 @@ impl<D: AsFd> Draft<D> {
 
     /// As [`Draft::create`], under a staging name from the start.
     fn create_named(dir: D, mode: u32) -> Result<Self, Fault> {
-        let mut tries = TRIES;
+        let mut tries = MAX_TRIES;
         let (fd, identity, name) = loop {
             tries -= 1;
             match make_named(dir.as_fd(), mode) {
-                // Before it is locked, a `recover` of somebody else takes it for a leftover.
+                // Before it is locked, another process's `recover` takes it for a leftover.
                 Err(fault) if tries > 0 && fault.kind == ErrorKind::Raced => {}
                 made => break made?,
             }
@@ -89,7 +118,7 @@ impl<D: AsFd> Draft<D> {
         Ok(draft)
     }
 
-    /// Gives a named draft the name that tells what it is.
+    /// Gives a named draft the name that identifies its object.
     fn rename_to_proof(&mut self, expected: Option<Expected>) -> Result<(), Fault> {
         let proof = self.proof(expected)?;
         if let Some(old) = &self.name {
@@ -99,7 +128,7 @@ impl<D: AsFd> Draft<D> {
         Ok(())
     }
 
-    /// A name that tells what the draft is. Where it is about to displace something, the draft
+    /// A name that identifies the draft. Where it is about to displace something, the draft
     /// itself is marked too: a user who reads inode and birth time of a foreign file could make such
     /// a name for it, and `recover` would take that file for ours and away.
     fn proof(&mut self, expected: Option<Expected>) -> Result<Name, Fault> {
@@ -134,7 +163,7 @@ impl<D: AsFd> Draft<D> {
         expected: Option<Expected>,
     ) -> Result<&Name, Fault> {
         if self.name.is_some() {
-            if expected.is_some() {
+            if expected.is_some() && !self.is_moved() {
                 self.rename_to_proof(expected)?;
             }
         } else {
@@ -223,14 +252,14 @@ impl<D: AsFd> Draft<D> {
         }
         let identity = self.identity()?;
         let staging = self.name.as_ref().expect("named by now");
-        match sys::rename_noreplace(&self.dir, staging.as_c_str(), &self.dir, name.as_c_str()) {
+        match sys::rename_noreplace(self.home(), staging.as_c_str(), &self.dir, name.as_c_str()) {
             Ok(()) => self.name = None,
             // Filesystems without the flag: a second name, which never replaces, and then the
             // first one goes.
             Err(fault) if lacks_flag(&fault) => {
-                sys::link_at(&self.dir, staging.as_c_str(), &self.dir, name.as_c_str())?;
+                sys::link_at(self.home(), staging.as_c_str(), &self.dir, name.as_c_str())?;
                 let staging = self.name.take().expect("named by now");
-                drop(remove_if_same(self.dir.as_fd(), &staging, &identity));
+                drop(remove_if_same(self.home(), &staging, &identity));
             }
             Err(fault) => return Err(fault),
         }
@@ -242,7 +271,7 @@ impl<D: AsFd> Draft<D> {
         self.named(root, None)?;
         let identity = self.identity()?;
         let staging = self.name.as_ref().expect("just named");
-        sys::rename_at(&self.dir, staging.as_c_str(), &self.dir, name.as_c_str())?;
+        sys::rename_at(self.home(), staging.as_c_str(), &self.dir, name.as_c_str())?;
         self.name = None;
         Ok(identity)
     }
@@ -271,7 +300,7 @@ impl<D: AsFd> Draft<D> {
     }
 }
 
-/// A file under a staging name that tells what it is, locked.
+/// A locked file with a staging name that identifies it.
 fn make_named(dir: BorrowedFd<'_>, mode: u32) -> Result<(OwnedFd, Identity, Name), Fault> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
     let first = StagingName::nameless(Role::File, sys::random()?).to_name();
@@ -311,6 +340,7 @@ pub(crate) fn lacks_flag(fault: &Fault) -> bool {
 impl<D: AsFd> Drop for Draft<D> {
     fn drop(&mut self) {
         if let Some(name) = self.name.take()
+            && !self.is_moved()
             && let Ok(identity) = self.identity()
         {
             // Best effort: what cannot be removed now is found by `recover`.
@@ -335,7 +365,7 @@ fn lock(fd: &OwnedFd) -> Result<(), Fault> {
         Ok(true) => Ok(()),
         Ok(false) => Err(Fault::rule(
             ErrorKind::Raced,
-            "somebody locked a file that nobody else should have found",
+            "another process locked a file that none should have found",
         )),
         // Filesystems without locks: `recover` then cannot prove that a writer is dead, and keeps
         // what it finds.
@@ -349,7 +379,7 @@ fn means_no_unnamed_files(fault: &Fault) -> bool {
     fault.is(Errno::OPNOTSUPP) || fault.is(Errno::ISDIR) || fault.is(Errno::INVAL)
 }
 
-/// Renames to a name that nobody can have guessed: where the filesystem cannot promise not to
+/// Renames to a name that no attacker can have guessed: where the filesystem cannot promise not to
 /// replace, there is nothing to be replaced.
 pub(crate) fn rename_to_secret(dir: impl AsFd, from: &Name, to: &Name) -> Result<(), Fault> {
     let renamed = match sys::rename_noreplace(&dir, from.as_c_str(), &dir, to.as_c_str()) {
@@ -359,15 +389,15 @@ pub(crate) fn rename_to_secret(dir: impl AsFd, from: &Name, to: &Name) -> Result
         renamed => renamed,
     };
     renamed.map_err(|fault| match fault.kind {
-        // Somebody took away what nobody else should have found.
+        // Another process removed a name that none should have found.
         ErrorKind::NotFound => fault.with_kind(ErrorKind::Raced, ""),
         _ => fault,
     })
 }
 
-/// Unlinks a name of ours if it still stands for the given object.
+/// Unlinks a name of ours if it still refers to the given object.
 ///
-/// Between the look and the unlink somebody who can write the directory may put another object
+/// Between the check and the unlink a user who can write the directory may put another object
 /// there; he could have unlinked that object himself.
 pub(crate) fn remove_if_same(
     dir: BorrowedFd<'_>,

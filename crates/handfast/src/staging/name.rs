@@ -22,7 +22,7 @@ const MARK: &std::ffi::CStr = c"user.handfast.staging";
 /// Every staging name begins with this.
 pub(crate) const PREFIX: &[u8] = b".handfast-";
 
-/// What kind of leftover a name stands for.
+/// The kind of leftover that a name marks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Role {
     /// A file on its way to a name; after an exchange, the object it displaced.
@@ -144,7 +144,7 @@ impl StagingName {
         sys::retry(|| rustix::fs::fsetxattr(&object, MARK, &value, XattrFlags::empty())).is_ok()
     }
 
-    /// Takes the mark away, before the object becomes somebody's: with it, a user who can read it
+    /// Takes the mark away, before the object gets its public name: with it, a user who can read it
     /// could pass the object off as ours.
     pub(crate) fn unmark(object: impl AsFd) -> Result<(), Fault> {
         match sys::retry(|| rustix::fs::fremovexattr(&object, MARK)) {

@@ -93,7 +93,7 @@ pub(crate) fn chown_open(fd: impl AsFd, uid: Option<u32>, gid: Option<u32>) -> R
         .map_err(|errno| Fault::sys("fchown", errno))
 }
 
-/// A lock that belongs to the open file, not to the process. `Ok(false)` if somebody holds it.
+/// A lock that belongs to the open file, not to the process. `Ok(false)` if another open file holds it.
 pub(crate) fn try_lock(fd: impl AsFd, exclusive: bool) -> Result<bool, Fault> {
     let operation = if exclusive {
         FlockOperation::NonBlockingLockExclusive
@@ -165,13 +165,13 @@ pub(crate) fn rewind(dir: impl AsFd) -> Result<(), Fault> {
         .map_err(|errno| Fault::sys("lseek", errno))
 }
 
-/// Sees to it that programs started later do not inherit a descriptor that the caller brought.
+/// Sets close-on-exec on a descriptor that the caller supplied.
 pub(crate) fn close_on_exec(fd: impl AsFd) -> Result<(), Fault> {
     retry(|| rustix::io::fcntl_setfd(&fd, rustix::io::FdFlags::CLOEXEC))
         .map_err(|errno| Fault::sys("fcntl", errno))
 }
 
-/// 64 unpredictable bits, for names that nobody can plant in advance.
+/// 64 unpredictable bits, for names that no attacker can plant in advance.
 pub(crate) fn random() -> Result<u64, Fault> {
     let mut bytes = [0_u8; 8];
     let got = retry(|| rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()))

@@ -98,7 +98,7 @@ fn timestamp(time: StatxTimestamp) -> Timestamp {
     }
 }
 
-/// The kind as a directory's entry tells it (`DT_…`).
+/// The kind as a directory's entry states it (`DT_…`).
 #[inline(always)]
 pub(crate) fn kind_of_entry(kind: u8) -> FileKind {
     match kind {
@@ -262,6 +262,36 @@ pub(crate) fn may_write_pinned(fd: impl AsFd) -> Result<(), Fault> {
     .map_err(|errno| Fault::sys("faccessat2", errno))
 }
 
+/// Which signal says that others want a file that is leased. The `libc` crate does not name it here.
+const F_SETSIG: libc::c_int = 10;
+
+/// Takes a write lease on an open file: nobody else has it open or mapped, and an open of others
+/// waits until it is given back. `false` if somebody has it open.
+pub(crate) fn lease(fd: impl AsFd) -> Result<bool, Fault> {
+    let fd = fd.as_fd().as_raw_fd();
+    // The holder is sent a signal when others want the file. By default that is SIGIO, which ends a
+    // process that does not expect it; SIGURG is ignored by one that does not.
+    // SAFETY: fcntl(int, F_SETSIG | F_SETLEASE, int) takes numbers and touches no memory.
+    let result = unsafe {
+        match libc::fcntl(fd, F_SETSIG, libc::SIGURG) {
+            0 => libc::fcntl(fd, libc::F_SETLEASE, libc::F_WRLCK),
+            failed => failed,
+        }
+    };
+    match number(result.into()) {
+        Ok(()) => Ok(true),
+        Err(Errno::AGAIN) => Ok(false),
+        Err(errno) => Err(Fault::sys("fcntl", errno)),
+    }
+}
+
+/// Gives a lease back.
+pub(crate) fn give_lease_back(fd: impl AsFd) {
+    // SAFETY: fcntl(int, F_SETLEASE, int) takes numbers and touches no memory. It cannot fail on a
+    // lease that is held; closing the file would end it too.
+    unsafe { libc::fcntl(fd.as_fd().as_raw_fd(), libc::F_SETLEASE, libc::F_UNLCK) };
+}
+
 /// The user whose files this thread makes.
 pub(crate) fn making_user() -> u32 {
     // SAFETY: setfsuid(uid_t) touches no memory; an id that cannot be one changes nothing and
@@ -419,7 +449,7 @@ pub(crate) fn thread_count() -> Result<u64, Fault> {
         Some(threads) if threads > 0 => Ok(threads),
         _ => Err(Fault::rule(
             ErrorKind::Unsupported,
-            "the number of threads cannot be told without procfs",
+            "the number of threads is not known without procfs",
         )),
     }
 }

@@ -14,12 +14,12 @@ use rustix::io::Errno;
 
 /// How often a call that a signal interrupted is made again. A storm of signals then shows as
 /// `Busy` and not as a hang.
-const INTERRUPTIONS: usize = 10_000;
+const MAX_INTERRUPTIONS: usize = 10_000;
 
 /// Makes a call again while signals interrupt it.
 #[inline(always)]
 pub(crate) fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
-    for _ in 0..INTERRUPTIONS {
+    for _ in 0..MAX_INTERRUPTIONS {
         match call() {
             Err(Errno::INTR) => {}
             done => return done,

@@ -12,13 +12,13 @@ use crate::sys;
 /// What one `getdents64` call may answer.
 const BUFFER: usize = 32 * 1024;
 
-/// Where things stand in an entry: inode (8 bytes), position (8), length of the entry (2), kind
+/// The layout of an entry: inode (8 bytes), position (8), length of the entry (2), kind
 /// (1), and the name with its NUL.
 const LENGTH: usize = 16;
 const KIND: usize = 18;
 const NAME: usize = 19;
 
-/// One entry as the directory tells it. The kind is a hint; on some filesystems it is unknown.
+/// One entry as the directory lists it. The kind is a hint; on some filesystems it is unknown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listed<'a> {
     pub(crate) name: &'a CStr,

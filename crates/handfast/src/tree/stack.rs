@@ -16,7 +16,7 @@ use crate::sys;
 /// Directories held open at most.
 const WINDOW: usize = 12;
 
-struct Level {
+struct DirectoryLevel {
     fd: Option<OwnedFd>,
     /// Known once the descriptor was closed.
     identity: Option<Identity>,
@@ -25,7 +25,7 @@ struct Level {
 }
 
 pub(crate) struct DirStack {
-    levels: Vec<Level>,
+    levels: Vec<DirectoryLevel>,
     /// Levels below this index are closed.
     first_open: usize,
     /// The path from the top of the tree, without the top's own name.
@@ -36,7 +36,7 @@ impl DirStack {
     /// A stack whose top of the tree is `fd`.
     pub(crate) fn new(fd: OwnedFd) -> Self {
         Self {
-            levels: vec![Level {
+            levels: vec![DirectoryLevel {
                 fd: Some(fd),
                 identity: None,
                 path_len: 0,
@@ -93,7 +93,7 @@ impl DirStack {
             self.path.push(b'/');
         }
         self.path.extend_from_slice(name);
-        self.levels.push(Level {
+        self.levels.push(DirectoryLevel {
             fd: Some(fd),
             identity: None,
             path_len,

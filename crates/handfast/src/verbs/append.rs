@@ -12,7 +12,7 @@ use crate::metadata::Metadata;
 use crate::path::RelPath;
 use crate::resolve::{self, Last};
 use crate::root::Root;
-use crate::staging::remove_if_same;
+use crate::staging::{drop_inherited, remove_if_same};
 use crate::sys;
 use crate::verb::Verb;
 
@@ -31,7 +31,8 @@ impl Root {
         )
     }
 
-    /// As [`Root::append`], with options: by default nothing is synced.
+    /// As [`Root::append`], with options: by default nothing is synced. A mode is that of a file
+    /// that is created; a file that is there keeps its own.
     ///
     /// # Errors
     /// As [`Root::append`].
@@ -47,7 +48,7 @@ impl Root {
                 .read(true)
                 .append(true)
                 .create(true)
-                .mode(options.mode.or(options.created_mode).unwrap_or(0o666));
+                .mode(options.appended_mode());
             let existing = match open_appending(self, path, how.create(false)) {
                 Err(fault) if fault.kind == ErrorKind::NotFound => None,
                 opened => Some(opened?),
@@ -57,7 +58,7 @@ impl Root {
             let (fd, status) = match existing {
                 Some(opened) => opened,
                 None => match open_ruled(self, path, how.create_new(true)) {
-                    // Somebody was faster, or a link leads to nothing: the next open tells.
+                    // Another process was faster, or a link leads to nothing: the next open shows which.
                     Err(fault) if fault.kind == ErrorKind::Exists => {
                         open_appending(self, path, how)?
                     }
@@ -68,16 +69,22 @@ impl Root {
                 },
             };
             op.note(&status);
-            reserve(&fd, status.len, data.len()).inspect_err(|_| {
-                if made && let Ok(place) = resolve::place(self, path, Last::Itself) {
-                    // Nothing was written: the file that this call made goes again.
-                    drop(remove_if_same(
-                        place.dir.as_fd(),
-                        &place.name,
-                        &status.identity,
-                    ));
-                }
-            })?;
+            let ready = match (made, options.mode) {
+                (true, Some(mode)) => make_exact(&fd, mode),
+                _ => Ok(()),
+            };
+            ready
+                .and_then(|()| reserve(&fd, status.len, data.len()))
+                .inspect_err(|_| {
+                    if made && let Ok(place) = resolve::place(self, path, Last::Itself) {
+                        // Nothing was written: the file that this call made goes again.
+                        drop(remove_if_same(
+                            place.dir.as_fd(),
+                            &place.name,
+                            &status.identity,
+                        ));
+                    }
+                })?;
             sys::write_all(&fd, data).map_err(|fault| match sys::status(&fd) {
                 Ok(now) if now.len == status.len => fault,
                 _ => fault.with_effect(Effect::Visible),
@@ -96,7 +103,13 @@ impl Root {
     }
 }
 
-/// Readable as well where possible, so that the version can be told afterwards.
+/// Gives a new file the mode that was asked for, whatever the umask and the lists that it inherited
+/// say.
+fn make_exact(fd: &OwnedFd, mode: u32) -> Result<(), Fault> {
+    sys::chmod_open(fd, drop_inherited(fd, mode)?)
+}
+
+/// Readable as well where possible, so that the version can be read afterwards.
 fn open_appending(
     root: &Root,
     path: &RelPath,
@@ -108,7 +121,7 @@ fn open_appending(
     }
 }
 
-/// A full disk is found out before the file is changed, where the filesystem can tell.
+/// Detects a full disk before the file is changed, where the filesystem can reserve space.
 fn reserve(fd: impl std::os::fd::AsFd, offset: u64, len: usize) -> Result<(), Fault> {
     if len == 0 {
         return Ok(());
@@ -118,7 +131,7 @@ fn reserve(fd: impl std::os::fd::AsFd, offset: u64, len: usize) -> Result<(), Fa
         Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::ROFS | Errno::IO)) => {
             Err(Fault::sys("fallocate", errno))
         }
-        // Filesystems that cannot reserve say so; the write itself will tell.
+        // Filesystems that cannot reserve say so; the write itself will fail then.
         _ => Ok(()),
     }
 }

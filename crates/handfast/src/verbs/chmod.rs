@@ -83,11 +83,12 @@ pub(super) fn pin_for_change(
 
 fn pin_judged(root: &Root, path: &RelPath) -> Result<(OwnedFd, Metadata), Fault> {
     let flags = sys::PIN - OFlags::NOFOLLOW;
-    let (pin, status) = resolve::pin(root, path, flags, Last::Follow)?;
-    judge(root, &status)?;
-    require_below(root, &status)?;
-    rules::require_own_name(root, path, &pin, Want::Change)?;
-    Ok((pin, status))
+    rules::open_by_own_name(root, path, Want::Change, || {
+        let (pin, status) = resolve::pin(root, path, flags, Last::Follow)?;
+        judge(root, &status)?;
+        require_below(root, &status)?;
+        Ok((pin, status, false))
+    })
 }
 
 fn judge(root: &Root, status: &Metadata) -> Result<(), Fault> {

@@ -40,7 +40,7 @@ impl Root {
             let (source, status) = open_ruled(self, from, OpenOptions::new())?;
             let target = Target::find(self, to)?;
             op.allow_in(target.place.recorded_parent(self)?, Some(&status))?;
-            // A file that will have another mode is nobody's to read before it has it.
+            // No other user may read a file that will get a stricter mode before it has that mode.
             let mode = match target.has_own_mode(options) {
                 true => 0o600,
                 false => status.mode & 0o777,

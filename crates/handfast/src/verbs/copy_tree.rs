@@ -78,7 +78,7 @@ impl Root {
             };
             let mode = copier.run()?;
             staging.publish_new(&place, Some(mode)).map_err(|fault| {
-                // Somebody took the name meanwhile.
+                // Another process took the name meanwhile.
                 match (fault.kind, require_free(&place)) {
                     (ErrorKind::Exists, Err(named)) => named,
                     _ => fault,
@@ -105,7 +105,9 @@ fn require_free(place: &Place) -> Result<(), Fault> {
 /// A user who may write the parent can remove the copy while it is empty.
 fn copy_is_gone(fault: Fault) -> Fault {
     match fault.kind {
-        ErrorKind::NotFound => fault.with_kind(ErrorKind::Raced, "somebody removed the copy"),
+        ErrorKind::NotFound => {
+            fault.with_kind(ErrorKind::Raced, "another process removed the copy")
+        }
         _ => fault,
     }
 }

@@ -24,7 +24,7 @@ impl Root {
     /// with effect `visible` if it was made and then cannot be opened.
     ///
     /// # Security
-    /// The handle is that of the directory that was made: somebody who may write the parent and
+    /// The handle is that of the directory that was made: a user who may write the parent and
     /// renames a directory of his own over it is noticed by its owner, or its time of birth. He can
     /// still rename what is there afterwards.
     pub fn create_dir(&self, path: &RelPath) -> Result<Dir, Error> {

@@ -24,15 +24,15 @@ use crate::sys;
 use crate::verb::Verb;
 
 /// How often to begin again when directories vanish under our feet.
-const TRIES: u32 = 16;
+const MAX_TRIES: u32 = 16;
 
 impl Root {
     /// Creates a directory and its missing parents, and returns the handle of the last one.
     ///
     /// # Errors
-    /// `NotADirectory` or `Link` if something else stands where a directory is needed (a link to
+    /// `NotADirectory` or `Link` if another object is where a directory is needed (a link to
     /// a directory is fine where links may be followed); `Raced` if directories keep vanishing, or if
-    /// a directory of somebody else has the name of one that was just made.
+    /// a directory of another user has the name of one that was just made.
     ///
     /// # Security
     /// Every level is made in the held directory above it: a link that appears on the way is met,
@@ -49,7 +49,7 @@ impl Root {
         self.act(Verb::CreateDirAll, path, |op| {
             op.allow(None)?;
             let mode = Mode::from_raw_mode(mode & 0o777);
-            for _ in 0..TRIES {
+            for _ in 0..MAX_TRIES {
                 let dir = match self.existing_dir(path) {
                     Err(fault) if fault.kind == ErrorKind::NotFound => {
                         match Descent::new(self, path).run(mode) {
@@ -88,7 +88,7 @@ struct Descent<'a> {
     /// The directories entered so far, below the root.
     levels: Vec<(OwnedFd, Metadata)>,
     made: Vec<Made>,
-    /// A directory was made just now, and nobody knows yet which object it is.
+    /// A directory was made just now, and it is not known yet which object it is.
     unproven: bool,
 }
 

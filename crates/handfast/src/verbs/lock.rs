@@ -20,7 +20,7 @@ use crate::sys;
 use crate::verb::Verb;
 
 /// How often the file under the name may be replaced while we lock it.
-const TRIES: u32 = 128;
+const MAX_TRIES: u32 = 128;
 
 /// How long to sleep between attempts.
 const PAUSE: Duration = Duration::from_micros(500);
@@ -42,9 +42,9 @@ impl Root {
     /// is there is no file to lock; `Raced` if the file is replaced again and again.
     ///
     /// # Security
-    /// The lock is handed out only if the locked file is the one then under the name. Somebody who
+    /// The lock is given only if the name still refers to the locked file. A user who
     /// can write the directory can replace the file afterwards: see [`LockGuard::verify`], or use
-    /// [`Root::lock_dir`], whose object nobody can replace.
+    /// [`Root::lock_dir`], whose object no other process can replace.
     ///
     /// # Platform
     /// `flock`: it belongs to the open file, is dropped by the kernel if the holder dies, and is
@@ -60,7 +60,7 @@ impl Root {
             op.allow(None)?;
             let deadline = Instant::now().checked_add(patience);
             let place = resolve::place(self, path, Last::Itself)?;
-            for _ in 0..TRIES {
+            for _ in 0..MAX_TRIES {
                 let (fd, status) = open_lock_file(self, &place)?;
                 let identity = status.identity;
                 op.note(&status);
@@ -130,7 +130,7 @@ fn open_lock_file(root: &Root, place: &Place) -> Result<(OwnedFd, Metadata), Fau
         Mode::from_raw_mode(0o666),
     )
     .map_err(|fault| match fault.kind {
-        ErrorKind::Busy => fault.with_kind(ErrorKind::Busy, "somebody holds a lease on it"),
+        ErrorKind::Busy => fault.with_kind(ErrorKind::Busy, "another process holds a lease on it"),
         _ => fault,
     })?;
     let status = sys::status(&fd)?;
@@ -145,7 +145,7 @@ fn acquire(fd: &OwnedFd, kind: LockKind, deadline: Option<Instant>) -> Result<()
             return Ok(());
         }
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(Fault::rule(ErrorKind::Busy, "somebody else holds the lock"));
+            return Err(Fault::rule(ErrorKind::Busy, "another holder has the lock"));
         }
         std::thread::sleep(PAUSE);
     }

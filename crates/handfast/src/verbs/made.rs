@@ -52,7 +52,7 @@ impl Making {
         let owned = status.uid == sys::making_user()
             || (!keeps_owners && Some(status.uid) == owner_given(parent));
         if !owned {
-            return Err(not_ours("a directory of somebody else has the name"));
+            return Err(not_ours("a directory of another user has the name"));
         }
         if !keeps_owners {
             // Modes and times are the filesystem's own there, and some are never empty.
@@ -71,7 +71,7 @@ impl Making {
             // Some filesystems keep whole seconds only.
             Some(born) if born.nanoseconds == 0 => born.seconds >= self.since.seconds,
             Some(born) => born >= self.since,
-            // Nothing tells it from an older one of the same owner.
+            // Nothing distinguishes it from an older one of the same owner.
             None => true,
         }
     }

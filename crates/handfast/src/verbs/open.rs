@@ -244,7 +244,7 @@ pub(super) fn open_checked(
     op: &mut Op<'_>,
 ) -> Result<(OwnedFd, Metadata), Fault> {
     if options.create != Create::Never {
-        // Creating is a change of its own: it is told before it happens.
+        // Creating is a change of its own: it is recorded before it happens.
         op.allow(None)?;
         let (fd, status) = open_ruled(root, path, options)?;
         op.note(&status);
@@ -266,28 +266,28 @@ pub(super) fn open_ruled(
     #[cfg(handfast_sabotage)]
     let flags = crate::sabotage::truncating(flags, options.truncate);
     let mode = Mode::from_raw_mode(options.mode & 0o777);
-    resolve::require_file_path(root, path, Last::Follow)?;
-    let (fd, is_new) = match options.create {
-        Create::Never => (resolve::open(root, path, flags, mode, Last::Follow)?, false),
-        Create::New => (resolve::create(root, path, flags, mode)?, true),
-        // A file that is certainly new has no other name to be asked for.
-        Create::IfMissing => match resolve::create(root, path, flags | OFlags::EXCL, mode) {
-            Err(fault) if fault.kind == ErrorKind::Exists => {
-                (resolve::create(root, path, flags, mode)?, false)
-            }
-            made => (made?, true),
-        },
-    };
-    let status = sys::status(&fd)?;
     let want = if options.changes() {
         Want::Change
     } else {
         Want::Read
     };
-    rules::check_file(root, &status, want)?;
-    if !is_new {
-        rules::require_own_name(root, path, &fd, want)?;
-    }
+    resolve::require_file_path(root, path, Last::Follow)?;
+    let (fd, status) = rules::open_by_own_name(root, path, want, || {
+        let (fd, is_new) = match options.create {
+            Create::Never => (resolve::open(root, path, flags, mode, Last::Follow)?, false),
+            Create::New => (resolve::create(root, path, flags, mode)?, true),
+            // A file that is certainly new has no other name to be asked for.
+            Create::IfMissing => match resolve::create(root, path, flags | OFlags::EXCL, mode) {
+                Err(fault) if fault.kind == ErrorKind::Exists => {
+                    (resolve::create(root, path, flags, mode)?, false)
+                }
+                made => (made?, true),
+            },
+        };
+        let status = sys::status(&fd)?;
+        rules::check_file(root, &status, want)?;
+        Ok((fd, status, is_new))
+    })?;
     #[cfg(handfast_sabotage)]
     let fd = crate::sabotage::opened_again(fd, root, path, flags)?;
     if !may_wait(&status, options) {

@@ -12,7 +12,7 @@ use crate::verb::Verb;
 use crate::version::{Version, is_young};
 
 /// How often a file that changes while it is read is read again for a version.
-const TRIES: u32 = 8;
+const MAX_TRIES: u32 = 8;
 
 impl Root {
     /// Reads a whole file, up to the root's limit.
@@ -82,7 +82,7 @@ impl Root {
         let limit = self.options.read_limit.0;
         self.act(Verb::Read, path, |op| {
             let (fd, mut before) = open_checked(self, path, OpenOptions::new(), op)?;
-            for _ in 0..TRIES {
+            for _ in 0..MAX_TRIES {
                 rustix::fs::seek(&fd, rustix::fs::SeekFrom::Start(0))
                     .map_err(|errno| Fault::sys("lseek", errno))?;
                 let data = read_whole(&fd, &before, limit)?;

@@ -114,14 +114,14 @@ impl<'a> DirEntry<'a> {
         NameRef::listed(self.listed.name)
     }
 
-    /// Its kind as the directory tells it: a hint, and `Unknown` on some filesystems.
+    /// Its kind as the directory lists it: a hint, and `Unknown` on some filesystems.
     #[must_use]
     #[inline]
     pub fn kind(&self) -> FileKind {
         self.listed.kind
     }
 
-    /// Its inode as the directory tells it.
+    /// Its inode as the directory lists it.
     #[must_use]
     #[inline]
     pub fn inode(&self) -> u64 {

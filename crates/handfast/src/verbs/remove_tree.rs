@@ -23,17 +23,17 @@ use crate::sys;
 use crate::tree::{Budget, DirStack, Listing, Pending, TreeLimits};
 use crate::verb::Verb;
 
-/// How often directories that somebody keeps filling are emptied again, in one removal.
-const PASSES: u32 = 256;
+/// How often one removal empties directories again that another process keeps filling.
+const MAX_PASSES: u32 = 256;
 
 /// How often one entry may change between directory and something else while it is removed.
-const TURNS: u32 = 128;
+const MAX_TURNS: u32 = 128;
 
 impl Root {
     /// Removes a directory with everything in it, or any other entry itself.
     ///
     /// # Errors
-    /// `NotFound` if nothing is there; `Busy` if somebody keeps adding entries; `Mount` if
+    /// `NotFound` if nothing is there; `Busy` if another process keeps adding entries; `Mount` if
     /// something is mounted inside; `Denied` if an entry may not be removed. What was removed
     /// before an error stays removed, and the error's effect says so.
     ///
@@ -73,7 +73,7 @@ pub(super) struct Removal<'a, 'op> {
     /// How often a directory was not empty after all.
     passes: u32,
     op: Option<&'a mut Op<'op>>,
-    /// The tree is one that we made and that nobody has seen: what is not writable in it was made
+    /// The tree is one that we made and that no other process has seen: what is not writable in it was made
     /// so by us.
     own: bool,
     /// Only what belongs to this user is removed; the first entry that does not ends the removal.
@@ -118,7 +118,7 @@ impl<'a, 'op> Removal<'a, 'op> {
         }
     }
 
-    /// Whether it ended at something that belongs to somebody else.
+    /// Whether it ended at an object of another user.
     pub(super) fn met_foreign(&self) -> bool {
         self.met_foreign
     }
@@ -131,7 +131,7 @@ impl<'a, 'op> Removal<'a, 'op> {
         self.met_foreign = true;
         Err(Fault::rule(
             ErrorKind::Denied,
-            "something in it belongs to somebody else",
+            "something in it belongs to another user",
         ))
     }
 
@@ -150,7 +150,7 @@ impl<'a, 'op> Removal<'a, 'op> {
             Err(fault) if is_directory(&fault) => {}
             Err(fault) => return Err(fault),
         }
-        while self.passes <= PASSES {
+        while self.passes <= MAX_PASSES {
             match self.enter(dir, name)? {
                 Entered::Gone => return Ok(()),
                 Entered::Dir(fd) => drop(self.empty(fd)?),
@@ -173,7 +173,7 @@ impl<'a, 'op> Removal<'a, 'op> {
     ) -> Result<(), Fault> {
         let identity = sys::status(&held)?.identity;
         let mut held = self.empty(held)?;
-        while self.passes <= PASSES {
+        while self.passes <= MAX_PASSES {
             match sys::status_at(dir, name) {
                 Ok(now) if now.identity.same_object(&identity) => {}
                 Ok(_) => return Err(Fault::rule(ErrorKind::Raced, "something else has its name")),
@@ -217,9 +217,9 @@ impl<'a, 'op> Removal<'a, 'op> {
                 self.touch(path, FileKind::Dir)?;
                 continue;
             }
-            // Somebody added entries meanwhile: enter it once more.
+            // Another process added entries meanwhile: enter it once more.
             self.passes += 1;
-            if self.passes > PASSES {
+            if self.passes > MAX_PASSES {
                 return Err(self.keeps_growing());
             }
             if let Entered::Dir(fd) = self.enter(stack.current(), &name)? {
@@ -287,7 +287,7 @@ impl<'a, 'op> Removal<'a, 'op> {
                 drop(sys::chmod_pinned(&pin, 0o700));
             }
         }
-        for _ in 0..TURNS {
+        for _ in 0..MAX_TURNS {
             match resolve::open_child_dir(self.root, dir, name) {
                 Ok(fd) => return Ok(Entered::Dir(fd)),
                 Err(fault) if fault.kind == ErrorKind::NotFound => return Ok(Entered::Gone),
@@ -367,7 +367,7 @@ impl<'a, 'op> Removal<'a, 'op> {
         Fault::rule(
             ErrorKind::Busy,
             format!(
-                "somebody keeps adding entries ({} were removed)",
+                "another process keeps adding entries ({} were removed)",
                 self.removed
             ),
         )

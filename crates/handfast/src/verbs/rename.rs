@@ -39,7 +39,7 @@ impl Root {
         self.rename_to(from, self, to, mode)
     }
 
-    /// As [`Root::rename`], into another root. Both roots must agree, and both are told.
+    /// As [`Root::rename`], into another root. Both roots must allow it, and both record it.
     ///
     /// # Errors
     /// As [`Root::rename`]; `Mount` if the roots lie on different filesystems.

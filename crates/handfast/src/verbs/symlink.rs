@@ -38,13 +38,13 @@ impl Root {
     /// Creates a symbolic link.
     ///
     /// # Errors
-    /// `Escape` if the target is absolute, climbs above the root from where the link stands, or has
+    /// `Escape` if the target is absolute, climbs above the root from where the link is, or has
     /// `..` after a name; `Invalid` if it is empty or holds NUL; `TooLong`; `Exists` if the name is taken.
     ///
     /// # Security
-    /// The target is judged as text, from the depth at which the link really stands. `..` may stand at
+    /// The target is judged as text, from the depth at which the link really is. `..` may be at
     /// its beginning only: after a name that is itself a link it would lead up from elsewhere. What a
-    /// link leads to is decided again each time somebody follows it.
+    /// link leads to is decided again each time it is followed.
     pub fn symlink(&self, target: impl AsRef<[u8]>, path: &RelPath) -> Result<(), Error> {
         let target = target.as_ref();
         self.act(Verb::Symlink, path, |op| {
@@ -102,7 +102,7 @@ pub(super) fn check_target(target: &[u8], depth: usize) -> Result<(), Fault> {
             b".." if after_name => {
                 return Err(Fault::rule(
                     ErrorKind::Escape,
-                    "`..` stands after a name in the link's target",
+                    "`..` comes after a name in the link's target",
                 ));
             }
             b".." => {

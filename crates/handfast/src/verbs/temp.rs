@@ -21,8 +21,8 @@ use crate::sys;
 use crate::tree::TreeLimits;
 use crate::verb::Verb;
 
-/// How often a directory that somebody removed at once is made again.
-const TRIES: u32 = 100;
+/// How often a directory is made again if another process removed it at once.
+const MAX_TRIES: u32 = 100;
 
 impl Root {
     /// Creates a temporary file in a directory, readable and writable by its owner only. It has no
@@ -185,11 +185,11 @@ pub(super) struct StagingDir<D: AsFd> {
 
 impl<D: AsFd> StagingDir<D> {
     pub(super) fn create(root: &Root, parent: D) -> Result<Self, Fault> {
-        let mut tries = TRIES;
+        let mut tries = MAX_TRIES;
         let (fd, identity, name) = loop {
             tries -= 1;
             match Self::make(root, &parent) {
-                // Before it is locked, a `recover` of somebody else takes it for a leftover.
+                // Before it is locked, another process's `recover` takes it for a leftover.
                 Err(fault)
                     if tries > 0
                         && matches!(fault.kind, ErrorKind::NotFound | ErrorKind::Raced) => {}
@@ -247,7 +247,7 @@ impl<D: AsFd> StagingDir<D> {
         if !sys::try_lock(&fd, true).unwrap_or(true) {
             return Err(Fault::rule(
                 ErrorKind::Raced,
-                "somebody locked a directory that nobody else should have found",
+                "another process locked a directory that none should have found",
             ));
         }
         let proof = StagingName::new(Role::Tree, &identity, sys::random()?, None);
@@ -271,7 +271,7 @@ impl<D: AsFd> StagingDir<D> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | CAUTIOUS;
         sys::open_at(self.fd(), c".", flags, Mode::empty()).map_err(|fault| match fault.kind {
             // A user who may write the parent may remove what is empty.
-            ErrorKind::NotFound => fault.with_kind(ErrorKind::Raced, "somebody removed it"),
+            ErrorKind::NotFound => fault.with_kind(ErrorKind::Raced, "another process removed it"),
             _ => fault,
         })
     }
@@ -313,10 +313,10 @@ impl<D: AsFd> StagingDir<D> {
                     ErrorKind::Unsupported,
                     "this filesystem cannot promise not to replace what has the name",
                 ),
-                // Somebody who may write the parent took the staging directory away.
+                // A user who may write the parent removed the staging directory.
                 _ if fault.kind == ErrorKind::NotFound => fault.with_kind(
                     ErrorKind::Raced,
-                    "somebody moved or removed what was being made",
+                    "another process moved or removed the new directory",
                 ),
                 _ => fault,
             }

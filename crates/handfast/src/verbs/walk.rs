@@ -1,7 +1,7 @@
 //! List a whole tree, as a stream.
 //!
-//! Iterative, with a constant number of descriptors: all entries of a directory are told before
-//! any of its sub-directories is entered. Links are told and never followed.
+//! Iterative, with a constant number of descriptors: all entries of a directory are returned before
+//! any of its sub-directories is entered. Links are returned and never followed.
 
 use std::ffi::CStr;
 use std::fmt;
@@ -78,7 +78,7 @@ pub struct WalkEntry<'a> {
 impl Walk {
     /// The next entry.
     ///
-    /// An error about one directory (it cannot be read, something is mounted there) is told once,
+    /// An error about one directory (it cannot be read, something is mounted there) is reported once,
     /// and the next call goes on beside it. An error about the walk itself (a limit, or a directory
     /// that was moved away under us) ends it: the next call answers `None`.
     ///
@@ -223,7 +223,7 @@ impl<'a> WalkEntry<'a> {
         self.walk.stack.depth()
     }
 
-    /// Its kind as the directory tells it: a hint, and `Unknown` on some filesystems.
+    /// Its kind as the directory lists it: a hint, and `Unknown` on some filesystems.
     #[must_use]
     #[inline]
     pub fn kind(&self) -> FileKind {

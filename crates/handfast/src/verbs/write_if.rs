@@ -1,11 +1,11 @@
 //! Replace a file only if it is still the version that was seen.
 //!
-//! 1. The pinned parent is locked, so that writers that use this verb take turns. If somebody keeps
+//! 1. The pinned parent is locked, so that writers that use this verb take turns. If another process keeps
 //!    it locked, the rest is done without.
 //! 2. The whole version is compared before anything is published.
 //! 3. New and old change places (`RENAME_EXCHANGE`), and what was displaced is compared again:
 //!    identity, size, modification time, digest; not the change time, which the exchange changes.
-//! 4. On a mismatch they change places again. If then our own file did not come back, somebody
+//! 4. On a mismatch they change places again. If then our own file did not come back, another writer
 //!    renamed in between, and further exchanges leave the newest foreign file under the name.
 //!
 //! Nothing is unlinked but our own staging file and the verified old one. Writers that do not use
@@ -31,11 +31,12 @@ use crate::sys;
 use crate::verb::Verb;
 use crate::version::{Difference, Version, digest_of};
 
-/// How long others may hold the parent's lock before it is done without.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for the parent's lock. After that the write goes on without it: any user who may
+/// read the directory could hold the lock.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How often a newer file may come while a refused write is taken back.
-const UNDO_TRIES: u32 = 1024;
+const MAX_UNDO_TRIES: u32 = 1024;
 
 impl Root {
     /// Replaces a file only if it is still the version that was seen.
@@ -143,15 +144,22 @@ fn replace<D: AsFd>(
     let staging = draft.named(root, Some(Expected::of(version)))?.clone();
     let identity = draft.identity()?;
     let (dir, name) = (target.place.dir.as_fd(), &target.place.name);
-    exchange(dir, &staging, name).map_err(|fault| match fault.kind {
+    exchange((draft.home(), &staging), (dir, name)).map_err(|fault| match fault.kind {
         ErrorKind::NotFound => gone(),
         _ => fault,
     })?;
 
-    let displaced = old.compare_displaced(dir, &staging, version);
+    let displaced = old.compare_displaced(draft.home(), &staging, version);
     if let Err(fault) = displaced {
-        undo(dir, &staging, name, &identity, &mut draft)?;
+        undo(&staging, (dir, name), &identity, &mut draft)?;
         return Err(fault);
+    }
+    if draft.is_moved() {
+        // What was displaced lies where the file came from, and is the caller's.
+        let fd = draft.release();
+        verify_published(&target.place, &fd, &identity)?;
+        dir_sync.sync()?;
+        return Ok(Written::new(fd, path, identity));
     }
     // Verified: what the staging name refers to is the old file. The mark goes first, so that
     // a process that is killed in between leaves the name by which `recover` takes it away.
@@ -174,38 +182,43 @@ fn replace<D: AsFd>(
 /// Puts the displaced object back. On return our file is under the staging name again and will be
 /// removed, or the newest foreign file has the name and the error says so.
 fn undo<D: AsFd>(
-    dir: BorrowedFd<'_>,
     staging: &Name,
-    name: &Name,
+    target: (BorrowedFd<'_>, &Name),
     ours: &Identity,
     draft: &mut Draft<D>,
 ) -> Result<(), Fault> {
     let visible = |fault: Fault| fault.with_effect(Effect::Visible);
-    let look = || sys::status_at(dir, staging.as_c_str()).map(|status| status.identity);
+    let look = |draft: &Draft<D>| {
+        let status = sys::status_at(draft.home(), staging.as_c_str());
+        status.map(|status| status.identity).map_err(visible)
+    };
     // What we put under the public name last, and what waits under the staging name to go there.
-    let (mut put, mut waits) = (*ours, look().map_err(visible)?);
-    for _ in 0..UNDO_TRIES {
-        exchange(dir, staging, name).map_err(visible)?;
-        let came = look().map_err(visible)?;
+    let (mut put, mut waits) = (*ours, look(draft)?);
+    for _ in 0..MAX_UNDO_TRIES {
+        exchange((draft.home(), staging), target).map_err(visible)?;
+        let came = look(draft)?;
         if came.same_object(&put) {
             if put.same_object(ours) {
                 return Ok(());
             }
             break;
         }
-        // Somebody replaced what we had put there, so what came is newer than what we just put
+        // Another writer replaced the file that we had put there, so the file that came back is newer than what we just put
         // back. The newest gets the name again.
         draft.forget_name();
         (put, waits) = (waits, came);
     }
     Err(visible(Fault::rule(
         ErrorKind::Raced,
-        "somebody else wrote in between; an older file was kept beside it for `recover`",
+        "another process wrote in between; an older file was kept beside it for `recover`",
     )))
 }
 
-fn exchange(dir: BorrowedFd<'_>, one: &Name, other: &Name) -> Result<(), Fault> {
-    sys::rename_exchange(dir, one.as_c_str(), dir, other.as_c_str()).map_err(|fault| {
+fn exchange(
+    (home, staging): (BorrowedFd<'_>, &Name),
+    (dir, name): (BorrowedFd<'_>, &Name),
+) -> Result<(), Fault> {
+    sys::rename_exchange(home, staging.as_c_str(), dir, name.as_c_str()).map_err(|fault| {
         if fault.is(Errno::INVAL) {
             fault.with_kind(
                 ErrorKind::Unsupported,
@@ -318,7 +331,7 @@ impl Pinned {
 pub(super) fn lock_parent(place: &Place) -> Result<Option<HeldLock>, Fault> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | CAUTIOUS;
     let fd = sys::open_at(&place.dir, c".", flags, Mode::empty())?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
         if sys::try_lock(&fd, true)? {
             return Ok(Some(HeldLock::of_locked(fd)));

@@ -118,16 +118,18 @@ fn check_name(name: &str) -> Result<(), Fault> {
 
 fn open_for(root: &Root, path: &RelPath, want: Want, op: &mut Op<'_>) -> Result<OwnedFd, Fault> {
     let flags = OFlags::RDONLY | CAUTIOUS;
-    let fd = resolve::open(root, path, flags, Mode::empty(), Last::Follow)?;
-    let status = sys::status(&fd)?;
-    match status.kind {
-        FileKind::Dir => rules::check_passage(root, &status)?,
-        _ => rules::check_file(root, &status, want)?,
-    }
-    if want == Want::Change {
-        require_below(root, &status)?;
-    }
-    rules::require_own_name(root, path, &fd, want)?;
+    let (fd, status) = rules::open_by_own_name(root, path, want, || {
+        let fd = resolve::open(root, path, flags, Mode::empty(), Last::Follow)?;
+        let status = sys::status(&fd)?;
+        match status.kind {
+            FileKind::Dir => rules::check_passage(root, &status)?,
+            _ => rules::check_file(root, &status, want)?,
+        }
+        if want == Want::Change {
+            require_below(root, &status)?;
+        }
+        Ok((fd, status, false))
+    })?;
     op.allow(Some(&status))?;
     Ok(fd)
 }

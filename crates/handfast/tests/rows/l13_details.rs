@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use handfast::harden::{Hardening, Wall, offered};
-use handfast::{BackendChoice, ErrorKind, Mounts, Root, RootOptions};
+use handfast::{BackendChoice, ErrorKind, Mounts, OpenOptions, Root, RootOptions};
 use rustix::io::FdFlags;
 
 use crate::others::*;
+use crate::support::turns::Turns;
 use crate::support::*;
 
 /// A file that is never at its end and says nothing: reading answers, and does not wait.
@@ -219,6 +220,7 @@ fn l13_a_swapped_leaf_is_rarely_raced() {
                     rustix::fs::renameat_with(cwd, &file, cwd, &link, exchange).unwrap();
                 }
             });
+            let end = EndsAttack(&done);
             for _ in 0..ROUNDS {
                 match root.read(&rel("d/f")) {
                     Ok(text) if text == b"inside" => read += 1,
@@ -227,7 +229,7 @@ fn l13_a_swapped_leaf_is_rarely_raced() {
                     Err(error) => assert_eq!(error.kind(), ErrorKind::Escape, "{error}"),
                 }
             }
-            done.store(true, Ordering::Relaxed);
+            drop(end);
         });
         let share = f64::from(raced) / f64::from(ROUNDS);
         println!(
@@ -242,4 +244,68 @@ fn l13_a_swapped_leaf_is_rarely_raced() {
     for (name, share) in shares {
         assert!(share <= 0.005, "{name}: {:.2} % raced", share * 100.0);
     }
+}
+
+/// A file that is replaced while it is judged has lost its name; the verb then works on the file that
+/// is there. Before, it was `Raced`.
+#[test]
+fn l13_a_replaced_file_is_opened_again() {
+    const ROUNDS: u32 = 2_000;
+    const ENOUGH: u64 = 100;
+    type Change = fn(&Root) -> Result<(), handfast::Error>;
+    let changes: [(&str, Change); 3] = [
+        ("open-write", |root| {
+            let how = OpenOptions::new().write(true);
+            root.open_with(&rel("d/f"), how).map(drop)
+        }),
+        ("append", |root| root.append(&rel("d/f"), "x").map(drop)),
+        ("chmod", |root| root.chmod(&rel("d/f"), 0o600)),
+    ];
+    each_backend(|backend| {
+        for (name, change) in changes {
+            let scratch = Scratch::new();
+            scratch.file("d/f", "inside");
+            let root = scratch.open(options(backend));
+            let (file, aside) = (scratch.path("root/d/f"), scratch.path("root/d/aside"));
+            let (done, replaced) = (AtomicBool::new(false), AtomicU64::new(0));
+            let turns = Turns::start();
+            let (mut raced, mut worked) = (0, 0);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        // Empty: a disk writes the text of a file out before it is renamed over another.
+                        std::fs::File::create(&aside).unwrap();
+                        std::fs::rename(&aside, &file).unwrap();
+                        replaced.fetch_add(1, Ordering::Relaxed);
+                        // In memory a file is replaced faster than a verb looks twice: the number of
+                        // looks of a call is bounded, and this is not the test of that bound.
+                        std::thread::sleep(std::time::Duration::from_micros(50));
+                    }
+                });
+                let end = EndsAttack(&done);
+                let begun = std::time::Instant::now();
+                while raced + worked < ROUNDS
+                    || (replaced.load(Ordering::Relaxed) < ENOUGH && begun.elapsed().as_secs() < 10)
+                {
+                    match change(&root) {
+                        Ok(()) => worked += 1,
+                        Err(error) if error.kind() == ErrorKind::Raced => raced += 1,
+                        Err(error) => panic!("{name}: {error}"),
+                    }
+                }
+                drop(end);
+            });
+            let replaced = replaced.into_inner();
+            let tries = raced + worked;
+            println!(
+                "{name}, {}: {raced} of {tries} raced, {replaced} replaced",
+                backend_name(backend)
+            );
+            assert!(raced * 200 <= tries, "{name}: {raced} of {tries}");
+            if replaced < ENOUGH {
+                let what = format!("replaced files, {name} {}", backend_name(backend));
+                turns.settle_counts(&what, &[("replaced", replaced)]);
+            }
+        }
+    });
 }

@@ -73,7 +73,7 @@ fn patience() -> Duration {
 }
 
 /// Ends the attack when the victim does, by a failed assertion too.
-struct EndsAttack<'a>(&'a AtomicBool);
+pub(crate) struct EndsAttack<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for EndsAttack<'_> {
     fn drop(&mut self) {

@@ -44,6 +44,25 @@ impl Turns {
         );
         starved(what, &format!("{why} ({shares})"));
     }
+
+    /// Ends a race in which a side had fewer turns than the test wants. Turns depend on the scheduler,
+    /// the disk and the fairness of locks, on a quiet machine too: if every side had some, the race was
+    /// fought and is starved. A side without any is broken, unless the machine was busy.
+    ///
+    /// # Panics
+    /// If a side had no turn on a machine that was not busy.
+    #[track_caller]
+    pub fn settle_counts(&self, what: &str, counts: &[(&str, u64)]) {
+        let why: Vec<_> = counts
+            .iter()
+            .map(|(side, had)| format!("{had} {side}"))
+            .collect();
+        let why = why.join(", ");
+        match counts.iter().all(|(_, had)| *had > 0) {
+            true => starved(what, &why),
+            false => self.settle(what, &why),
+        }
+    }
 }
 
 /// Tells that a test could not show what it is for. Around the harness, which keeps to itself what

@@ -206,6 +206,29 @@ fn staged_files_are_seen_when_committed_and_never_before() {
 }
 
 #[test]
+fn an_exact_mode_is_that_of_a_file_that_append_makes() {
+    each_policy(|options, _| {
+        let scratch = Scratch::new();
+        scratch.file("there", "a");
+        let root = scratch.open(options);
+        // The umask of a test takes some of these away from every file that is made by name.
+        let how = WriteOptions::new().mode(0o622);
+        root.append_with(&rel("new"), "b", how).unwrap();
+        assert_eq!(mode_of(&scratch, "root/new"), 0o622);
+        root.append_with(&rel("unreadable"), "b", how.mode(0o044))
+            .unwrap();
+        assert_eq!(mode_of(&scratch, "root/unreadable"), 0o044);
+        let before = mode_of(&scratch, "root/there");
+        root.append_with(&rel("there"), "b", how).unwrap();
+        assert_eq!(mode_of(&scratch, "root/there"), before);
+        assert_eq!(scratch.read("root/there"), "ab");
+        let how = WriteOptions::new().created_mode(0o777);
+        root.append_with(&rel("usual"), "b", how).unwrap();
+        assert_ne!(mode_of(&scratch, "root/usual"), 0o777, "the umask narrows");
+    });
+}
+
+#[test]
 fn append_adds_and_creates() {
     each_policy(|options, _| {
         let scratch = Scratch::new();

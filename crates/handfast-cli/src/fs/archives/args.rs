@@ -25,11 +25,13 @@ pub(super) struct JudgeArgs {
     #[arg(long, value_enum, value_name = "RULE", default_value = "distinct")]
     names: NameRule,
 
-    /// Take this many leading segments off every name; what has no more is left out
+    /// Take this many leading segments off every name; members without a name after that are left
+    /// out
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     strip_components: usize,
 
-    /// Extract only this member and what is below it, by its name in the archive; may be repeated
+    /// Extract only this member and everything below it, by its name in the archive; may be
+    /// repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<OsString>,
 
@@ -42,24 +44,30 @@ pub(super) struct JudgeArgs {
     digest: bool,
 
     /// Allow this many members [default: 100000]
-    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(long, value_name = "N", help_heading = "Limits", value_parser = whole_number)]
     max_entries: Option<u64>,
 
     /// Allow this many bytes in all [default: 1 GiB]
-    #[arg(long, value_name = "BYTES", help_heading = "Limits")]
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = whole_number)]
     max_bytes: Option<u64>,
 
     /// Allow this many bytes in one file [default: 512 MiB]
-    #[arg(long, value_name = "BYTES", help_heading = "Limits")]
+    #[arg(long, value_name = "BYTES", help_heading = "Limits", value_parser = whole_number)]
     max_file: Option<u64>,
 
     /// Allow this many unpacked bytes for each packed one, after the first MiB [default: 200]
-    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(long, value_name = "N", help_heading = "Limits", value_parser = whole_number)]
     max_ratio: Option<u64>,
 
     /// Allow this many seconds [default: 600]
-    #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = whole_number)]
     max_time: Option<u64>,
+}
+
+/// A limit, as it is typed.
+fn whole_number(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "a limit is a whole number without a unit, such as 1073741824".to_owned())
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -9,7 +9,7 @@ use handfast::{ErrorKind, RelPath};
 use handfast_archive::{CreateOptions, Created, LinkPolicy, NewFormat, create};
 
 use crate::failure::Failure;
-use crate::fs::answer::{Answered, Done};
+use crate::fs::answer::{Done, PrintResult};
 use crate::fs::asked::Asked;
 use crate::fs::target::Target;
 use crate::fs::write::bytes;
@@ -62,7 +62,7 @@ enum FormatChoice {
 }
 
 impl ArchiveArgs {
-    pub(in crate::fs) fn run(&self, target: &Target, out: &mut Output) -> Answered {
+    pub(in crate::fs) fn run(&self, target: &Target, out: &mut Output) -> PrintResult {
         let asked =
             Asked::new_dir(target, "archive", "archive", &self.dir).and("as", &self.archive);
         let from = asked.path_or_root()?;
@@ -131,7 +131,10 @@ impl ArchiveArgs {
             None if ends(&[".tar"]) => Ok(NewFormat::Tar),
             None if ends(&[".tar.gz", ".tgz"]) => Ok(NewFormat::TarGzip),
             None if ends(&[".zip"]) => Ok(NewFormat::Zip),
-            None => Err(asked.misused("say which format, with `--format`".to_owned())),
+            None => Err(asked.misused(
+                "the format is not known from the ending; give `--format tar`, `tar-gz` or `zip`"
+                    .to_owned(),
+            )),
         }
     }
 }

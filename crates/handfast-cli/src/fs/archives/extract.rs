@@ -8,9 +8,9 @@ use handfast_archive::{Input, extract};
 
 use super::args::{JudgeArgs, ModeRule};
 use super::input;
-use super::report::{About, Told};
+use super::report::{About, RecordedReport};
 use crate::failure::Failure;
-use crate::fs::answer::Answered;
+use crate::fs::answer::PrintResult;
 use crate::fs::asked::Asked;
 use crate::fs::target::Target;
 use crate::log::Recording;
@@ -65,7 +65,7 @@ impl ExtractArgs {
         target: &Target,
         recording: Option<&Recording>,
         out: &mut Output,
-    ) -> Answered {
+    ) -> PrintResult {
         let dir = self.dir(target)?;
         let asked = Asked::new(target, "extract", "extract", &self.archive).and("to", dir);
         let to = match self.merge {
@@ -99,7 +99,12 @@ impl ExtractArgs {
         progress.end();
         let report = extracted.map_err(|error| asked.failed(&error))?;
         let shown = asked.shown_destination();
-        Ok(Box::new(Told::new(&asked, report, About::Extracted, shown)))
+        Ok(Box::new(RecordedReport::new(
+            &asked,
+            report,
+            About::Extracted,
+            shown,
+        )))
     }
 
     fn dir<'a>(&'a self, target: &'a Target) -> Result<&'a OsStr, Box<Failure>> {

@@ -7,8 +7,8 @@ use handfast_archive::{Input, list};
 
 use super::args::JudgeArgs;
 use super::input;
-use super::report::{About, Told};
-use crate::fs::answer::Answered;
+use super::report::{About, RecordedReport};
+use crate::fs::answer::PrintResult;
 use crate::fs::asked::Asked;
 use crate::fs::target::Target;
 use crate::output::Output;
@@ -38,7 +38,7 @@ pub(crate) struct ListArchiveArgs {
 }
 
 impl ListArchiveArgs {
-    pub(in crate::fs) fn run(&self, target: &Target, out: &mut Output) -> Answered {
+    pub(in crate::fs) fn run(&self, target: &Target, out: &mut Output) -> PrintResult {
         let asked = Asked::new(target, "list-archive", "list", &self.archive);
         let options = self.judge.options(&asked)?;
         let to = match &self.dir {
@@ -66,7 +66,7 @@ impl ListArchiveArgs {
         });
         let listed = list(archive, goal.as_ref(), options);
         let report = listed.map_err(|error| asked.failed(&error))?;
-        Ok(Box::new(Told::new(
+        Ok(Box::new(RecordedReport::new(
             &asked,
             report,
             About::Listed,

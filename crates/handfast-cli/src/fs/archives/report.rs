@@ -1,13 +1,13 @@
 //! A report as data, and as lines for people.
 
 use handfast::{ErrorKind, escape};
-use handfast_archive::{Outcome, Refusal, Report, Verdict};
+use handfast_archive::{MemberVerdict, Outcome, Refusal, Report};
 
 use crate::failure::Failure;
-use crate::fs::answer::Answer;
+use crate::fs::answer::Printable;
 use crate::fs::asked::Asked;
 use crate::fs::write::bytes;
-use crate::json::{Json, Object};
+use crate::json::{Json, JsonObject};
 use crate::output::{self, Output};
 
 /// What the answer is about.
@@ -20,15 +20,15 @@ pub(super) enum About {
 }
 
 /// The answer of `extract` and `list-archive`.
-pub(super) struct Told {
+pub(super) struct RecordedReport {
     about: About,
-    fields: Object,
+    fields: JsonObject,
     report: Report,
     troubles: Vec<Failure>,
     to: String,
 }
 
-impl Told {
+impl RecordedReport {
     pub(super) fn new(asked: &Asked<'_>, report: Report, about: About, to: String) -> Self {
         Self {
             about,
@@ -39,7 +39,7 @@ impl Told {
         }
     }
 
-    fn line(&self, verdict: &Verdict) -> Option<String> {
+    fn line(&self, verdict: &MemberVerdict) -> Option<String> {
         let name = escape(&verdict.name);
         let refused = match &verdict.outcome {
             Outcome::Refused(refusal) => refusal,
@@ -68,6 +68,10 @@ impl Told {
 fn trouble(asked: &Asked<'_>, report: &Report) -> Option<Failure> {
     let (kind, detail) = report.trouble()?;
     let mut failure = *asked.refused(kind, &detail);
+    if report.extracted {
+        let some = "cannot extract all of ";
+        failure.sentence = failure.sentence.replacen("cannot extract ", some, 1);
+    }
     failure.hints = hint(kind).map(str::to_owned).into_iter().collect();
     Some(failure)
 }
@@ -82,8 +86,8 @@ fn hint(kind: ErrorKind) -> Option<&'static str> {
     }
 }
 
-impl Answer for Told {
-    fn fields(&self) -> Object {
+impl Printable for RecordedReport {
+    fn fields(&self) -> JsonObject {
         let report = &self.report;
         let digest = report.digest.map(|digest| {
             let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -140,19 +144,19 @@ impl Answer for Told {
     }
 }
 
-fn refusal_json(refusal: &Refusal) -> Object {
-    Object::new()
+fn refusal_json(refusal: &Refusal) -> JsonObject {
+    JsonObject::new()
         .with("rule", refusal.rule.name())
         .with("detail", refusal.detail.as_ref())
 }
 
-fn verdict_json(verdict: &Verdict) -> Object {
+fn verdict_json(verdict: &MemberVerdict) -> JsonObject {
     let (word, refusal) = match &verdict.outcome {
         Outcome::Accepted => ("accepted", None),
         Outcome::LeftOut => ("left-out", None),
         Outcome::Refused(refusal) => ("refused", Some(refusal_json(refusal))),
     };
-    let mut object = Object::new().with_bytes("name", &verdict.name);
+    let mut object = JsonObject::new().with_bytes("name", &verdict.name);
     if let Some(path) = &verdict.path {
         object = object.with_bytes("path", path.as_bytes());
     }

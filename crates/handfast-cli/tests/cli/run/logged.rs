@@ -1,17 +1,21 @@
 //! What a run leaves in its log.
 
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 use super::stage::{Stage, as_each_user};
 
 /// A log on a stage.
-struct Log<'a> {
+pub(super) struct Log<'a> {
     stage: &'a Stage,
-    dir: String,
+    pub(super) dir: String,
 }
 
 impl<'a> Log<'a> {
-    fn new(stage: &'a Stage) -> Self {
+    pub(super) fn new(stage: &'a Stage) -> Self {
         let dir = stage.scratch.path.join("log").display().to_string();
         let made = stage.handfast(&["log", "init", &dir]);
         assert_eq!(made.code, Some(0), "{made:?}");
@@ -19,7 +23,7 @@ impl<'a> Log<'a> {
     }
 
     /// The events of a verb, in the order of the log.
-    fn events(&self, verb: &str) -> Vec<Value> {
+    pub(super) fn events(&self, verb: &str) -> Vec<Value> {
         let args = ["--json", "log", "grep", &self.dir, "--verb", verb];
         let told = self.stage.handfast(&args);
         let answer: Value = serde_json::from_str(&told.out).expect(&told.out);
@@ -29,7 +33,7 @@ impl<'a> Log<'a> {
 }
 
 #[test]
-fn a_program_that_tries_a_denied_file_leaves_one_event() {
+fn each_program_that_tries_a_denied_file_leaves_one_event() {
     as_each_user(|stage| {
         let log = Log::new(stage);
         let script = "for n in 1 2 3 4 5; do cat .env; stat .env; done 2>/dev/null; \
@@ -42,11 +46,63 @@ fn a_program_that_tries_a_denied_file_leaves_one_event() {
             .iter()
             .map(|event| event["req"]["path"].as_str().unwrap())
             .collect();
-        assert_eq!(paths, [".env", "src/.env.local"], "{refused:?}");
+        // Two programs looked at the first.
+        assert_eq!(paths, [".env", ".env", "src/.env.local"], "{refused:?}");
+        let programs = [0, 1, 2].map(|at| refused[at]["wl"]["exe"].as_str().unwrap_or_default());
+        let names = programs.map(|path| path.rsplit('/').next().unwrap_or_default());
+        assert_eq!(names, ["cat", "stat", "cat"], "{refused:?}");
         let decision = &refused[0]["decision"];
         assert_eq!(decision["allow"], false, "{decision}");
         assert_eq!(decision["kind"], "Denied", "{decision}");
         assert_eq!(decision["why"], "protected by deny `.env`", "{decision}");
+    });
+}
+
+/// The first event of a verb on a path, as soon as the log has it.
+fn wait_for(log: &Log<'_>, verb: &str, path: &str) -> Value {
+    let begun = Instant::now();
+    loop {
+        let mut events = log.events(verb).into_iter();
+        if let Some(event) = events.find(|event| event["req"]["path"] == path) {
+            return event;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{verb} {path}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn an_event_names_the_process_that_asked() {
+    as_each_user(|stage| {
+        let log = Log::new(stage);
+        // The shell itself opens the file, and waits; then a program of it opens another.
+        let script = "exec 3< a.txt; echo $$; read word; cat src/main.rs > new";
+        let args = ["run", "--log", &log.dir, "--", "sh", "-c", script];
+        let mut running = stage.command("", &args);
+        let running = running
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut running = running.spawn().unwrap();
+        let mut inside = String::new();
+        let output = running.stdout.take().unwrap();
+        BufReader::new(output).read_line(&mut inside).unwrap();
+        let workload = wait_for(&log, "open", "a.txt")["wl"].clone();
+        assert_eq!(workload["auth"], "observed", "{workload}");
+        let pid = workload["pid"].as_u64().unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let numbers = status.lines().find(|line| line.starts_with("NSpid:"));
+        let last = numbers.and_then(|line| line.split_whitespace().last());
+        assert_eq!(last, Some(inside.trim()), "{status}");
+        let shell = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap();
+        assert_eq!(workload["exe"].as_str(), shell.to_str(), "{workload}");
+        running.stdin.take().unwrap().write_all(b"\n").unwrap();
+        assert!(running.wait().unwrap().success());
+        let read = &wait_for(&log, "open", "src/main.rs")["wl"];
+        assert!(read["exe"].as_str().unwrap().ends_with("/cat"), "{read}");
+        assert_ne!(read["pid"].as_u64(), Some(pid));
+        let made = &wait_for(&log, "open-write", "new")["wl"];
+        assert_eq!(made["exe"].as_str(), shell.to_str(), "{made}");
     });
 }
 

@@ -1,11 +1,34 @@
-//! The connections that are open. Sockets that only wait cannot lock others out.
+//! The connections that are open. Neither sockets that only wait nor the calls of one caller lock others out.
+//!
+//! ```text
+//!            a request is there           a place to work
+//!  waits ──────────────────────▶ queued ──────────────────▶ works
+//!    ▲                              │ no room                 │
+//!    └──────────────────────────────┴─────── answered ────────┘
+//! ```
+//!
+//! A connection that waits is closed for the next one. One that works is not, so there is a limit on how many work, and
+//! within it a share for every caller that no other caller can take. Who is over it waits in a queue, which is limited, too.
+//! What is left is always for connections that have just come.
 
 use std::net::{Shutdown, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::shares::Shares;
+use super::stream;
+
 /// How many are open at a time. For the next one, the one that has waited longest is closed.
-const MOST: usize = 256;
+const MOST: usize = 640;
+
+/// So many are at work for the callers that come first.
+const FIRST_COME: usize = 192;
+
+/// So many more are divided among all callers.
+const DIVIDED: usize = 64;
+
+/// So many requests wait for their caller's turn.
+const MOST_QUEUED: usize = 256;
 
 /// How long one may wait for its request, whatever happens: a client that has just connected is about
 /// to ask, and what it sent may not have been read yet.
@@ -14,20 +37,55 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How often it is looked for a free place.
 const PAUSE: Duration = Duration::from_millis(5);
 
-#[derive(Default)]
+/// How often one that is queued looks whether its client is still there.
+const LOOK: Duration = Duration::from_millis(200);
+
 pub(super) struct Connections {
-    open: Mutex<Vec<Entry>>,
+    open: Mutex<Vec<OpenConnection>>,
+    /// A place to work has become free.
+    free: Condvar,
+    shares: Shares,
 }
 
-struct Entry {
+struct OpenConnection {
     stream: Arc<TcpStream>,
-    /// Since when it waits for a request; `None` while one is answered.
-    idle: Option<Instant>,
+    state: State,
 }
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum State {
+    /// For a request, since then.
+    Waits(Instant),
+    /// For its caller's turn.
+    Queued,
+    /// On behalf of this caller.
+    Works(String),
+}
+
+/// What comes of a request that wants to be worked on.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) enum WorkTurn {
+    Now,
+    /// Too many calls of this caller are under way.
+    TooMany,
+    /// The client went away.
+    Gone,
+}
+
+type OpenGuard<'a> = MutexGuard<'a, Vec<OpenConnection>>;
 
 impl Connections {
-    fn change<T>(&self, change: impl FnOnce(&mut Vec<Entry>) -> T) -> T {
-        change(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner))
+    /// For so many callers.
+    pub(super) fn new(callers: usize) -> Self {
+        Self {
+            open: Mutex::default(),
+            free: Condvar::new(),
+            shares: Shares::new(FIRST_COME, DIVIDED, callers),
+        }
+    }
+
+    fn open(&self) -> OpenGuard<'_> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a connection in as soon as there is a place; `false` if there is none for a long time.
@@ -45,38 +103,86 @@ impl Connections {
 
     fn try_admit(&self, stream: &Arc<TcpStream>) -> bool {
         let now = Instant::now();
-        self.change(|open| {
-            if open.len() >= MOST {
-                let idle = open.iter().enumerate();
-                let idle = idle.filter_map(|(at, entry)| Some((entry.idle?, at)));
-                let has_waited = |since: Instant| now.duration_since(since) >= GRACE;
-                let Some((_, oldest)) = idle.min().filter(|(since, _)| has_waited(*since)) else {
-                    return false;
-                };
-                // Its thread finds the end of the stream, and ends.
-                drop(open.remove(oldest).stream.shutdown(Shutdown::Both));
-            }
-            open.push(Entry {
-                stream: Arc::clone(stream),
-                idle: Some(now),
+        let mut open = self.open();
+        if open.len() >= MOST {
+            let waiting = open.iter().enumerate();
+            let waiting = waiting.filter_map(|(at, entry)| match entry.state {
+                State::Waits(since) => Some((since, at)),
+                _ => None,
             });
-            true
-        })
+            let has_waited = |since: Instant| now.duration_since(since) >= GRACE;
+            let Some((_, oldest)) = waiting.min().filter(|(since, _)| has_waited(*since)) else {
+                return false;
+            };
+            // Its thread finds the end of the stream, and ends.
+            drop(open.remove(oldest).stream.shutdown(Shutdown::Both));
+        }
+        open.push(OpenConnection {
+            stream: Arc::clone(stream),
+            state: State::Waits(now),
+        });
+        true
     }
 
-    /// A request of an accepted caller is answered, or the next one is waited for.
-    pub(super) fn at_work(&self, stream: &Arc<TcpStream>, is_at_work: bool) {
-        let now = Instant::now();
-        self.change(|open| {
-            let mut entries = open.iter_mut();
-            let entry = entries.find(|entry| Arc::ptr_eq(&entry.stream, stream));
-            if let Some(entry) = entry {
-                entry.idle = (!is_at_work).then_some(now);
+    /// A whole request of a caller is there: waits until it may be worked on.
+    pub(super) fn begin(
+        &self,
+        stream: &Arc<TcpStream>,
+        caller: &str,
+        patience: Duration,
+    ) -> WorkTurn {
+        let until = Instant::now() + patience;
+        let mut open = self.open();
+        loop {
+            let Some(at) = place_of(&open, stream) else {
+                // It was closed for another one in the last moment.
+                return WorkTurn::Gone;
+            };
+            let at_work = open.iter().filter_map(|entry| match &entry.state {
+                State::Works(by) => Some(by.as_str()),
+                _ => None,
+            });
+            if self.shares.allow(at_work, caller) {
+                open[at].state = State::Works(caller.to_owned());
+                return WorkTurn::Now;
             }
-        });
+            if open[at].state != State::Queued {
+                let queued = open.iter().filter(|entry| entry.state == State::Queued);
+                if queued.count() >= MOST_QUEUED {
+                    return WorkTurn::TooMany;
+                }
+                open[at].state = State::Queued;
+            }
+            // Whether it was woken or not, it looks again.
+            drop(self.free.wait_timeout(open, LOOK));
+            if stream::is_closed(stream) {
+                return WorkTurn::Gone;
+            }
+            if Instant::now() >= until {
+                return WorkTurn::TooMany;
+            }
+            open = self.open();
+        }
+    }
+
+    /// It waits from now on: for the next request, or for what its request comes to.
+    pub(super) fn wait(&self, stream: &Arc<TcpStream>) {
+        let mut open = self.open();
+        if let Some(at) = place_of(&open, stream) {
+            open[at].state = State::Waits(Instant::now());
+        }
+        drop(open);
+        self.free.notify_all();
     }
 
     pub(super) fn remove(&self, stream: &Arc<TcpStream>) {
-        self.change(|open| open.retain(|entry| !Arc::ptr_eq(&entry.stream, stream)));
+        self.open()
+            .retain(|entry| !Arc::ptr_eq(&entry.stream, stream));
+        self.free.notify_all();
     }
+}
+
+fn place_of(open: &OpenGuard<'_>, stream: &Arc<TcpStream>) -> Option<usize> {
+    open.iter()
+        .position(|entry| Arc::ptr_eq(&entry.stream, stream))
 }

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::HttpReply;
-use crate::protocol::{self, Fault, Request, code};
+use crate::protocol::{self, BadMessage, Request, code};
 
 /// A longer head is no head.
 pub(super) const MAX_HEAD: usize = 16 * 1024;
@@ -132,26 +132,34 @@ impl Head {
     }
 
     /// What is wrong with the version that the head names.
-    pub(super) fn bad_version(&self, request: &Request) -> Option<Fault> {
+    pub(super) fn bad_version(&self, request: &Request) -> Option<BadMessage> {
         let version = self.version.as_deref()?;
         protocol::unsupported(&request.id, version)
     }
 
     /// Where head and body of a stateless request contradict each other.
-    pub(super) fn mismatch(&self, request: &Request) -> Option<Fault> {
+    pub(super) fn mismatch(&self, request: &Request) -> Option<BadMessage> {
         let meta = request.params.get("_meta");
         let version = meta.and_then(|meta| meta.get("io.modelcontextprotocol/protocolVersion"));
         let version = version.and_then(Value::as_str);
         let fault = |what: &str| {
             let text = format!("Header mismatch: {what}");
-            Some(Fault::new(request.id.clone(), code::HEADER_MISMATCH, text))
+            Some(BadMessage::new(
+                request.id.clone(),
+                code::HEADER_MISMATCH,
+                text,
+            ))
         };
         if !self.is_stateless() && version != Some("2026-07-28") {
             return None;
         }
         if version.is_none() {
             let text = "Invalid params: `_meta` lacks `io.modelcontextprotocol/protocolVersion`";
-            return Some(Fault::new(request.id.clone(), code::INVALID_PARAMS, text));
+            return Some(BadMessage::new(
+                request.id.clone(),
+                code::INVALID_PARAMS,
+                text,
+            ));
         }
         if self.version.as_deref() != version {
             return fault("MCP-Protocol-Version is not the one in `_meta`");

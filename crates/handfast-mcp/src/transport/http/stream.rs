@@ -4,6 +4,19 @@ use std::cell::Cell;
 use std::io::{self, Write};
 use std::net::TcpStream;
 
+/// Whether the other side has closed a connection. Only the thread that serves the connection may ask.
+pub(super) fn is_closed(stream: &TcpStream) -> bool {
+    let looked = stream
+        .set_nonblocking(true)
+        .and_then(|()| stream.peek(&mut [0]));
+    let back = stream.set_nonblocking(false);
+    let gone = match looked {
+        Ok(got) => got == 0,
+        Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+    };
+    gone || back.is_err()
+}
+
 /// The answer to one request. It becomes a stream with the first message that goes before it.
 pub(super) struct Stream<'a> {
     stream: &'a TcpStream,
@@ -26,6 +39,11 @@ impl<'a> Stream<'a> {
 
     pub(super) fn is_possible(&self) -> bool {
         self.is_possible
+    }
+
+    /// Whether the client has closed the connection, or cannot be reached.
+    pub(super) fn is_gone(&self) -> bool {
+        is_closed(self.stream) || self.has_failed.get()
     }
 
     pub(super) fn has_begun(&self) -> bool {

@@ -1,5 +1,6 @@
 //! The tokens that callers show, each with the caller's name.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -14,13 +15,13 @@ const SHORTEST: usize = 24;
 /// The tokens of a server.
 #[derive(Clone)]
 pub struct Tokens {
-    known: Vec<Known>,
+    known: Vec<KnownToken>,
     /// Only this run knows the token, so it has to be told.
     pub(super) is_new: bool,
 }
 
 #[derive(Clone)]
-struct Known {
+struct KnownToken {
     caller: String,
     token: String,
 }
@@ -39,7 +40,7 @@ impl Tokens {
     /// What the system says where there is no randomness.
     pub fn new() -> io::Result<Self> {
         Ok(Self {
-            known: vec![Known {
+            known: vec![KnownToken {
                 caller: String::new(),
                 token: random()?,
             }],
@@ -99,7 +100,7 @@ impl Tokens {
                     "a line of the token file is no name and token; a token has at least 24 letters, digits, `-` and `_`",
                 ));
             }
-            known.push(Known {
+            known.push(KnownToken {
                 caller: caller.to_owned(),
                 token: token.to_owned(),
             });
@@ -111,6 +112,12 @@ impl Tokens {
             known,
             is_new: false,
         })
+    }
+
+    /// How many callers there are.
+    pub(super) fn callers(&self) -> usize {
+        let names: BTreeSet<&str> = self.known.iter().map(|one| one.caller.as_str()).collect();
+        names.len()
     }
 
     /// The first token.
@@ -165,6 +172,7 @@ mod tests {
         let tokens = Tokens::parse(&format!("# callers\nana {one}\n\nben {two}\n")).unwrap();
         assert_eq!(tokens.caller(&one), Some("ana"));
         assert_eq!(tokens.caller(&two), Some("ben"));
+        assert_eq!(tokens.callers(), 2);
         for wrong in ["", "ana", &one[1..], &format!("{one}x")] {
             assert_eq!(tokens.caller(wrong), None, "{wrong}");
         }

@@ -10,6 +10,9 @@ use rustix::io::Errno;
 
 use crate::protocol::{Id, Scanner};
 
+/// How much is read at a time.
+const READ: usize = 64 * 1024;
+
 /// A buffer that grew beyond this for one message is given back after it.
 const KEEP: usize = 256 * 1024;
 
@@ -21,8 +24,17 @@ pub(super) enum Next {
     TooLong(Id),
     /// Nothing until the moment given.
     TimeOut,
+    /// Nothing; somebody wants the one who waits here to look round.
+    Nudged,
     /// Nothing will come any more, or nobody is to wait for it any more.
     End,
+}
+
+/// Why a wait ended.
+enum Ready {
+    Input,
+    Nudge,
+    Nothing,
 }
 
 /// Ends the wait for input, from any thread.
@@ -46,6 +58,16 @@ impl Stop {
         let _written = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
     }
 
+    /// Ends one wait for input; the next goes on.
+    pub(super) fn nudge(&self) {
+        // A counter that is full says the same.
+        let _written = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+    }
+
+    fn take_nudge(&self) {
+        let _read = rustix::io::read(&self.event, &mut [0; 8]);
+    }
+
     pub(super) fn is_set(&self) -> bool {
         self.set.load(Ordering::SeqCst)
     }
@@ -55,6 +77,8 @@ pub(super) struct Input<'a, F> {
     fd: F,
     stop: &'a Stop,
     limit: usize,
+    /// What is read goes here first. It is made once: of what is never filled, nothing is in memory.
+    chunk: Vec<u8>,
     buffer: Vec<u8>,
     /// How much of the buffer was searched for a line's end.
     searched: usize,
@@ -69,6 +93,7 @@ impl<'a, F: AsFd> Input<'a, F> {
             fd,
             stop,
             limit,
+            chunk: vec![0; READ],
             buffer: Vec::new(),
             searched: 0,
             skipping: None,
@@ -84,8 +109,10 @@ impl<'a, F: AsFd> Input<'a, F> {
                 .position(|byte| *byte == b'\n')
                 .map(|at| at + self.searched);
             if let Some(end) = end {
-                let rest = self.buffer.split_off(end + 1);
-                let mut line = std::mem::replace(&mut self.buffer, rest);
+                let mut line = match end + 1 == self.buffer.len() {
+                    true => std::mem::take(&mut self.buffer),
+                    false => self.buffer.drain(..=end).collect(),
+                };
                 line.pop();
                 self.searched = 0;
                 if self.buffer.capacity() > KEEP && self.buffer.len() < KEEP {
@@ -120,35 +147,34 @@ impl<'a, F: AsFd> Input<'a, F> {
             }
             match self.wait(until)? {
                 _ if self.stop.is_set() => return Ok(Next::End),
-                false => return Ok(Next::TimeOut),
-                true => self.fill()?,
+                Ready::Nothing => return Ok(Next::TimeOut),
+                Ready::Nudge => {
+                    self.stop.take_nudge();
+                    return Ok(match self.stop.is_set() {
+                        true => Next::End,
+                        false => Next::Nudged,
+                    });
+                }
+                Ready::Input => self.fill()?,
             }
         }
     }
 
     fn fill(&mut self) -> io::Result<()> {
-        let before = self.buffer.len();
-        self.buffer.resize(before + 64 * 1024, 0);
-        let got =
-            rustix::io::retry_on_intr(|| rustix::io::read(&self.fd, &mut self.buffer[before..]));
+        let got = rustix::io::retry_on_intr(|| rustix::io::read(&self.fd, &mut self.chunk[..]));
         let got = match got {
             Ok(got) => got,
-            Err(error) => {
-                self.buffer.truncate(before);
-                // Somebody made the pipe non-blocking, and took what was there.
-                if error == Errno::AGAIN {
-                    return Ok(());
-                }
-                return Err(error.into());
-            }
+            // Somebody made the pipe non-blocking, and took what was there.
+            Err(Errno::AGAIN) => return Ok(()),
+            Err(error) => return Err(error.into()),
         };
-        self.buffer.truncate(before + got);
+        self.buffer.extend_from_slice(&self.chunk[..got]);
         self.ended = got == 0;
         Ok(())
     }
 
-    /// Whether something happens before the moment given.
-    fn wait(&self, until: Option<Instant>) -> io::Result<bool> {
+    /// What happens before the moment given.
+    fn wait(&self, until: Option<Instant>) -> io::Result<Ready> {
         loop {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let left = left.map(|left| Timespec {
@@ -160,7 +186,10 @@ impl<'a, F: AsFd> Input<'a, F> {
                 PollFd::new(&self.stop.event, PollFlags::IN),
             ];
             match rustix::event::poll(&mut fds, left.as_ref()) {
-                Ok(ready) => return Ok(ready > 0),
+                Ok(0) => return Ok(Ready::Nothing),
+                // Input that there is may not be there any more after the nudge: it is looked for again.
+                Ok(_) if !fds[1].revents().is_empty() => return Ok(Ready::Nudge),
+                Ok(_) => return Ok(Ready::Input),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -203,8 +232,14 @@ mod tests {
         assert_eq!(input.next(None).unwrap(), line("last"));
         assert_eq!(input.next(None).unwrap(), Next::End);
         long.join().unwrap();
-        let (reader, _writer) = std::io::pipe().unwrap();
+        let (reader, mut writer) = std::io::pipe().unwrap();
         let mut input = Input::new(reader, 10, &stop);
+        stop.nudge();
+        writer.write_all(b"one\n").unwrap();
+        assert_eq!(input.next(None).unwrap(), Next::Nudged);
+        assert_eq!(input.next(None).unwrap(), line("one"));
+        stop.nudge();
+        assert_eq!(input.next(None).unwrap(), Next::Nudged);
         stop.set();
         assert_eq!(input.next(None).unwrap(), Next::End);
     }

@@ -10,7 +10,7 @@ use super::super::{MAX_MESSAGE, ROOTS_TIMEOUT};
 use super::Output;
 use super::input::{Input, Next};
 use crate::call::Nobody;
-use crate::protocol::{self, Fault, Id, Message, Peer, Request, code};
+use crate::protocol::{self, BadMessage, Id, Message, Peer, Request, code};
 use crate::roots;
 use crate::server::Server;
 
@@ -64,9 +64,10 @@ impl<'a, F: AsFd, W: Write> Reader<'a, F, W> {
             Ok(Next::TooLong(id)) => {
                 let text =
                     format!("Invalid Request: the message is longer than {MAX_MESSAGE} bytes");
-                self.refuse(&Fault::new(id, code::INVALID_REQUEST, text));
+                self.refuse(&BadMessage::new(id, code::INVALID_REQUEST, text));
                 Came::Nothing
             }
+            Ok(Next::Nudged) => Came::Nothing,
             Ok(Next::TimeOut) => {
                 let (view, why) = roots::none("the client did not tell its roots in time");
                 (self.say)(&why);
@@ -86,7 +87,7 @@ impl<'a, F: AsFd, W: Write> Reader<'a, F, W> {
         }
     }
 
-    fn refuse(&self, fault: &Fault) {
+    fn refuse(&self, fault: &BadMessage) {
         self.output.send(protocol::error_reply(fault));
     }
 
@@ -110,7 +111,8 @@ impl<'a, F: AsFd, W: Write> Reader<'a, F, W> {
                 Came::Call(request)
             }
             Ok(Message::Request(request)) => self.answer(&request, peer),
-            Ok(Message::Notification { method, params }) => self.notified(&method, &params, peer),
+            Ok(Message::Notification { method }) => self.notified(&method, peer),
+            Ok(Message::Cancelled(id)) => Came::Cancel(id),
             Ok(Message::Response { id, result }) => {
                 if self.asked.as_ref() != Some(&id) {
                     return Came::Reply(id, result);
@@ -141,13 +143,8 @@ impl<'a, F: AsFd, W: Write> Reader<'a, F, W> {
         Came::Hold(true)
     }
 
-    fn notified(&mut self, method: &str, params: &Value, peer: &Peer) -> Came {
+    fn notified(&mut self, method: &str, peer: &Peer) -> Came {
         match method {
-            "notifications/cancelled" => {
-                let id = params.get("requestId");
-                let id = id.and_then(|id| Id::of(id, id.to_string().as_bytes()));
-                id.map_or(Came::Nothing, Came::Cancel)
-            }
             "notifications/initialized" | "notifications/roots/list_changed" if peer.has_roots => {
                 self.questions += 1;
                 let id = format!("handfast-roots-{}", self.questions);

@@ -1,6 +1,6 @@
 //! What waits in a session: its changes by directory, and the commits that can be taken back.
 
-use super::{PageFrame, comments, counted, end, head, marks, session_field};
+use super::{PageFrame, comments, counted, end, head, marks, news, session_field, time};
 use crate::page::html::Html;
 use crate::protocol::{Item, Listing, PAGE, PastLine};
 
@@ -9,16 +9,13 @@ pub(in crate::page) fn changes(frame: &PageFrame<'_>, listing: &Listing) -> Stri
     let title = format!("{} \u{b7} review", listing.session);
     head(&mut html, frame, &title, "changes");
     html.raw("<h1>").text(&listing.session).raw("</h1>");
-    html.raw("<p id=stamp data-stamp=\"").text(&listing.stamp);
-    html.raw("\" data-url=\"/s/").url(&listing.session);
-    html.raw("/stamp?skip=").text(listing.skip).raw("\">");
+    news(&mut html, &listing.stamp, |html| {
+        html.raw("changes&amp;session=").url(&listing.session);
+        html.raw("&amp;skip=").text(listing.skip);
+    });
+    html.raw("<p id=count>");
     html.text(counted(listing.total, "change waits", "changes wait"));
-    html.raw(".");
-    if !listing.snapshots.is_empty() {
-        html.raw(" Snapshots: ").text(listing.snapshots.join(", "));
-        html.raw(".");
-    }
-    html.raw("</p>");
+    html.raw(".</p>");
     pages(&mut html, listing);
     if !listing.items.is_empty() {
         html.raw("<form method=post action=\"/plan\" id=plan>");
@@ -31,6 +28,7 @@ pub(in crate::page) fn changes(frame: &PageFrame<'_>, listing: &Listing) -> Stri
     }
     pages(&mut html, listing);
     past(&mut html, listing);
+    snapshots(&mut html, listing);
     end(&mut html);
     html.done()
 }
@@ -122,9 +120,9 @@ fn past(html: &mut Html, listing: &Listing) {
     if listing.past.is_empty() {
         return;
     }
-    html.raw("<section><h2>Commits</h2><ol class=list>");
+    html.raw("<section id=past><h2>Commits</h2><ol class=list>");
     for commit in &listing.past {
-        html.raw("<li class=item>").text(&commit.made);
+        html.raw("<li class=item>").text(time(&commit.made));
         if let Some(message) = &commit.message {
             html.raw(" \u{b7} ").text(message);
         }
@@ -137,6 +135,38 @@ fn past(html: &mut Html, listing: &Listing) {
         html.raw("</li>");
     }
     html.raw("</ol></section>");
+}
+
+/// Snapshots: each with the way back to it, and a field for a new one.
+fn snapshots(html: &mut Html, listing: &Listing) {
+    html.raw("<section id=snapshots><h2>Snapshots</h2>");
+    if !listing.snapshots.is_empty() {
+        html.raw("<ul class=list>");
+    }
+    for snapshot in &listing.snapshots {
+        html.raw("<li class=item>").text(&snapshot.label);
+        html.raw("<details><summary>Go back to it\u{2026}</summary><form method=post action=\"/go-back\">");
+        session_field(html, &listing.session);
+        html.raw("<input type=hidden name=label value=\"")
+            .text(&snapshot.label);
+        html.raw("\"><input type=hidden name=skip value=\"")
+            .text(listing.skip);
+        html.raw("\"><input type=hidden name=seal value=\"")
+            .text(&snapshot.seal);
+        html.raw("\"><p>The session gets back the changes that it had then. The ")
+            .text(counted(listing.total, "change", "changes"))
+            .raw(" that it has now are kept as another snapshot. The base directory stays as it is.</p>")
+            .raw("<button type=submit>Go back to ")
+            .text(&snapshot.label)
+            .raw("</button></form></details></li>");
+    }
+    if !listing.snapshots.is_empty() {
+        html.raw("</ul>");
+    }
+    html.raw("<form method=post action=\"/snapshot\" class=line>");
+    session_field(html, &listing.session);
+    html.raw("<label for=label>Label</label><input id=label name=label required maxlength=60 autocomplete=off> ")
+        .raw("<button type=submit>Take a snapshot</button></form></section>");
 }
 
 /// Taking a commit back: what it does to the base, then the button.

@@ -1,10 +1,20 @@
 //! Changed lines, one below the other or side by side.
 
+use crate::page::highlight::{self, Token};
 use crate::page::html::Html;
 use crate::protocol::{HunkView, LineView};
 
-/// The lines of a hunk as a table.
-pub(super) fn hunk(html: &mut Html, hunk: &HunkView, is_split: bool) {
+/// A line and its pieces.
+type Row<'a> = (&'a LineView, Vec<Token<'a>>);
+
+/// The lines of a hunk of a file as a table.
+pub(super) fn hunk(
+    html: &mut Html,
+    path: &str,
+    hunk: &HunkView,
+    is_split: bool,
+    colours: &mut usize,
+) {
     if hunk.before > 0 {
         html.raw("<p class=tag>").text(hunk.before);
         html.raw(" lines of this hunk come before these</p>");
@@ -13,9 +23,11 @@ pub(super) fn hunk(html: &mut Html, hunk: &HunkView, is_split: bool) {
     html.text(&hunk.header).raw("\"><table class=\"diff");
     html.raw(if is_split { " split" } else { "" });
     html.raw("\"><tbody>");
+    let tokens = highlight::hunk(highlight::language(path), hunk, colours);
+    let rows: Vec<Row<'_>> = hunk.lines.iter().zip(tokens).collect();
     match is_split {
-        true => split(html, hunk),
-        false => unified(html, hunk),
+        true => split(html, hunk.starts, &rows),
+        false => unified(html, hunk.starts, &rows),
     }
     html.raw("</tbody></table></div>");
     if hunk.after > 0 {
@@ -24,15 +36,16 @@ pub(super) fn hunk(html: &mut Html, hunk: &HunkView, is_split: bool) {
     }
 }
 
-fn unified(html: &mut Html, hunk: &HunkView) {
-    let (mut old, mut new) = hunk.starts;
-    for line in &hunk.lines {
+fn unified(html: &mut Html, starts: (usize, usize), rows: &[Row<'_>]) {
+    let (mut old, mut new) = starts;
+    for row in rows {
+        let line = row.0;
         row_start(html, line.sign);
         let is_old = line.sign != '+';
         let is_new = line.sign != '-';
         number(html, is_old.then_some(old));
         number(html, is_new.then_some(new));
-        cell(html, Some(line));
+        cell(html, Some(row));
         html.raw("</tr>");
         old += usize::from(is_old);
         new += usize::from(is_new);
@@ -40,11 +53,11 @@ fn unified(html: &mut Html, hunk: &HunkView) {
 }
 
 /// Removed lines stand beside the added ones that follow them.
-fn split(html: &mut Html, hunk: &HunkView) {
-    let (mut old, mut new) = hunk.starts;
+fn split(html: &mut Html, starts: (usize, usize), rows: &[Row<'_>]) {
+    let (mut old, mut new) = starts;
     let mut at = 0;
-    while let Some(line) = hunk.lines.get(at) {
-        if line.sign == ' ' {
+    while let Some(line) = rows.get(at) {
+        if line.0.sign == ' ' {
             html.raw("<tr>");
             number(html, Some(old));
             cell(html, Some(line));
@@ -55,14 +68,14 @@ fn split(html: &mut Html, hunk: &HunkView) {
             continue;
         }
         let run = |from: usize, sign: char| {
-            let rest = hunk.lines[from..].iter();
-            rest.take_while(|line| line.sign == sign).count()
+            let rest = rows[from..].iter();
+            rest.take_while(|(line, _)| line.sign == sign).count()
         };
         let removed = run(at, '-');
         let added = run(at + removed, '+');
         for row in 0..removed.max(added) {
-            let one = (row < removed).then(|| &hunk.lines[at + row]);
-            let two = (row < added).then(|| &hunk.lines[at + removed + row]);
+            let one = (row < removed).then(|| &rows[at + row]);
+            let two = (row < added).then(|| &rows[at + removed + row]);
             html.raw("<tr>");
             number(html, one.map(|_| old + row));
             cell(html, one);
@@ -90,8 +103,8 @@ fn number(html: &mut Html, number: Option<usize>) {
     html.raw("</td>");
 }
 
-fn cell(html: &mut Html, line: Option<&LineView>) {
-    let Some(line) = line else {
+fn cell(html: &mut Html, row: Option<&Row<'_>>) {
+    let Some((line, tokens)) = row else {
         html.raw("<td class=none></td>");
         return;
     };
@@ -100,7 +113,7 @@ fn cell(html: &mut Html, line: Option<&LineView>) {
         '-' => "<td class=del><span class=sign>\u{2212}<span class=away>removed </span></span>",
         _ => "<td><span class=sign> </span>",
     });
-    html.raw("<code>").pieces(&line.pieces).raw("</code>");
+    html.raw("<code>").tokens(tokens).raw("</code>");
     if line.cut > 0 {
         html.raw(" <span class=tag>not shown: ").text(line.cut);
         html.raw(" more bytes of this line</span>");

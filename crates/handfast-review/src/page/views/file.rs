@@ -1,6 +1,7 @@
 //! One change: what it was and is, its lines, and what to do about it.
 
-use super::{PageFrame, comments, diff, end, head, marks, session_field};
+use super::{PageFrame, comments, diff, end, head, marks, news, session_field};
+use crate::page::highlight::MAX_COLOURS;
 use crate::page::html::Html;
 use crate::protocol::{FileView, HunkView, LINES, SideLines};
 
@@ -8,6 +9,10 @@ pub(in crate::page) fn file(frame: &PageFrame<'_>, file: &FileView) -> String {
     let mut html = Html::default();
     let item = &file.item;
     head(&mut html, frame, &item.path, "file");
+    news(&mut html, &file.stamp, |html| {
+        html.raw("change&amp;session=").url(&file.session);
+        html.raw("&amp;path=").url(&item.key);
+    });
     html.raw("<h1 class=path><span class=\"kind ")
         .text(&item.kind);
     html.raw("\">").text(&item.kind).raw("</span> ");
@@ -27,8 +32,9 @@ pub(in crate::page) fn file(frame: &PageFrame<'_>, file: &FileView) -> String {
         address(&mut html, file, &file.item.key, frame.is_split);
         html.raw("&amp;full=1\">Show all of it</a></p>");
     }
+    let mut colours = MAX_COLOURS;
     for (number, hunk) in file.hunks.iter().enumerate() {
-        one_hunk(&mut html, frame, file, hunk, number + 1);
+        one_hunk(&mut html, frame, file, (hunk, number + 1), &mut colours);
     }
     parts(&mut html, frame, file);
     decide(&mut html, file);
@@ -137,8 +143,8 @@ fn one_hunk(
     html: &mut Html,
     frame: &PageFrame<'_>,
     file: &FileView,
-    hunk: &HunkView,
-    number: usize,
+    (hunk, number): (&HunkView, usize),
+    colours: &mut usize,
 ) {
     html.raw("<section class=hunk data-item tabindex=-1 aria-labelledby=h")
         .text(number);
@@ -156,7 +162,7 @@ fn one_hunk(
     }
     html.raw(" <span class=facts>").text(&hunk.header);
     html.raw("</span></h2>");
-    diff::hunk(html, hunk, frame.is_split);
+    diff::hunk(html, &file.item.path, hunk, frame.is_split, colours);
     if file.by_hunk && hunk.before == 0 {
         reject(html, file, Some(&hunk.id), number);
     }

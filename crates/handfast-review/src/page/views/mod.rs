@@ -3,6 +3,8 @@
 mod changes;
 mod diff;
 mod file;
+mod inbox;
+mod leases;
 mod outcome;
 mod plan;
 mod sessions;
@@ -14,6 +16,8 @@ use sha2::{Digest, Sha256};
 
 pub(super) use changes::changes;
 pub(super) use file::file;
+pub(super) use inbox::inbox;
+pub(super) use leases::leases;
 pub(super) use outcome::{done, refused};
 pub(super) use plan::plan;
 pub(super) use sessions::sessions;
@@ -31,7 +35,7 @@ pub(super) const STYLE: &str = include_str!("style.css");
 pub(super) struct PageFrame<'a> {
     /// Whether one session is shown and no other.
     pub(super) only: bool,
-    /// Whether both sides of a file stand beside each other.
+    /// Whether both sides of a file are shown side by side.
     pub(super) is_split: bool,
     /// The session, if the view is about one.
     pub(super) session: &'a str,
@@ -47,7 +51,7 @@ pub(super) fn entry() -> String {
     let mut html = Html::default();
     begin(&mut html, "Handfast review", "entry");
     html.raw("<main id=main><h1>Handfast review</h1><p id=said role=status>Open the address that ")
-        .raw("<code>handfast review</code> printed, with what stands behind <code>#</code>.</p>")
+        .raw("<code>handfast review</code> printed, with the part after <code>#</code>.</p>")
         .raw("<noscript><p>The way in needs JavaScript, once.</p></noscript></main>");
     end(&mut html);
     html.done()
@@ -64,11 +68,23 @@ fn head(html: &mut Html, frame: &PageFrame<'_>, title: &str, view: &str) {
         html.raw("<a href=\"/s/").url(frame.session).raw("\">");
         html.text(frame.session).raw("</a>");
     }
-    html.raw("<a href=\"/log?session=")
-        .url(frame.session)
-        .raw("\">Timeline</a></nav>")
+    for (address, words, its_view) in [
+        ("inbox", "Questions", "inbox"),
+        ("log", "Timeline", "timeline"),
+        ("leases", "Leases", "leases"),
+    ] {
+        html.raw("<a href=\"/").raw(address).raw("?session=");
+        html.url(frame.session);
+        html.raw(match its_view == view {
+            true => "\" aria-current=page>",
+            false => "\">",
+        });
+        html.raw(words).raw("</a>");
+    }
+    html.raw("</nav>")
         .raw("<button type=button id=keys aria-expanded=false aria-controls=help>Keys <kbd>?</kbd></button></header>")
         .raw("<div id=news role=status hidden>The session changed. <button type=button id=reload>Show it <kbd>.</kbd></button></div>")
+        .raw("<p id=gone role=status hidden>This page does not hear from <code>handfast review</code>: it shows what was, and tries again.</p>")
         .raw("<section id=help hidden aria-label=\"Keys\"><dl>")
         .raw("<dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next, previous change or hunk</dd>")
         .raw("<dt><kbd>x</kbd></dt><dd>mark it for the commit</dd><dt><kbd>r</kbd></dt><dd>reject it with a comment</dd>")
@@ -94,6 +110,14 @@ fn end(html: &mut Html) {
     html.raw("</main><script>")
         .raw(SCRIPT)
         .raw("</script></body></html>");
+}
+
+/// What the script compares news with. The address of the news is added by the caller.
+fn news(html: &mut Html, stamp: &str, about: impl FnOnce(&mut Html)) {
+    html.raw("<span hidden id=stamp data-stamp=\"").text(stamp);
+    html.raw("\" data-url=\"/news?about=");
+    about(html);
+    html.raw("\"></span>");
 }
 
 /// What is known of a change besides its name: flags and conflicts stand out by words.
@@ -137,9 +161,17 @@ fn comments(html: &mut Html, comments: &[CommentLine]) {
         }
         html.raw(" <span class=said>").text(&comment.text);
         html.raw("</span> <small>").text(&comment.by).raw(", ");
-        html.text(&comment.made).raw("</small></li>");
+        html.text(time(&comment.made)).raw("</small></li>");
     }
     html.raw("</ul>");
+}
+
+/// A time to the second; the log and the session have it to the nanosecond.
+fn time(text: &str) -> String {
+    match text.split_once('.') {
+        Some((seconds, _)) if text.ends_with('Z') => format!("{seconds}Z"),
+        _ => text.to_owned(),
+    }
 }
 
 /// A number of things.

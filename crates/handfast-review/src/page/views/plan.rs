@@ -1,6 +1,7 @@
 //! What a commit will do, to the last path, and the button that does it.
 
 use super::{PageFrame, counted, diff, end, head, marks};
+use crate::page::highlight::MAX_COLOURS;
 use crate::page::html::Html;
 use crate::protocol::{Item, PlanView};
 
@@ -11,13 +12,14 @@ pub(in crate::page) fn plan(frame: &PageFrame<'_>, plan: &PlanView) -> String {
     list(&mut html, "Marked", &plan.items);
     list(&mut html, "These go with it", &plan.needed);
     waits(&mut html, &plan.waits);
+    let mut colours = MAX_COLOURS;
     for (number, (path, _, hunk)) in plan.hunks.iter().enumerate() {
         html.raw("<section class=hunk aria-labelledby=h")
             .text(number);
         html.raw("><h2 id=h").text(number).raw(">").text(path);
         html.raw(" <span class=facts>").text(&hunk.header);
         html.raw("</span></h2>");
-        diff::hunk(&mut html, hunk, frame.is_split);
+        diff::hunk(&mut html, path, hunk, frame.is_split, &mut colours);
         html.raw("</section>");
     }
     html.raw("<form method=post action=\"/commit\" class=bar>");

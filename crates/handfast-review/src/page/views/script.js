@@ -62,16 +62,25 @@ if ($("#keys")) $("#keys").addEventListener("click", help);
 if ($("#reload")) $("#reload").addEventListener("click", () => location.reload());
 const stamp = $("#stamp");
 if (stamp) {
-  const look = async () => {
-    if (!document.hidden) {
-      const answer = await fetch(stamp.dataset.url).catch(() => null);
-      const now = answer?.ok ? await answer.text() : null;
-      if (now && now !== stamp.dataset.stamp) {
-        if (document.querySelector("input:checked, details[open]")) $("#news").hidden = false;
-        else { location.reload(); return; }
-      }
-    }
-    setTimeout(look, 2000);
+  // Where an answer is a click, nothing moves by itself: the next question would be under the pointer.
+  const busy = () => document.querySelector("form.answer, input[type=checkbox]:checked, details[open]") || document.activeElement?.matches("textarea, input");
+  const heard = (event) => {
+    if (event.data === stamp.dataset.stamp) $("#news").hidden = true;
+    else if (busy()) $("#news").hidden = false;
+    else location.reload();
   };
-  setTimeout(look, 2000);
+  let source = null;
+  // A page that nobody sees keeps no connection: a browser has few for one server.
+  const listen = () => {
+    if (document.hidden) { source?.close(); source = null; return; }
+    if (source) return;
+    source = new EventSource(stamp.dataset.url);
+    source.onmessage = heard;
+    source.onopen = () => { $("#gone").hidden = true; };
+    source.onerror = () => { $("#gone").hidden = false; };
+  };
+  document.addEventListener("visibilitychange", listen);
+  addEventListener("pagehide", () => { source?.close(); source = null; });
+  addEventListener("pageshow", listen);
+  listen();
 }

@@ -1,12 +1,19 @@
 //! The sessions that wait.
 
-use super::{PageFrame, counted, end, head};
+use super::{PageFrame, counted, end, head, news};
 use crate::page::html::Html;
 use crate::protocol::SessionLine;
 
-pub(in crate::page) fn sessions(frame: &PageFrame<'_>, sessions: &[SessionLine]) -> String {
+pub(in crate::page) fn sessions(
+    frame: &PageFrame<'_>,
+    sessions: &[SessionLine],
+    stamp: &str,
+) -> String {
     let mut html = Html::default();
     head(&mut html, frame, "Sessions", "sessions");
+    news(&mut html, stamp, |html| {
+        html.raw("sessions");
+    });
     html.raw("<h1>Sessions</h1>");
     if sessions.is_empty() {
         html.raw("<p>There is no session. <code>handfast run</code> and <code>handfast session new</code> make one.</p>");
@@ -30,6 +37,19 @@ pub(in crate::page) fn sessions(frame: &PageFrame<'_>, sessions: &[SessionLine])
                 .text(why)
                 .raw("</strong>"),
         };
+        match &line.questions {
+            Ok(0) => {}
+            Ok(count) => {
+                html.raw(" <a href=\"/inbox\"><strong class=flag>")
+                    .text(counted(*count, "question waits", "questions wait"))
+                    .raw("</strong></a>");
+            }
+            Err(why) => {
+                html.raw(" <strong class=conflict>questions cannot be read: ")
+                    .text(why)
+                    .raw("</strong>");
+            }
+        }
         if line.comments > 0 {
             html.raw(" <span class=tag>")
                 .text(counted(line.comments, "open comment", "open comments"))

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::roll::Rolled;
-use crate::overlay::items::{Item, What};
-use crate::overlay::tree::{Content, DirNode, Entry, FileNode, Now, Tree, Was, join};
+use crate::overlay::items::{ChangedName, What};
+use crate::overlay::tree::{ContentLocation, DirNode, FileNode, NodeEntry, Now, Tree, Was, join};
 
 /// The tree without what was committed, over the base as it is now.
-pub(super) fn after(tree: &Tree, chosen: &[Item], rolled: &Rolled) -> Tree {
+pub(super) fn after(tree: &Tree, chosen: &[ChangedName], rolled: &Rolled) -> Tree {
     // Places of the base that were left for good.
     let mut left: BTreeSet<Vec<u8>> = rolled.moves.iter().map(|(from, _)| from.clone()).collect();
     for item in chosen {
@@ -61,7 +61,7 @@ impl Context<'_> {
         left
     }
 
-    fn entry(&self, entry: &Entry, path: &[u8], home: Option<&[u8]>) -> Option<Entry> {
+    fn entry(&self, entry: &NodeEntry, path: &[u8], home: Option<&[u8]>) -> Option<NodeEntry> {
         let done = self.rolled.done.contains(path);
         match &entry.now {
             Now::Dir(dir) => {
@@ -77,11 +77,11 @@ impl Context<'_> {
                     self.was(entry, path)
                 };
                 let now = Now::Dir(left);
-                Some(Entry { was, now })
+                Some(NodeEntry { was, now })
             }
             Now::File(file) if done => {
                 let version = self.rolled.live.get(path)?;
-                Some(Entry {
+                Some(NodeEntry {
                     was: Was::File(version.clone()),
                     now: Now::File(FileNode {
                         content: file.content,
@@ -93,12 +93,12 @@ impl Context<'_> {
             Now::Gone => match self.was(entry, path) {
                 // What it covered has gone elsewhere for good.
                 Was::Absent => None,
-                was => Some(Entry {
+                was => Some(NodeEntry {
                     was,
                     now: Now::Gone,
                 }),
             },
-            Now::File(file) => Some(Entry {
+            Now::File(file) => Some(NodeEntry {
                 was: self.was(entry, path),
                 now: Now::File(FileNode {
                     content: file.content,
@@ -106,7 +106,8 @@ impl Context<'_> {
                         .origin
                         .as_ref()
                         .filter(|(origin, _)| {
-                            file.content == Content::Base || !self.rolled.emptied.contains(origin)
+                            file.content == ContentLocation::Base
+                                || !self.rolled.emptied.contains(origin)
                         })
                         .map(|(origin, version)| {
                             let version = self.rolled.stranded.get(origin).unwrap_or(version);
@@ -115,7 +116,7 @@ impl Context<'_> {
                 }),
             })
             .filter(|entry| !is_untouched(entry, home)),
-            now => Some(Entry {
+            now => Some(NodeEntry {
                 was: self.was(entry, path),
                 now: now.clone(),
             }),
@@ -127,7 +128,7 @@ impl Context<'_> {
     }
 
     /// What an entry that stays covers: what was moved away for good is not there any more.
-    fn was(&self, entry: &Entry, path: &[u8]) -> Was {
+    fn was(&self, entry: &NodeEntry, path: &[u8]) -> Was {
         let home = self.tree.base_of(path);
         self.still(&entry.was, home.as_deref())
     }
@@ -152,13 +153,13 @@ impl Context<'_> {
     }
 }
 
-fn is_untouched(entry: &Entry, home: Option<&[u8]>) -> bool {
+fn is_untouched(entry: &NodeEntry, home: Option<&[u8]>) -> bool {
     matches!(
         (&entry.was, &entry.now),
         (
             Was::File(_),
             Now::File(FileNode {
-                content: Content::Base,
+                content: ContentLocation::Base,
                 origin: Some((origin, _)),
             })
         ) if Some(origin.as_slice()) == home

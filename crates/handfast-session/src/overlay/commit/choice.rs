@@ -6,7 +6,7 @@ use super::Conflict;
 use super::git::git_dir;
 use crate::codec::{Reader, Writer};
 use crate::error::Error;
-use crate::overlay::items::{Item, What};
+use crate::overlay::items::{ChangedName, What};
 use crate::overlay::record::read_string;
 use crate::overlay::tree::Was;
 
@@ -102,7 +102,7 @@ pub(super) fn covers(above: &[u8], path: &[u8]) -> bool {
 
 /// The items at or below the wanted paths; what was moved from there; the new or moved directories in
 /// which they stand; and the rest of a git directory.
-pub(super) fn select(all: &[Item], wanted: &[Vec<u8>]) -> BTreeSet<Vec<u8>> {
+pub(super) fn select(all: &[ChangedName], wanted: &[Vec<u8>]) -> BTreeSet<Vec<u8>> {
     if wanted.is_empty() {
         return all.iter().map(|item| item.path.clone()).collect();
     }
@@ -137,7 +137,7 @@ pub(super) struct Relations<'a> {
 }
 
 impl<'a> Relations<'a> {
-    pub(super) fn new(all: &'a [Item]) -> Self {
+    pub(super) fn new(all: &'a [ChangedName]) -> Self {
         let mut relations = Self {
             holders: BTreeMap::new(),
             sources: BTreeMap::new(),
@@ -159,7 +159,7 @@ impl<'a> Relations<'a> {
 
     /// The changes without which one cannot be made: the directories in which it stands, and what has
     /// to leave its place first.
-    pub(super) fn needed_by(&self, item: &Item) -> Vec<usize> {
+    pub(super) fn needed_by(&self, item: &ChangedName) -> Vec<usize> {
         let slashes = item
             .path
             .iter()
@@ -186,13 +186,13 @@ impl<'a> Relations<'a> {
     }
 
     /// The changes of the git directory in which one lies.
-    fn unit_of(&self, item: &Item) -> &[usize] {
+    fn unit_of(&self, item: &ChangedName) -> &[usize] {
         let unit = git_dir(&item.path).and_then(|dir| self.units.get(dir));
         unit.map_or(&[], Vec::as_slice)
     }
 }
 
-pub(super) fn source(item: &Item) -> Option<&[u8]> {
+pub(super) fn source(item: &ChangedName) -> Option<&[u8]> {
     match &item.what {
         What::MoveDir { from, .. } | What::MoveFile { from, .. } => Some(from),
         What::File { moved, .. } => moved.as_ref().map(|(from, _)| from.as_slice()),
@@ -202,10 +202,10 @@ pub(super) fn source(item: &Item) -> Option<&[u8]> {
 
 /// The items without those in conflict, and without what stands in directories that are.
 pub(super) fn without(
-    items: Vec<Item>,
+    items: Vec<ChangedName>,
     refused: &BTreeSet<Vec<u8>>,
     conflicts: &mut Vec<Conflict>,
-) -> Vec<Item> {
+) -> Vec<ChangedName> {
     let mut blocked: Vec<Vec<u8>> = Vec::new();
     let mut left = Vec::new();
     for item in items {

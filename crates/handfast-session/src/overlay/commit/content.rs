@@ -2,15 +2,16 @@
 
 use std::os::fd::AsFd;
 
-use handfast::{Durability, Effect, RelPath, WriteOptions};
+use handfast::{Durability, Effect, Metadata, RelPath, WriteOptions};
 use sha2::{Digest, Sha256};
 
 use super::prepare::Reserve;
-use super::roll::{Failed, Placed, Run};
+use super::roll::{CommitRun, Failed, Placed};
 use super::times::keep_times;
 use crate::change::hex;
 use crate::error::Error;
 use crate::overlay::Overlay;
+use crate::overlay::attributes::{read_xattrs, write_xattrs};
 use crate::overlay::diff::same_content;
 use crate::overlay::store::{Source, lost, object_path};
 
@@ -21,28 +22,27 @@ impl Overlay {
         object: u64,
         expected: Option<&str>,
         target: &RelPath,
-        run: Run<'_>,
+        run: CommitRun<'_>,
         reserve: &mut Option<Reserve>,
     ) -> Result<Placed, Failed> {
+        if let Some(placed) = self.move_file(object, expected, target, run)? {
+            return Ok(placed);
+        }
         let (content, live) = self.open_settled(object)?;
         let status = *content.metadata();
         if let Some(reserve) = reserve {
             reserve.release(status.len);
         }
-        let mut options = WriteOptions::new().durability(Durability::None);
-        let old = self.base.symlink_metadata(target).ok();
-        if old.is_none_or(|old| old.mode & 0o777 != status.mode & 0o777) {
-            options = options.mode(status.mode & 0o777);
-        }
+        let options = self.publish_options(target, &status);
         let content = content.into_std();
         let mut staged = self.base.stage(target, options)?;
         Source::of_file(&content)?.fill(&mut staged)?;
+        write_xattrs(&staged, &read_xattrs(&content)?)?;
         keep_times(&staged, status.accessed, status.modified)?;
         if let Some(shown) = run.digests.get(target.as_bytes())
             && digest_of(&staged)? != *shown
         {
-            let why = "it was changed in the session since it was shown";
-            return Err(Failed(why.to_owned()));
+            return Err(changed_since());
         }
         let written = match (expected, run.overwrite) {
             (_, true) => staged.commit(),
@@ -78,7 +78,16 @@ impl Overlay {
         }
     }
 
-    fn has_content(&self, target: &RelPath, object: u64) -> Result<bool, Failed> {
+    /// How a file is published: with its own mode, unless the base's has it already.
+    pub(super) fn publish_options(&self, target: &RelPath, ours: &Metadata) -> WriteOptions {
+        let options = WriteOptions::new().durability(Durability::None);
+        match self.base.symlink_metadata(target) {
+            Ok(old) if old.mode & 0o777 == ours.mode & 0o777 => options,
+            _ => options.mode(ours.mode & 0o777),
+        }
+    }
+
+    pub(super) fn has_content(&self, target: &RelPath, object: u64) -> Result<bool, Failed> {
         let ours = self.store.open(&object_path(object)).map_err(lost)?;
         let theirs = match self.base.open(target) {
             Ok(theirs) => theirs,
@@ -88,15 +97,23 @@ impl Overlay {
     }
 
     /// The version of a file of the base that has an object's content.
-    fn version_of(&self, target: &RelPath, object: u64) -> Result<Option<String>, Failed> {
+    pub(super) fn version_of(
+        &self,
+        target: &RelPath,
+        object: u64,
+    ) -> Result<Option<String>, Failed> {
         let version = self.base_version(target)?;
         let same = self.has_content(target, object)? && self.is_base_version(target, &version)?;
         Ok(same.then_some(version))
     }
 }
 
-/// The digest of a file that only we can write to.
-fn digest_of(file: impl AsFd) -> Result<String, Error> {
+pub(super) fn changed_since() -> Failed {
+    Failed("it was changed in the session since it was shown".to_owned())
+}
+
+/// The digest of a file's content. It means most of a file that only we can write to.
+pub(super) fn digest_of(file: impl AsFd) -> Result<String, Error> {
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     let mut at = 0;

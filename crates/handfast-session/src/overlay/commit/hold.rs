@@ -2,7 +2,8 @@
 //!
 //! In an overlay a read-only name may be written, and a denied one that the base does not have may be
 //! made. A commit takes such a change only if its own path is named: not with the directory above it,
-//! not with everything, not with the rest of a git directory.
+//! not with everything, not with the rest of a git directory. The same holds for a link whose target
+//! leads outside: other programs will follow it there.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +13,20 @@ use super::Conflict;
 use super::choice::{Relations, source};
 use crate::error::Error;
 use crate::moved_names;
-use crate::overlay::items::{Item, What};
+use crate::overlay::items::{ChangedName, What};
 use crate::overlay::tree::{Was, base_path, join};
 use crate::place::Guard;
 
 /// The items that a commit takes, and those that wait to be named.
 pub(super) fn hold_back(
-    chosen: Vec<Item>,
+    chosen: Vec<ChangedName>,
     named: &[Vec<u8>],
     guard: &Guard<'_>,
-) -> Result<(Vec<Item>, Vec<Conflict>), Error> {
-    let moves = |item: &Item| matches!(item.what, What::MoveDir { .. });
-    if guard.mount.rules().is_empty() && !chosen.iter().any(moves) {
+) -> Result<(Vec<ChangedName>, Vec<Conflict>), Error> {
+    let is_plain = |item: &ChangedName| {
+        !matches!(item.what, What::MoveDir { .. }) && leads_outside(item).is_none()
+    };
+    if guard.mount.rules().is_empty() && chosen.iter().all(is_plain) {
         return Ok((chosen, Vec::new()));
     }
     let named: BTreeSet<&[u8]> = named.iter().map(Vec::as_slice).collect();
@@ -83,7 +86,7 @@ pub(super) fn hold_back(
 /// The names of an item that a rule speaks of, as the session calls them: its own, where it lies in
 /// the base, where it comes from, what goes with a directory that it replaces or removes, and what
 /// comes along in one that it moves. Each with the rule, in words.
-fn rules_of(item: &Item, guard: &Guard<'_>) -> Result<Vec<(Vec<u8>, String)>, Error> {
+fn rules_of(item: &ChangedName, guard: &Guard<'_>) -> Result<Vec<(Vec<u8>, String)>, Error> {
     let rule_of = |path: &[u8]| {
         let rule = guard.mount.holds_back(&base_path(path).ok()?)?;
         Some(rule.to_string())
@@ -95,6 +98,7 @@ fn rules_of(item: &Item, guard: &Guard<'_>) -> Result<Vec<(Vec<u8>, String)>, Er
     ];
     let mut found: Vec<(Vec<u8>, String)> = (places.into_iter().flatten())
         .find_map(rule_of)
+        .or_else(|| leads_outside(item))
         .map(|rule| (item.path.clone(), rule))
         .into_iter()
         .collect();
@@ -121,6 +125,15 @@ fn rules_of(item: &Item, guard: &Guard<'_>) -> Result<Vec<(Vec<u8>, String)>, Er
         }
     }
     Ok(found)
+}
+
+/// Why a link waits, if its target leads out of the base.
+fn leads_outside(item: &ChangedName) -> Option<String> {
+    let What::Link { target } = &item.what else {
+        return None;
+    };
+    let error = handfast::check_symlink_target(target, &base_path(&item.path).ok()?).err()?;
+    Some(error.detail())
 }
 
 /// Whether a path of a set lies below a directory.

@@ -7,11 +7,13 @@
 //! commit is killed on the way, the next process that takes the lock completes it, from the same plan.
 
 mod after;
+mod both_made;
 mod choice;
 mod content;
 mod early;
 mod git;
 mod hold;
+mod moving;
 mod part;
 mod plan;
 mod prepare;
@@ -22,19 +24,18 @@ mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use handfast::ErrorKind;
+use handfast::{Effect, ErrorKind, Root};
 
-use super::items::{Item, What, items};
+use super::items::{ChangedName, What, items};
 use super::store::fresh_id;
 use super::tree::{Change, Tree, Was, base_path};
-use super::undo::Past;
+use super::undo::{Movable, Past, UndoId};
 use super::{JOURNAL, Overlay, State, record};
 use crate::error::Error;
 use crate::gate::Locked;
 use crate::log::Log;
 use crate::place::Guard;
 pub(super) use choice::Choice;
-pub(super) use git::is_index;
 pub(crate) use part::Part;
 pub(super) use prepare::Reserve;
 pub(super) use roll::{Rolled, STAGING};
@@ -183,6 +184,11 @@ impl Overlay {
                 ..CommitReport::default()
             });
         }
+        let joined = self.join_both_made(&locked, &chosen)?;
+        let chosen = match self.drop_touched_objects(&locked, &chosen)? || joined {
+            true => still(&locked.state().tree, &chosen),
+            false => chosen,
+        };
         let (mut conflicts, settled) = match on_conflict {
             OnConflict::Overwrite => {
                 if !self.verify(&chosen)?.is_empty() {
@@ -224,8 +230,20 @@ impl Overlay {
         }
         self.copy_up_replacing(&locked, &chosen)?;
         let chosen = still(&locked.state().tree, &chosen);
-        let reserve = self.reserve(&chosen)?;
-        let (undo, not_undoable) = self.keep(&past, &chosen)?;
+        let movable = match on_conflict {
+            // What is there may be another file, which has to be looked at before it is kept.
+            OnConflict::Overwrite => Movable::default(),
+            _ => Movable::of(&locked.state().tree),
+        };
+        let (UndoId { id: undo, moving }, not_undoable) = self.keep(&past, &chosen, &movable)?;
+        let copied = chosen.iter().filter(|item| !moving.contains(&item.path));
+        let reserve = match self.reserve(copied) {
+            Ok(reserve) => reserve,
+            Err(error) => {
+                self.drop_kept(&[undo], &BTreeSet::new())?;
+                return Err(error);
+            }
+        };
         let choice = Choice {
             staging: fresh_id()?,
             overwrite: on_conflict == OnConflict::Overwrite,
@@ -236,18 +254,16 @@ impl Overlay {
             taking: Vec::new(),
             digests: digests.clone(),
         };
-        let record = choice.write();
-        // On the way it may come to name each path once more, as one that failed; it could not be
-        // ended then.
-        if record.len() > crate::log::MOST / 2 {
-            self.drop_kept(&[undo])?;
-            return Err(Error::refused(
-                ErrorKind::Limit,
-                "these are too many paths for one commit; name some of them",
-            ));
+        if let Err(error) = self.announce(&locked, &choice) {
+            self.drop_kept(&[undo], &BTreeSet::new())?;
+            return Err(error);
         }
-        self.record(&locked, vec![Change::Committing { choice: record }])?;
-        locked.state().log.sync()?;
+        // Files that are moved must be on the disk before their new names are.
+        let synced = match moving.is_empty() {
+            true => locked.state().log.sync(),
+            false => sync_all_of(&self.home),
+        };
+        synced.map_err(unfinished)?;
         let mut report = self.roll_forward(&locked, choice, reserve, false, progress)?;
         report.conflicts.extend(conflicts);
         report.committed.extend(settled);
@@ -256,9 +272,23 @@ impl Overlay {
         Ok(report)
     }
 
+    /// Says in the journal that a commit is under way.
+    fn announce(&self, locked: &Locked<'_, State>, choice: &Choice) -> Result<(), Error> {
+        let choice = choice.write();
+        // On the way it may come to name each path once more, as one that failed; it could not be
+        // ended then.
+        if choice.len() > crate::log::MOST / 2 {
+            return Err(Error::refused(
+                ErrorKind::Limit,
+                "these are too many paths for one commit; name some of them",
+            ));
+        }
+        self.record(locked, vec![Change::Committing { choice }])
+    }
+
     /// Judges an item again, at the moment it is committed: rules may have changed since it was
     /// made, and a rule that was got round must not reach the base.
-    pub(super) fn judge_item(&self, item: &Item, guard: &Guard<'_>) -> Result<(), Error> {
+    pub(super) fn judge_item(&self, item: &ChangedName, guard: &Guard<'_>) -> Result<(), Error> {
         let path = base_path(&item.path)?;
         guard.check(&path)?;
         guard.check_new(&path, item.what.kind())?;
@@ -296,11 +326,18 @@ impl Overlay {
         let choice = Choice::read(&record)?;
         // A writer that was killed while it exchanged two names left both; the library knows
         // which is which.
-        self.base.recover(&handfast::RelPath::root())?;
+        self.base
+            .recover(&handfast::RelPath::root())
+            .map_err(unfinished)?;
         self.roll_forward(locked, choice, None, true, &mut |_, _| {})?;
         self.collect(locked)
     }
 
+    /// Does what the journal says is under way.
+    ///
+    /// # Errors
+    /// Before the journal says that it is done: the next that takes its turn finishes it. Afterwards: the changes
+    /// are the base's, and what is left to clear away goes with the next that cleans up.
     pub(super) fn roll_forward(
         &self,
         locked: &Locked<'_, State>,
@@ -310,9 +347,27 @@ impl Overlay {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<CommitReport, Error> {
         let tree = locked.state().tree.clone();
-        let mut chosen = items(&tree);
+        let (report, dropped) = self
+            .roll_to_the_end(locked, &tree, choice, reserve, resumed, progress)
+            .map_err(unfinished)?;
+        self.clear_after(locked, &tree, &dropped)
+            .map_err(|error| error.with_effect(Effect::Visible))?;
+        Ok(report)
+    }
+
+    /// The base's part, and the journal's last word. With it the records that are not needed any more.
+    fn roll_to_the_end(
+        &self,
+        locked: &Locked<'_, State>,
+        tree: &Tree,
+        choice: Choice,
+        reserve: Option<Reserve>,
+        resumed: bool,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<(CommitReport, Vec<u64>), Error> {
+        let mut chosen = items(tree);
         chosen.retain(|item| choice.paths.contains(&item.path));
-        let plan = plan::Plan::new(&chosen);
+        let plan = plan::Plan::new(&chosen, self.git_paths());
         let job = roll::Job {
             choice: choice.clone(),
             items: &chosen,
@@ -330,55 +385,77 @@ impl Overlay {
                 self.drop_staging(&dir);
             }
         }
-        self.sync_base()?;
-        let mut next = after::after(&tree, &chosen, &rolled);
+        sync_all_of(&self.base)?;
+        let mut next = after::after(tree, &chosen, &rolled);
         let (dropped, not_undoable) = self.settle_undo(&choice, &chosen, &rolled, &mut next)?;
-        let kept: BTreeSet<u64> = next.objects().into_iter().collect();
         Log::replace(&self.home, JOURNAL, &record::of_tree(&next))?;
-        *locked.state() = State::open(&self.home)?;
-        let mut named = kept;
-        for (_, tree) in self.snapshot_trees()? {
-            named.extend(tree.objects());
-        }
-        let gone = tree.objects().into_iter().filter(|id| !named.contains(id));
-        self.drop_objects(gone.collect::<Vec<_>>())?;
-        self.drop_kept(&dropped)?;
-        for id in super::change::nodes_without_content(&tree) {
-            self.account.refund(self.key(id))?;
-        }
-        self.recount(locked)?;
         let committed = chosen
             .iter()
             .map(|item| item.path.clone())
             .filter(|path| rolled.done.contains(path))
             .collect();
-        Ok(CommitReport {
+        let report = CommitReport {
             committed,
             conflicts: rolled.conflicts,
             not_undoable,
             held: Vec::new(),
-        })
+        };
+        Ok((report, dropped))
+    }
+
+    /// Removes what the journal does not name any more.
+    fn clear_after(
+        &self,
+        locked: &Locked<'_, State>,
+        before: &Tree,
+        dropped: &[u64],
+    ) -> Result<(), Error> {
+        *locked.state() = State::open(&self.home)?;
+        let mut named: BTreeSet<u64> = locked.state().tree.objects().into_iter().collect();
+        for (_, tree) in self.snapshot_trees()? {
+            named.extend(tree.objects());
+        }
+        let gone = before.objects().into_iter();
+        self.drop_objects(gone.filter(|id| !named.contains(id)).collect::<Vec<_>>())?;
+        self.drop_kept(dropped, &named)?;
+        for id in super::change::nodes_without_content(before) {
+            self.account.refund(self.key(id))?;
+        }
+        self.recount(locked)
     }
 
     /// A file that was moved over another is written over it: readers see the old or the new one.
     /// Only once nothing stands in the way: what is refused leaves no copy behind.
-    fn copy_up_replacing(&self, locked: &Locked<'_, State>, chosen: &[Item]) -> Result<(), Error> {
+    fn copy_up_replacing(
+        &self,
+        locked: &Locked<'_, State>,
+        chosen: &[ChangedName],
+    ) -> Result<(), Error> {
         for item in chosen.iter().filter(|item| is_copied_up(item)) {
             self.own_object(locked, &base_path(&item.path)?, None)?;
         }
         Ok(())
     }
-
-    /// One sync for all.
-    fn sync_base(&self) -> Result<(), Error> {
-        use rustix::fs::{Mode, OFlags};
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let dir = rustix::fs::openat(&self.base, c".", flags, Mode::empty())?;
-        Ok(rustix::fs::syncfs(&dir)?)
-    }
 }
 
-fn is_copied_up(item: &Item) -> bool {
+/// One sync for all.
+fn sync_all_of(root: &Root) -> Result<(), Error> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let dir = rustix::fs::openat(root, c".", flags, Mode::empty())?;
+    Ok(rustix::fs::syncfs(&dir)?)
+}
+
+/// A commit that stopped on its way: the base may be changed in part, and the journal knows the rest.
+fn unfinished(error: Error) -> Error {
+    let why = format!(
+        "the commit is not finished ({}); the next command that changes the session finishes it",
+        error.detail()
+    );
+    Error::refused(error.kind(), why).with_effect(Effect::Unknown)
+}
+
+fn is_copied_up(item: &ChangedName) -> bool {
     matches!(
         (&item.what, &item.was),
         (What::MoveFile { .. }, Was::File(_))
@@ -386,7 +463,7 @@ fn is_copied_up(item: &Item) -> bool {
 }
 
 /// The items as they are after some of them were copied up.
-fn still(tree: &Tree, chosen: &[Item]) -> Vec<Item> {
+fn still(tree: &Tree, chosen: &[ChangedName]) -> Vec<ChangedName> {
     let paths: BTreeSet<&[u8]> = chosen.iter().map(|item| item.path.as_slice()).collect();
     let mut now = items(tree);
     now.retain(|item| paths.contains(item.path.as_slice()));

@@ -4,18 +4,21 @@
 //! journal then says what the overlay covers from now on. A process that is killed in between has changed
 //! nothing or everything: the next that takes the lock looks which.
 
-use std::io::Read;
+use std::collections::BTreeSet;
+use std::io::Write;
 
-use handfast::{Durability, Effect, ErrorKind, RelPath, Version, WriteOptions};
+use handfast::{Durability, Effect, ErrorKind, RelPath, Version, WriteOptions, Written};
 use sha2::{Digest, Sha256};
 
+use super::content::digest_of;
 use crate::change::hex;
 use crate::error::Error;
 use crate::gate::Locked;
-use crate::overlay::items::{Item, What, items};
+use crate::overlay::attributes::{read_xattrs, write_xattrs};
+use crate::overlay::items::{ChangedName, What, items};
 use crate::overlay::store::object_path;
-use crate::overlay::tree::{Change, Entry, PartUnderWay, Was, base_path, split};
-use crate::overlay::undo::Past;
+use crate::overlay::tree::{Change, NodeEntry, PartUnderWay, Was, base_path, split};
+use crate::overlay::undo::{Movable, Past};
 use crate::overlay::{Overlay, State};
 use crate::place::Guard;
 
@@ -65,7 +68,8 @@ impl Overlay {
         if let Some(why) = self.conflict_of(item)? {
             return Err(Error::refused(ErrorKind::Stale, why));
         }
-        if digest_of(self.base.open(&home)?)? != part.before {
+        let old = self.base.open(&home)?;
+        if digest_of(&old)? != part.before {
             return Err(stale("it was changed in the base since it was shown"));
         }
         if digest_of(self.store.open(&object_path(object))?)? != part.after {
@@ -73,7 +77,9 @@ impl Overlay {
         }
         let digest = hex(&Sha256::digest(&part.content));
         let path = part.path.clone();
-        let (undo, why_not) = self.keep(past, std::slice::from_ref(item))?;
+        let movable = Movable::default();
+        let (undo, why_not) = self.keep(past, std::slice::from_ref(item), &movable)?;
+        let undo = undo.id;
         let begun = Change::Part {
             path,
             digest,
@@ -81,16 +87,11 @@ impl Overlay {
         };
         self.record(&locked, vec![begun])?;
         locked.state().log.sync()?;
-        let seen: Version = version.parse()?;
-        let options = WriteOptions::new().durability(Durability::Full);
-        let written = self
-            .base
-            .write_if_with(&home, &seen, &part.content, options);
-        match written {
+        match self.write_part(&home, &version.parse()?, &old, &part.content) {
             Ok(_) => self.settle_part(&locked).map(|()| why_not),
             Err(error) if error.effect() == Effect::None => {
                 self.record(&locked, vec![Change::Settled])?;
-                self.drop_kept(&[undo])?;
+                self.drop_kept(&[undo], &BTreeSet::new())?;
                 Err(error)
             }
             Err(error) => {
@@ -98,6 +99,21 @@ impl Overlay {
                 Err(error)
             }
         }
+    }
+
+    /// Replaces a file of the base, which keeps its attributes: nobody chose another.
+    fn write_part(
+        &self,
+        home: &RelPath,
+        seen: &Version,
+        old: &handfast::File,
+        content: &[u8],
+    ) -> Result<Written, Error> {
+        let options = WriteOptions::new().durability(Durability::Full);
+        let mut staged = self.base.stage(home, options)?;
+        staged.write_all(content)?;
+        write_xattrs(&staged, &read_xattrs(old)?)?;
+        staged.commit_if(seen)
     }
 
     /// Ends a part that somebody began and did not live to end.
@@ -143,7 +159,7 @@ impl Overlay {
                     }
                     None => changes.push(Change::Put {
                         path,
-                        entry: Entry {
+                        entry: NodeEntry {
                             was: Was::File(version),
                             now: entry.now,
                         },
@@ -160,7 +176,7 @@ impl Overlay {
                 .any(|(_, tree)| tree.objects().contains(id))
         });
         self.drop_objects(freed)?;
-        self.drop_kept(&dropped)
+        self.drop_kept(&dropped, &BTreeSet::new())
     }
 
     /// The version of a file of the base that has some content.
@@ -174,7 +190,7 @@ impl Overlay {
     }
 
     /// The object of an item of which nothing is left to commit.
-    fn is_done(&self, item: &Item, home: &RelPath) -> Result<Option<u64>, Error> {
+    fn is_done(&self, item: &ChangedName, home: &RelPath) -> Result<Option<u64>, Error> {
         let What::File { object, .. } = item.what else {
             return Ok(None);
         };
@@ -193,17 +209,4 @@ fn whole_only() -> Error {
         ErrorKind::Invalid,
         "lines are committed one by one of files that the base has in the same place; commit the path",
     )
-}
-
-fn digest_of(mut file: handfast::File) -> Result<String, Error> {
-    let mut digest = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&digest.finalize())),
-            Ok(got) => digest.update(&buffer[..got]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
 }

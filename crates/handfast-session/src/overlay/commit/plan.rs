@@ -4,8 +4,8 @@
 //! removed or moved only when all below it has been dealt with, and every path still means what
 //! it meant. Then everything in the new places, parents first.
 
-use super::git::{is_name_of_objects, is_object};
-use crate::overlay::items::{Item, What};
+use super::git::GitPaths;
+use crate::overlay::items::{ChangedName, What};
 use crate::overlay::tree::{Was, join};
 
 /// Done in an old place of the base.
@@ -72,7 +72,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(items: &[Item]) -> Self {
+    pub(super) fn new(items: &[ChangedName], git: GitPaths) -> Self {
         let mut plan = Self {
             early: Vec::new(),
             late: Vec::new(),
@@ -80,7 +80,7 @@ impl Plan {
             modes: Vec::new(),
         };
         for (slot, item) in items.iter().enumerate() {
-            plan.add(slot, item);
+            plan.add(slot, item, git);
         }
         // Stable: what has the same depth keeps its order.
         plan.early
@@ -89,19 +89,19 @@ impl Plan {
             .sort_by_key(|(_, step)| std::cmp::Reverse(depth(step.at())));
         // What leads to git's objects comes after them.
         plan.late.sort_by_key(|(path, step)| {
-            let leads = !matches!(step, Late::Dir { .. }) && is_name_of_objects(path);
+            let leads = !matches!(step, Late::Dir { .. }) && git.is_name_of_objects(path);
             (leads, depth(path))
         });
         plan
     }
 
-    fn add(&mut self, slot: usize, item: &Item) {
+    fn add(&mut self, slot: usize, item: &ChangedName, git: GitPaths) {
         let path = || item.path.clone();
         // A file over a file is exchanged for it; everything else makes way first.
         let replaces = matches!((&item.what, &item.was), (What::File { .. }, Was::File(_)));
         if !replaces && let Some(home) = &item.home {
             let steps = removal(&item.path, home, &item.was);
-            match item.what == What::Delete && is_object(home) {
+            match item.what == What::Delete && git.is_object(home) {
                 true => self.last.extend(steps),
                 false => self.early.extend(steps),
             }
@@ -139,7 +139,7 @@ impl Plan {
         }
     }
 
-    fn bring(&mut self, slot: usize, item: &Item, from: &[u8], version: Option<String>) {
+    fn bring(&mut self, slot: usize, item: &ChangedName, from: &[u8], version: Option<String>) {
         let path = || item.path.clone();
         let (from, back) = (from.to_vec(), from.to_vec());
         // Nothing was there, and the directory is where it was: it can go there at once.
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn objects_of_git_come_before_what_leads_to_them_and_go_after_it() {
-        let item = |path: &str, was: Was, what: What| Item {
+        let item = |path: &str, was: Was, what: What| ChangedName {
             path: path.as_bytes().to_vec(),
             home: Some(path.as_bytes().to_vec()),
             covered: was.clone(),
@@ -216,14 +216,15 @@ mod tests {
             moved: None,
         };
         let old = || Was::File("v1.x".to_owned());
-        let plan = Plan::new(&[
+        let all = [
             item(".git/HEAD", old(), file(1)),
             item("a", old(), file(2)),
             item(".git/objects/ab", Was::Absent, What::NewDir { mode: None }),
             item(".git/objects/ab/cd", Was::Absent, file(3)),
             item(".git/objects/old", old(), What::Delete),
             item("gone", old(), What::Delete),
-        ]);
+        ];
+        let plan = Plan::new(&all, GitPaths::default());
         let paths = |steps: &mut dyn Iterator<Item = &Vec<u8>>| -> Vec<String> {
             steps
                 .map(|path| String::from_utf8(path.clone()).unwrap())

@@ -8,7 +8,7 @@ use handfast::{ErrorKind, Metadata, RelPath, TempFile, Version};
 use super::Conflict;
 use crate::error::Error;
 use crate::overlay::Overlay;
-use crate::overlay::items::{Item, What};
+use crate::overlay::items::{ChangedName, What};
 use crate::overlay::store::object_path;
 use crate::overlay::tree::{Was, base_path, join};
 
@@ -40,7 +40,7 @@ impl Reserve {
 
 impl Overlay {
     /// The items whose place in the base is not as it was.
-    pub(in crate::overlay) fn verify(&self, items: &[Item]) -> Result<Vec<Conflict>, Error> {
+    pub(in crate::overlay) fn verify(&self, items: &[ChangedName]) -> Result<Vec<Conflict>, Error> {
         let mut conflicts = Vec::new();
         for item in items {
             if let Some(why) = self.conflict_of(item)? {
@@ -53,7 +53,7 @@ impl Overlay {
         Ok(conflicts)
     }
 
-    pub(super) fn conflict_of(&self, item: &Item) -> Result<Option<String>, Error> {
+    pub(super) fn conflict_of(&self, item: &ChangedName) -> Result<Option<String>, Error> {
         if let Some(home) = &item.home
             && let Some(why) = self.differs(home, &item.covered)?
         {
@@ -144,7 +144,10 @@ impl Overlay {
 
     /// Takes hold of as much space as the files will need, so that a full disk is known before
     /// anything is changed. Nothing where the filesystem cannot reserve.
-    pub(in crate::overlay) fn reserve(&self, items: &[Item]) -> Result<Option<Reserve>, Error> {
+    pub(in crate::overlay) fn reserve<'a>(
+        &self,
+        items: impl IntoIterator<Item = &'a ChangedName>,
+    ) -> Result<Option<Reserve>, Error> {
         let mut bytes: u64 = 0;
         for item in items {
             if let What::File { object, .. } = &item.what {

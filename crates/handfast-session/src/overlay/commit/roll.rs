@@ -10,14 +10,15 @@ use super::plan::{Early, Late, Plan};
 use super::prepare::Reserve;
 use crate::error::Error;
 use crate::gate::Locked;
-use crate::overlay::items::Item;
+use crate::overlay::items::ChangedName;
 use crate::overlay::tree::{Change, base_path, join, split};
+use crate::overlay::undo::UndoRecord;
 use crate::overlay::{Overlay, State};
 
 /// A commit that is to roll forward.
 pub(super) struct Job<'a> {
     pub(super) choice: Choice,
-    pub(super) items: &'a [Item],
+    pub(super) items: &'a [ChangedName],
     pub(super) plan: &'a Plan,
     pub(super) reserve: Option<Reserve>,
     /// Somebody else began it, and may have done any part of it.
@@ -26,7 +27,7 @@ pub(super) struct Job<'a> {
 
 /// What its steps have to know.
 #[derive(Clone, Copy)]
-pub(super) struct Run<'a> {
+pub(super) struct CommitRun<'a> {
     plan: &'a Plan,
     staging: &'a RelPath,
     pub(super) overwrite: bool,
@@ -35,6 +36,8 @@ pub(super) struct Run<'a> {
     pub(super) tells: bool,
     /// What was shown.
     pub(super) digests: &'a BTreeMap<Vec<u8>, String>,
+    /// What is kept, and which files are moved.
+    pub(super) kept: &'a UndoRecord,
 }
 
 /// Items that are not done, and why.
@@ -140,13 +143,18 @@ impl Overlay {
                 Err(error) => return Err(error),
             }
         }
-        let run = Run {
+        let kept = match choice.undo {
+            Some(undo) => self.read_kept(undo)?.0,
+            None => UndoRecord::default(),
+        };
+        let run = CommitRun {
             plan,
             staging: &staging,
             overwrite: choice.overwrite,
             resumed,
             tells: choice.undo.is_some(),
             digests: &digests,
+            kept: &kept,
         };
         let total = plan.early.len() + plan.late.len() + plan.last.len();
         let mut count = 0;
@@ -200,7 +208,7 @@ impl Overlay {
     /// Removes and lifts what has to go first.
     fn roll_early(
         &self,
-        run: Run<'_>,
+        run: CommitRun<'_>,
         steps: &[(Vec<u8>, Early)],
         mut why: Reasons,
         tick: &mut dyn FnMut(),
@@ -221,7 +229,7 @@ impl Overlay {
     /// Makes and places what comes new; what was lifted for an item that fails goes back.
     fn roll_late(
         &self,
-        run: Run<'_>,
+        run: CommitRun<'_>,
         reserve: &mut Option<Reserve>,
         why: &mut Reasons,
         rolled: &mut Rolled,
@@ -274,10 +282,10 @@ impl Overlay {
         &self,
         step: &Late,
         target: &RelPath,
-        run: Run<'_>,
+        run: CommitRun<'_>,
         reserve: &mut Option<Reserve>,
     ) -> Result<Placed, Failed> {
-        let Run {
+        let CommitRun {
             overwrite, resumed, ..
         } = run;
         match step {
@@ -313,7 +321,7 @@ impl Overlay {
             Late::File { object, expected } => {
                 self.late_file(*object, expected.as_deref(), target, run, reserve)
             }
-            Late::Link { target: text } => match self.base.symlink(text, target) {
+            Late::Link { target: text } => match self.make_link(text, target) {
                 Ok(()) => Ok(Placed::default()),
                 Err(error) if error.kind() == ErrorKind::Exists => {
                     match self.base.read_link(target) {
@@ -326,6 +334,21 @@ impl Overlay {
                 Err(error) => Err(error.into()),
             },
         }
+    }
+
+    /// Makes a link in the base. A target that leads outside was named by a person: see
+    /// [`hold_back`](super::hold::hold_back).
+    fn make_link(&self, text: &[u8], target: &RelPath) -> Result<(), Error> {
+        let Err(error) = self.base.symlink(text, target) else {
+            return Ok(());
+        };
+        let (ErrorKind::Escape, Some(name)) = (error.kind(), target.name()) else {
+            return Err(error);
+        };
+        let parent = self
+            .base
+            .open_dir(&base_path(split(target.as_bytes()).0)?)?;
+        Ok(rustix::fs::symlinkat(text, &parent, name.as_bytes())?)
     }
 
     /// Removes what an operation left beside its target when it failed after its effect.

@@ -9,7 +9,7 @@ use super::{Conflict, choice};
 use crate::change::hex;
 use crate::error::Error;
 use crate::overlay::Overlay;
-use crate::overlay::items::{Item, What, items};
+use crate::overlay::items::{ChangedName, What, items};
 use crate::overlay::store::object_path;
 use crate::overlay::tree::{Tree, Was};
 use crate::place::Guard;
@@ -64,7 +64,7 @@ impl Overlay {
     }
 
     /// A digest of what some items would do to the base. What is written in place changes it too.
-    pub(super) fn seal(&self, chosen: &[Item]) -> Result<String, Error> {
+    pub(super) fn seal(&self, chosen: &[ChangedName]) -> Result<String, Error> {
         let mut digest = Sha256::new();
         for item in chosen {
             digest.update(format!("{item:?}\n"));
@@ -95,7 +95,7 @@ impl Overlay {
 }
 
 /// The items that a commit of some paths is about.
-pub(super) fn selected(tree: &Tree, paths: &[Vec<u8>]) -> Vec<Item> {
+pub(super) fn selected(tree: &Tree, paths: &[Vec<u8>]) -> Vec<ChangedName> {
     let all = items(tree);
     let chosen = choice::select(&all, paths);
     let items = all.into_iter();

@@ -6,11 +6,10 @@ use std::collections::BTreeSet;
 use handfast::{ErrorKind, FileKind};
 
 use super::Conflict;
-use super::git::is_index;
 use crate::error::Error;
 use crate::gate::Locked;
-use crate::overlay::items::{Item, What};
-use crate::overlay::tree::{Change, Entry, Now, Was, base_path};
+use crate::overlay::items::{ChangedName, What};
+use crate::overlay::tree::{Change, NodeEntry, Now, Was, base_path};
 use crate::overlay::{Overlay, State};
 
 /// An item that the base has already.
@@ -24,7 +23,7 @@ impl Overlay {
     /// What stands in the way of a commit, and what only seems to: the base has it already.
     pub(super) fn verify_unsettled(
         &self,
-        chosen: &[Item],
+        chosen: &[ChangedName],
     ) -> Result<(Vec<Conflict>, Vec<Settled>), Error> {
         let mut settled = Vec::new();
         let mut conflicts = self.verify(chosen)?;
@@ -34,6 +33,12 @@ impl Overlay {
         let doubtful: BTreeSet<Vec<u8>> =
             conflicts.iter().map(|found| found.path.clone()).collect();
         for item in chosen.iter().filter(|item| doubtful.contains(&item.path)) {
+            if let Some(home) = &item.home
+                && self.is_both_made(item, home)?
+            {
+                conflicts.retain(|found| found.path != item.path);
+                continue;
+            }
             if let Some(was) = self.what_the_base_has(item)? {
                 conflicts.retain(|found| found.path != item.path);
                 let path = item.path.clone();
@@ -44,7 +49,7 @@ impl Overlay {
     }
 
     /// Whether an item is no difference: the base has it already, whatever it had before.
-    pub(in crate::overlay) fn is_in_base(&self, item: &Item) -> Result<bool, Error> {
+    pub(in crate::overlay) fn is_in_base(&self, item: &ChangedName) -> Result<bool, Error> {
         Ok(match item.what {
             // A file that covers a file is compared where it is described.
             What::File { .. } if item.was != Was::Absent => false,
@@ -53,7 +58,7 @@ impl Overlay {
     }
 
     /// What the base has under an item's name, if that is what the item would put there.
-    fn what_the_base_has(&self, item: &Item) -> Result<Option<Was>, Error> {
+    fn what_the_base_has(&self, item: &ChangedName) -> Result<Option<Was>, Error> {
         let Some(home) = &item.home else {
             return Ok(None);
         };
@@ -82,7 +87,7 @@ impl Overlay {
                 let Ok(version) = self.base_version(&home) else {
                     return Ok(None);
                 };
-                if is_index(&item.path) && item.was != Was::Absent {
+                if self.git_paths().is_index(&item.path) && item.was != Was::Absent {
                     // Git writes it whenever it looks, and repairs it from the files.
                     return Ok(Some(Was::File(version)));
                 }
@@ -104,12 +109,14 @@ impl Overlay {
         let mut done = Vec::new();
         for Settled { path, was } in settled {
             let entry = locked.state().tree.entry(&path).cloned();
-            let Some(Entry { now, .. }) = entry.filter(|_| !refused.contains(&path)) else {
+            let Some(NodeEntry { now, .. }) = entry.filter(|_| !refused.contains(&path)) else {
                 continue;
             };
-            // A file is written once more, over the version that it has: somebody may be at it.
-            if let Now::File(_) = now {
-                let entry = Entry { was, now };
+            // A file is written once more, over the version that it has: somebody may be at it. But
+            // nobody changes an object of git, which is called after its content.
+            let is_object = self.git_paths().is_object(&path);
+            if let (Now::File(_), false) = (&now, is_object) {
+                let entry = NodeEntry { was, now };
                 self.record(locked, vec![Change::Put { path, entry }])?;
                 continue;
             }

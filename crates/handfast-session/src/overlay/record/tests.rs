@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn changes_survive_the_round_trip() {
-    let file = |content| Entry {
+    let file = |content| NodeEntry {
         was: Was::File("v1.x".into()),
         now: Now::File(FileNode {
             content,
@@ -23,7 +23,7 @@ fn changes_survive_the_round_trip() {
     let changes = vec![
         Change::Put {
             path: b"a/\xff".to_vec(),
-            entry: file(Content::Object {
+            entry: file(ContentLocation::Object {
                 id: 7,
                 sealed: true,
                 linked: None,
@@ -31,7 +31,7 @@ fn changes_survive_the_round_trip() {
         },
         Change::Put {
             path: b"l".to_vec(),
-            entry: file(Content::Object {
+            entry: file(ContentLocation::Object {
                 id: 8,
                 sealed: false,
                 linked: Some(9),
@@ -39,7 +39,7 @@ fn changes_survive_the_round_trip() {
         },
         Change::Put {
             path: b"s".to_vec(),
-            entry: file(Content::Object {
+            entry: file(ContentLocation::Object {
                 id: 8,
                 sealed: true,
                 linked: Some(10),
@@ -53,14 +53,14 @@ fn changes_survive_the_round_trip() {
             from: b"x".to_vec(),
             to: b"y".to_vec(),
             was: Was::Dir(BTreeMap::from([(b"n".to_vec(), Was::Link(b"t".to_vec()))])),
-            left: Some(Entry {
+            left: Some(NodeEntry {
                 was: Was::Moved(Box::new(Was::Kept)),
                 now: Now::Gone,
             }),
         },
         Change::Put {
             path: b"d".to_vec(),
-            entry: Entry {
+            entry: NodeEntry {
                 was: Was::Kept,
                 now: Now::Dir(DirNode {
                     id: 3,
@@ -69,7 +69,7 @@ fn changes_survive_the_round_trip() {
                     old_mode: Some(0),
                     times: Some(times),
                     touched: Moment::default(),
-                    children: BTreeMap::from([(b"c".to_vec(), file(Content::Base))]),
+                    children: BTreeMap::from([(b"c".to_vec(), file(ContentLocation::Base))]),
                 }),
             },
         },
@@ -133,7 +133,7 @@ fn a_tree_comes_in_records_no_longer_than_they_must_be() {
     };
     let mut tree = Tree::new();
     for number in 0..600 {
-        let entry = Entry {
+        let entry = NodeEntry {
             was: was(if number == 300 { 20_000 } else { 200 }),
             now: Now::Gone,
         };

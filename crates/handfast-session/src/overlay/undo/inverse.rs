@@ -3,20 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use super::kept::Kept;
+use super::kept::UndoRecord;
 use crate::error::Error;
 use crate::overlay::commit::STAGING;
-use crate::overlay::items::{Item, What};
+use crate::overlay::items::{ChangedName, What};
 use crate::overlay::store::fresh_id;
 use crate::overlay::tree::{
-    Change, Content, DirNode, Entry, FileNode, Now, Tree, Was, join, split,
+    Change, ContentLocation, DirNode, FileNode, NodeEntry, Now, Tree, Was, join, split,
 };
 
 /// What the inverse is made of.
-pub(super) struct Done<'a> {
+pub(super) struct CommittedChanges<'a> {
     /// The items that are in the base now.
-    pub(super) items: Vec<&'a Item>,
-    pub(super) kept: &'a Kept,
+    pub(super) items: Vec<&'a ChangedName>,
+    pub(super) kept: &'a UndoRecord,
     /// The versions of the files that were written or moved, by their path.
     pub(super) versions: &'a BTreeMap<Vec<u8>, String>,
 }
@@ -42,7 +42,7 @@ struct Sides {
     now: Option<Now>,
 }
 
-pub(super) fn inverse(done: &Done<'_>) -> Result<Tree, Impossible> {
+pub(super) fn inverse(done: &CommittedChanges<'_>) -> Result<Tree, Impossible> {
     let maker = Maker::new(done);
     let mut names: BTreeMap<Vec<u8>, Sides> = BTreeMap::new();
     for item in &done.items {
@@ -57,7 +57,7 @@ pub(super) fn inverse(done: &Done<'_>) -> Result<Tree, Impossible> {
     names.sort_by_key(|(path, _)| path.iter().filter(|byte| **byte == b'/').count());
     let mut tree = Tree::new();
     for (path, sides) in names {
-        let entry = Entry {
+        let entry = NodeEntry {
             was: sides.was.unwrap_or(Was::Absent),
             now: sides.now.unwrap_or(Now::Gone),
         };
@@ -79,7 +79,10 @@ pub(super) fn inverse(done: &Done<'_>) -> Result<Tree, Impossible> {
 }
 
 /// What an item removes from the base: where, what it was, and what puts it there again.
-pub(super) fn restored(item: &Item, done: &Done<'_>) -> Result<Vec<(Vec<u8>, Was, Now)>, Error> {
+pub(super) fn restored(
+    item: &ChangedName,
+    done: &CommittedChanges<'_>,
+) -> Result<Vec<(Vec<u8>, Was, Now)>, Error> {
     let mut found = Vec::new();
     if let Some(home) = &item.home {
         match Maker::new(done).restore(home, &item.was, &mut found) {
@@ -92,13 +95,13 @@ pub(super) fn restored(item: &Item, done: &Done<'_>) -> Result<Vec<(Vec<u8>, Was
 }
 
 struct Maker<'a> {
-    done: &'a Done<'a>,
-    new_dirs: BTreeMap<&'a [u8], Vec<&'a Item>>,
+    done: &'a CommittedChanges<'a>,
+    new_dirs: BTreeMap<&'a [u8], Vec<&'a ChangedName>>,
     moved_dirs: BTreeMap<&'a [u8], &'a [u8]>,
 }
 
 impl<'a> Maker<'a> {
-    fn new(done: &'a Done<'a>) -> Self {
+    fn new(done: &'a CommittedChanges<'a>) -> Self {
         let mut maker = Self {
             done,
             new_dirs: BTreeMap::new(),
@@ -144,7 +147,7 @@ impl<'a> Maker<'a> {
     }
 
     /// What the commit put under an item's name.
-    fn placed(&self, item: &Item) -> Result<Option<Was>, Impossible> {
+    fn placed(&self, item: &ChangedName) -> Result<Option<Was>, Impossible> {
         Ok(match &item.what {
             What::Delete | What::DirMode { .. } => None,
             What::Link { target } => Some(Was::Link(target.clone())),
@@ -172,7 +175,7 @@ impl<'a> Maker<'a> {
     }
 
     /// What an item took away, by where it was.
-    fn displaced(&self, item: &Item) -> Result<Vec<(Vec<u8>, Now)>, Impossible> {
+    fn displaced(&self, item: &ChangedName) -> Result<Vec<(Vec<u8>, Now)>, Impossible> {
         let mut found = Vec::new();
         if let Some(home) = &item.home {
             let mut restored = Vec::new();
@@ -182,7 +185,7 @@ impl<'a> Maker<'a> {
         match &item.what {
             What::MoveFile { from, .. } => {
                 let origin = Some((item.path.clone(), self.version(&item.path)?));
-                let content = Content::Base;
+                let content = ContentLocation::Base;
                 let now = Now::File(FileNode { content, origin });
                 found.push((unstaged(from)?, now));
             }
@@ -240,7 +243,7 @@ impl<'a> Maker<'a> {
 
     fn file(&self, at: &[u8]) -> Result<Now, Impossible> {
         let file = self.done.kept.files.get(at).ok_or_else(|| lacks(at))?;
-        let content = Content::Object {
+        let content = ContentLocation::Object {
             id: file.id,
             sealed: false,
             linked: None,

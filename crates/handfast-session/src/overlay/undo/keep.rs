@@ -1,20 +1,28 @@
-//! Before a commit: the contents that it is about to displace are copied into the session's store.
+//! Before a commit: the contents that it is about to displace are kept in the session's store.
+//!
+//! A file that the session's own file replaces on the same filesystem needs no copy: the two change
+//! places, and the base's own file is what is kept (see `commit::moving`). Everything else is copied
+//! into one pack.
 
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 
-use handfast::{Durability, ErrorKind, Version, WriteOptions};
+use handfast::{Durability, ErrorKind, Metadata, Version, WriteOptions};
 
-use super::kept::{Kept, KeptFile};
+use super::kept::{KeptFile, UndoRecord};
 use super::{MAX_BYTES, Past};
 use crate::error::Error;
 use crate::overlay::Overlay;
+use crate::overlay::attributes::{read_xattrs, write_xattrs};
 use crate::overlay::commit::keep_times;
-use crate::overlay::items::{Item, What};
+use crate::overlay::items::{ChangedName, What};
 use crate::overlay::store::{fresh_id, lost, object_path};
-use crate::overlay::tree::{Was, base_path, join};
+use crate::overlay::tree::{ContentLocation, FileNode, Now, Tree, Was, base_path, join};
+
+/// So many files of the base are kept as they are for one commit; more are copied.
+pub(super) const MAX_OWN: u64 = 1 << 20;
 
 /// What a commit displaces, by where it lies in the base.
 #[derive(Default)]
@@ -26,7 +34,7 @@ struct Displaced {
 }
 
 impl Displaced {
-    fn by(items: &[Item]) -> Self {
+    fn by(items: &[ChangedName]) -> Self {
         let mut found = Self::default();
         for item in items {
             if let Some(home) = &item.home {
@@ -67,41 +75,91 @@ impl Displaced {
     }
 }
 
+/// The objects that a commit may move into the base.
+#[derive(Default)]
+pub(in crate::overlay) struct Movable {
+    objects: BTreeSet<u64>,
+}
+
+impl Movable {
+    /// The objects that are the content of one name and of no snapshot.
+    pub(in crate::overlay) fn of(tree: &Tree) -> Self {
+        let mut objects = BTreeSet::new();
+        tree.each(&mut |_, entry| {
+            if let Now::File(FileNode {
+                content:
+                    ContentLocation::Object {
+                        id,
+                        sealed: false,
+                        linked: None,
+                    },
+                ..
+            }) = &entry.now
+            {
+                objects.insert(*id);
+            }
+        });
+        Self { objects }
+    }
+}
+
+/// The record of a commit that is about to be made.
+pub(in crate::overlay) struct UndoId {
+    pub(in crate::overlay) id: u64,
+    /// The paths to which the session's own files are moved.
+    pub(in crate::overlay) moving: BTreeSet<Vec<u8>>,
+}
+
 impl Overlay {
     /// Keeps what a commit is about to displace. If that cannot be done the commit goes on, and the
     /// record says why it cannot be taken back. The number of the record, and that reason.
     pub(in crate::overlay) fn keep(
         &self,
         past: &Past<'_>,
-        items: &[Item],
-    ) -> Result<(u64, Option<String>), Error> {
+        items: &[ChangedName],
+        movable: &Movable,
+    ) -> Result<(UndoId, Option<String>), Error> {
         let id = fresh_id()?;
-        let mut kept = match self.keep_displaced(items) {
+        let mut kept = match self.keep_displaced(items, movable) {
             Ok(kept) => kept,
-            Err(error) => Kept {
+            Err(error) => UndoRecord {
                 why_not: Some(format!("what it replaced is not kept: {}", error.detail())),
-                ..Kept::default()
+                ..UndoRecord::default()
             },
         };
         kept.commit = past.commit;
         kept.message = past.message.map(str::to_owned);
         if let Some(why) = past.why_not {
-            self.drop_objects(kept.pack)?;
-            kept = Kept {
+            self.drop_objects(kept.pack.into_iter().chain(kept.own_objects()))?;
+            kept = UndoRecord {
                 why_not: Some(why.to_owned()),
                 commit: kept.commit,
                 message: kept.message,
-                ..Kept::default()
+                ..UndoRecord::default()
             };
         }
-        self.write_kept(id, &kept, None)?;
-        Ok((id, kept.why_not))
+        if let Err(error) = self.write_kept(id, &kept, None) {
+            self.drop_objects(kept.pack.into_iter().chain(kept.own_objects()))?;
+            return Err(error);
+        }
+        let why_not = kept.why_not.take();
+        Ok((
+            UndoId {
+                id,
+                moving: kept.moving.into_keys().collect(),
+            },
+            why_not,
+        ))
     }
 
     /// As [`Overlay::keep`], where going on would lose something.
-    pub(super) fn keep_displaced(&self, items: &[Item]) -> Result<Kept, Error> {
-        let displaced = Displaced::by(items);
-        let mut kept = Kept::default();
+    pub(super) fn keep_displaced(
+        &self,
+        items: &[ChangedName],
+        movable: &Movable,
+    ) -> Result<UndoRecord, Error> {
+        let mut displaced = Displaced::by(items);
+        let mut kept = UndoRecord::default();
         for (path, version) in displaced.files.iter().chain(&displaced.moved) {
             kept.versions.insert(path.clone(), version.clone());
         }
@@ -109,31 +167,142 @@ impl Overlay {
             let status = self.base.symlink_metadata(&base_path(path)?)?;
             kept.modes.insert(path.clone(), status.mode & 0o7777);
         }
-        let mut bytes: u64 = 0;
         for (_, version) in &displaced.files {
-            bytes = bytes.saturating_add(version.parse::<Version>()?.len());
+            let len = version.parse::<Version>()?.len();
+            kept.bytes = kept.bytes.saturating_add(len);
         }
-        if bytes > MAX_BYTES {
+        if kept.bytes > MAX_BYTES {
+            let bytes = kept.bytes;
             return Err(Error::refused(
                 ErrorKind::Limit,
                 format!("{bytes} bytes are more than the {MAX_BYTES} that are kept"),
             ));
         }
-        if displaced.files.is_empty() {
-            return Ok(kept);
+        let pack = fresh_id()? >> 1;
+        if !displaced.files.is_empty() {
+            kept.pack = Some(pack);
         }
-        let pack = fresh_id()?;
-        self.account.charge(self.key(pack), bytes, true, None)?;
-        match self.pack(pack, &displaced.files, &mut kept) {
+        let done = self.keep_moving(items, movable, pack, &mut kept);
+        let done = done.and_then(|()| {
+            let files = &mut displaced.files;
+            files.retain(|(path, _)| !kept.files.contains_key(path));
+            self.pack(pack, files, &mut kept)
+        });
+        match done {
             Ok(()) => Ok(kept),
             Err(error) => {
-                self.drop_objects([pack])?;
+                self.drop_objects([pack].into_iter().chain(kept.own_objects()))?;
                 Err(error)
             }
         }
     }
 
-    fn pack(&self, id: u64, files: &[(Vec<u8>, String)], kept: &mut Kept) -> Result<(), Error> {
+    /// Notes the files of the session that can be moved into the base, and the files of the base that
+    /// they change places with.
+    fn keep_moving(
+        &self,
+        items: &[ChangedName],
+        movable: &Movable,
+        pack: u64,
+        kept: &mut UndoRecord,
+    ) -> Result<(), Error> {
+        let mut next = pack;
+        for item in items {
+            let What::File {
+                object,
+                moved: None,
+            } = item.what
+            else {
+                continue;
+            };
+            if !movable.objects.contains(&object) || next - pack >= MAX_OWN {
+                continue;
+            }
+            let ours = self.store.symlink_metadata(&object_path(object));
+            let ours = ours.map_err(lost)?;
+            let Some(old) = self.can_move(item, &ours)? else {
+                continue;
+            };
+            if let Some(old) = old {
+                next += 1;
+                self.account
+                    .charge(self.key(next), old.len, true, Some(self.key(object)))?;
+                let file = KeptFile {
+                    id: next,
+                    offset: 0,
+                    len: old.len,
+                    mode: old.mode & 0o777,
+                    accessed: old.accessed,
+                    modified: old.modified,
+                    own: true,
+                    attributes: Vec::new(),
+                };
+                kept.files.insert(item.path.clone(), file);
+            }
+            let version = Version::of_metadata(&ours).to_string();
+            kept.moving.insert(item.path.clone(), version);
+        }
+        Ok(())
+    }
+
+    /// Whether an object can become the base's file: nothing else is its content, and its place is on
+    /// the same mount. With the file that it replaces, which has to be of the same owner: to others
+    /// the new file is given, and an object that is not committed in the end must stay ours.
+    fn can_move(
+        &self,
+        item: &ChangedName,
+        ours: &Metadata,
+    ) -> Result<Option<Option<Metadata>>, Error> {
+        let same_mount = |status: &Metadata| {
+            let (one, other) = (&status.identity, &ours.identity);
+            (one.device, one.mount) == (other.device, other.mount)
+        };
+        if ours.nlink != 1 || ours.mode & 0o7000 != 0 {
+            return Ok(None);
+        }
+        match (&item.was, &item.home) {
+            (Was::File(version), Some(home)) if *home == item.path => {
+                let old = self.base.symlink_metadata(&base_path(home)?)?;
+                let version: Version = version.parse()?;
+                let fits = version.is_of(&old)
+                    && same_mount(&old)
+                    && old.nlink == 1
+                    && (old.uid, old.gid) == (ours.uid, ours.gid);
+                Ok(fits.then_some(Some(old)))
+            }
+            (Was::Absent, _) => {
+                // A directory that is new itself lies where the next one above it does.
+                let mut above = crate::overlay::tree::split(&item.path).0;
+                loop {
+                    match self.base.symlink_metadata(&base_path(above)?) {
+                        // Set-group-id: what is made in it gets its group.
+                        Ok(dir) => {
+                            let fits = same_mount(&dir) && dir.mode & 0o2000 == 0;
+                            return Ok(fits.then_some(None));
+                        }
+                        Err(_) if !above.is_empty() => above = crate::overlay::tree::split(above).0,
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn pack(
+        &self,
+        id: u64,
+        files: &[(Vec<u8>, String)],
+        kept: &mut UndoRecord,
+    ) -> Result<(), Error> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let mut bytes: u64 = 0;
+        for (_, version) in files {
+            bytes += version.parse::<Version>()?.len();
+        }
+        self.account.charge(self.key(id), bytes, true, None)?;
         let options = WriteOptions::new().mode(0o600).durability(Durability::File);
         let staged = self.store.stage(&object_path(id), options)?;
         let mut out = BufWriter::with_capacity(256 * 1024, staged);
@@ -149,7 +318,8 @@ impl Overlay {
                     "a file was changed in the base meanwhile",
                 ));
             }
-            copy_out(&open.into_std(), status.len, &mut buffer, &mut out)?;
+            let open = open.into_std();
+            copy_out(&open, status.len, &mut buffer, &mut out)?;
             let file = KeptFile {
                 id: fresh_id()?,
                 offset,
@@ -157,25 +327,33 @@ impl Overlay {
                 mode: status.mode & 0o777,
                 accessed: status.accessed,
                 modified: status.modified,
+                own: false,
+                attributes: read_xattrs(&open)?,
             };
             offset += status.len;
             kept.files.insert(path.clone(), file);
         }
         let staged = out.into_inner().map_err(|error| error.into_error())?;
         staged.commit_new()?;
-        kept.pack = Some(id);
-        kept.bytes = offset;
         Ok(())
     }
 
     /// Makes objects of files that are kept. What a killed process left under their numbers goes.
-    pub(super) fn unpack(&self, kept: &Kept, ids: &BTreeSet<u64>) -> Result<(), Error> {
-        let Some(pack) = kept.pack else {
+    pub(super) fn unpack(&self, kept: &UndoRecord, ids: &BTreeSet<u64>) -> Result<(), Error> {
+        let files = kept.files.values().filter(|file| ids.contains(&file.id));
+        let (own, packed): (Vec<_>, Vec<_>) = files.partition(|file| file.own);
+        for file in own {
+            self.account
+                .charge(self.key(file.id), file.len, true, None)?;
+            let object = object_path(file.id);
+            self.store.chmod(&object, file.mode).map_err(lost)?;
+        }
+        let Some(pack) = kept.pack.filter(|_| !packed.is_empty()) else {
             return Ok(());
         };
         let pack = self.store.open(&object_path(pack)).map_err(lost)?;
         let pack = pack.into_std();
-        for file in kept.files.values().filter(|file| ids.contains(&file.id)) {
+        for file in packed {
             self.drop_objects([file.id])?;
             self.account
                 .charge(self.key(file.id), file.len, true, None)?;
@@ -206,6 +384,7 @@ impl Overlay {
                 }
             }
         }
+        write_xattrs(&staged, &file.attributes)?;
         keep_times(&staged, file.accessed, file.modified)?;
         staged.commit_new()?;
         Ok(())

@@ -4,15 +4,18 @@
 //! the base as the commit left it. The contents lie one behind the other in a single object of the
 //! store, which costs a commit of many files one new file and not as many again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use handfast::{ErrorKind, RelPath, Timestamp};
 
+use super::keep::MAX_OWN;
 use crate::codec::{Reader, Writer, unknown};
 use crate::error::Error;
 use crate::log::{Log, News};
+use crate::overlay::attributes::Xattrs;
 use crate::overlay::record::{self, read_string};
-use crate::overlay::tree::{Change, Entry, Now, Tree, UndoMark, Was};
+use crate::overlay::tree::{Change, NodeEntry, Now, Tree, UndoMark, Was};
 use crate::overlay::{Overlay, UNDO};
 
 /// A file as the base had it.
@@ -26,19 +29,24 @@ pub(crate) struct KeptFile {
     pub(super) mode: u32,
     pub(super) accessed: Timestamp,
     pub(super) modified: Timestamp,
+    /// It is the base's own file, which the commit moved into the store, and no part of the pack.
+    pub(super) own: bool,
+    /// Its extended attributes, where it is a part of the pack.
+    pub(super) attributes: Xattrs,
 }
 
 /// The head of a record.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Kept {
+pub(crate) struct UndoRecord {
     /// Which commit: when it was made, in nanoseconds. Commits of several mounts share it.
     pub(crate) commit: u64,
     pub(crate) message: Option<String>,
     /// Why the commit cannot be taken back.
     pub(crate) why_not: Option<String>,
-    /// The object that holds the contents; nothing where none was displaced.
+    /// The object that holds the contents; nothing where none was displaced. Files of the base that
+    /// were moved into the store have the numbers behind it.
     pub(super) pack: Option<u64>,
-    /// How long that object is.
+    /// How long all contents are.
     pub(crate) bytes: u64,
     /// By where they were in the base.
     pub(super) files: BTreeMap<Vec<u8>, KeptFile>,
@@ -48,9 +56,12 @@ pub(crate) struct Kept {
     pub(super) versions: BTreeMap<Vec<u8>, String>,
     /// What the session itself shows under names that an undo gives back to the base for a moment.
     pub(super) stash: Vec<(Vec<u8>, Now)>,
+    /// Versions of the session's own files that are moved into the base, by their new paths: what
+    /// tells a process that ends the commit how far it came.
+    pub(in crate::overlay) moving: BTreeMap<Vec<u8>, String>,
 }
 
-impl Kept {
+impl UndoRecord {
     /// What the journal says of it.
     pub(super) fn mark(&self, record: u64) -> UndoMark {
         UndoMark {
@@ -63,7 +74,7 @@ impl Kept {
 
     fn write(&self) -> Vec<u8> {
         let mut out = Writer::default();
-        out.byte(1);
+        out.byte(2);
         out.number(self.commit);
         for text in [&self.message, &self.why_not] {
             out.option(text.as_ref(), |out, text| out.text(text.as_bytes()));
@@ -80,6 +91,12 @@ impl Kept {
                 out.number(time.seconds.cast_unsigned());
                 out.number(u64::from(time.nanoseconds));
             }
+            out.byte(u8::from(file.own));
+            out.number(file.attributes.len() as u64);
+            for (name, value) in &file.attributes {
+                out.text(name);
+                out.text(value);
+            }
         }
         out.number(self.modes.len() as u64);
         for (path, mode) in &self.modes {
@@ -93,18 +110,25 @@ impl Kept {
         }
         let stash = self.stash.iter().map(|(path, now)| Change::Put {
             path: path.clone(),
-            entry: Entry {
+            entry: NodeEntry {
                 was: Was::Absent,
                 now: now.clone(),
             },
         });
         out.text(&record::write(&stash.collect::<Vec<_>>()));
+        out.number(self.moving.len() as u64);
+        for (path, version) in &self.moving {
+            out.text(path);
+            out.text(version.as_bytes());
+        }
         out.bytes
     }
 
     fn read(bytes: &[u8]) -> Result<Self, Error> {
         let mut input = Reader::new(bytes);
-        if input.byte()? != 1 {
+        // The first form kept no attributes, and had all contents in the pack.
+        let form = input.byte()?;
+        if !(1..=2).contains(&form) {
             return Err(unknown());
         }
         let mut kept = Self {
@@ -127,6 +151,13 @@ impl Kept {
                 })
             };
             let (accessed, modified) = (time()?, time()?);
+            let (mut own, mut attributes) = (false, Vec::new());
+            if form > 1 {
+                own = input.byte()? == 1;
+                for _ in 0..input.number()? {
+                    attributes.push((input.text()?.to_vec(), input.text()?.to_vec()));
+                }
+            }
             let file = KeptFile {
                 id,
                 offset,
@@ -134,6 +165,8 @@ impl Kept {
                 mode,
                 accessed,
                 modified,
+                own,
+                attributes,
             };
             kept.files.insert(path, file);
         }
@@ -151,7 +184,25 @@ impl Kept {
                 _ => return Err(unknown()),
             }
         }
+        if form > 1 {
+            for _ in 0..input.number()? {
+                let path = input.text()?.to_vec();
+                kept.moving.insert(path, read_string(&mut input)?);
+            }
+        }
         Ok(kept)
+    }
+
+    /// The numbers of files of the base that lie in the store, or will.
+    pub(super) fn own_objects(&self) -> impl Iterator<Item = u64> {
+        let own = self.files.values().filter(|file| file.own);
+        own.map(|file| file.id)
+    }
+
+    /// The number that the file of the base at a path gets in the store when it is replaced.
+    pub(in crate::overlay) fn own_object(&self, path: &[u8]) -> Option<u64> {
+        let file = self.files.get(path).filter(|file| file.own)?;
+        Some(file.id)
     }
 }
 
@@ -160,7 +211,7 @@ impl Overlay {
     pub(super) fn write_kept(
         &self,
         id: u64,
-        kept: &Kept,
+        kept: &UndoRecord,
         back: Option<&Tree>,
     ) -> Result<(), Error> {
         match self.home.create_dir_with(&RelPath::parse(UNDO)?, 0o700) {
@@ -173,12 +224,12 @@ impl Overlay {
     }
 
     /// Reads a record.
-    pub(super) fn read_kept(&self, id: u64) -> Result<(Kept, Tree), Error> {
+    pub(in crate::overlay) fn read_kept(&self, id: u64) -> Result<(UndoRecord, Tree), Error> {
         let (mut kept, mut tree) = (None, Tree::new());
         let mut log = Log::open(&self.home, &record_name(id))?;
         log.catch_up(false, |bytes| {
             if kept.is_none() {
-                kept = Some(Kept::read(bytes)?);
+                kept = Some(UndoRecord::read(bytes)?);
                 return Ok(());
             }
             record::read(bytes)?
@@ -194,11 +245,17 @@ impl Overlay {
         }
     }
 
-    /// Removes records with what they keep. Nothing names them any more.
-    pub(in crate::overlay) fn drop_kept(&self, ids: &[u64]) -> Result<(), Error> {
+    /// Removes records with what they keep, but for objects that are a session's again. Nothing names
+    /// them any more.
+    pub(in crate::overlay) fn drop_kept(
+        &self,
+        ids: &[u64],
+        named: &BTreeSet<u64>,
+    ) -> Result<(), Error> {
         for id in ids {
             if let Ok((kept, _)) = self.read_kept(*id) {
                 self.drop_objects(kept.pack)?;
+                self.drop_objects(kept.own_objects().filter(|id| !named.contains(id)))?;
             }
             match self.home.remove_file(&RelPath::parse(record_name(*id))?) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -208,9 +265,15 @@ impl Overlay {
         Ok(())
     }
 
-    /// The objects that the records of a tree keep. Records that it does not name are removed.
-    pub(in crate::overlay) fn collect_kept(&self, tree: &Tree) -> Result<Vec<u64>, Error> {
-        let packs: Vec<u64> = tree.undo.iter().map(|mark| mark.pack).collect();
+    /// The numbers that the records of a tree keep for their objects. Records that it does not name are
+    /// removed.
+    pub(in crate::overlay) fn collect_kept(
+        &self,
+        tree: &Tree,
+    ) -> Result<Vec<RangeInclusive<u64>>, Error> {
+        let numbers = |mark: &UndoMark| mark.pack..=mark.pack.saturating_add(MAX_OWN);
+        let packs = tree.undo.iter().filter(|mark| mark.pack != 0);
+        let packs: Vec<_> = packs.map(numbers).collect();
         let dir = match self.home.open_dir(&RelPath::parse(UNDO)?) {
             Ok(dir) => dir.into_root(),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(packs),
@@ -244,7 +307,7 @@ fn record_name(id: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::overlay::tree::{Content, FileNode};
+    use crate::overlay::tree::{ContentLocation, FileNode};
 
     #[test]
     fn a_head_survives_the_round_trip_and_a_cut_one_is_an_error() {
@@ -259,8 +322,10 @@ mod tests {
             mode: 0o640,
             accessed: time(-4),
             modified: time(5),
+            own: true,
+            attributes: vec![(b"user.a".to_vec(), b"\0".to_vec())],
         };
-        let content = Content::Object {
+        let content = ContentLocation::Object {
             id: 9,
             sealed: false,
             linked: None,
@@ -269,7 +334,7 @@ mod tests {
             content,
             origin: None,
         };
-        let kept = Kept {
+        let kept = UndoRecord {
             commit: 8,
             message: Some("why".into()),
             why_not: Some("too large".into()),
@@ -279,11 +344,12 @@ mod tests {
             modes: BTreeMap::from([(b"d".to_vec(), 0o700)]),
             versions: BTreeMap::from([(b"v".to_vec(), "v1.x".to_owned())]),
             stash: vec![(b"s".to_vec(), Now::File(node)), (b"g".to_vec(), Now::Gone)],
+            moving: BTreeMap::from([(b"m".to_vec(), "v1.y".to_owned())]),
         };
         let bytes = kept.write();
-        assert_eq!(Kept::read(&bytes).unwrap(), kept);
+        assert_eq!(UndoRecord::read(&bytes).unwrap(), kept);
         for end in 0..bytes.len() {
-            assert!(Kept::read(&bytes[..end]).is_err(), "{end}");
+            assert!(UndoRecord::read(&bytes[..end]).is_err(), "{end}");
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 use crate::overlay::commit::Conflict;
-use crate::overlay::tree::{Change, DirNode, Entry, FileNode, Now, Tree, Was, split};
+use crate::overlay::tree::{Change, DirNode, FileNode, NodeEntry, Now, Tree, Was, split};
 
 /// What stays of the session's own changes: a path, and what it shows.
 pub(super) type Stash = Vec<(Vec<u8>, Now)>;
@@ -32,7 +32,7 @@ pub(super) fn changes_of(tree: &Tree) -> Vec<Change> {
                     children: std::collections::BTreeMap::new(),
                     ..dir.clone()
                 });
-                let entry = Entry { was, now };
+                let entry = NodeEntry { was, now };
                 changes.push(Change::Put { path, entry });
             }
             _ => changes.push(Change::Put {
@@ -88,7 +88,7 @@ fn stands_elsewhere(tree: &Tree, path: &[u8]) -> Option<&'static str> {
 }
 
 /// Puts what the session shows at and below a name aside.
-fn put_aside(path: &[u8], entry: &Entry, stash: &mut Stash) -> Option<&'static str> {
+fn put_aside(path: &[u8], entry: &NodeEntry, stash: &mut Stash) -> Option<&'static str> {
     let mut pending = vec![(path.to_vec(), entry)];
     while let Some((path, entry)) = pending.pop() {
         let is_own = match &entry.now {
@@ -134,7 +134,7 @@ pub(super) fn put_back(tree: &mut Tree, stash: &Stash) -> Result<(), Error> {
             (Was::Absent, Now::Gone) => Change::Drop { path },
             _ => Change::Put {
                 path,
-                entry: Entry { was, now },
+                entry: NodeEntry { was, now },
             },
         })?;
     }

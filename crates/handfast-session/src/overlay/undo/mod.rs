@@ -18,7 +18,8 @@ use super::diff::DiffKind;
 use super::items::{What, items};
 use super::tree::{Tree, UndoMark, Was};
 use crate::error::Error;
-use kept::Kept;
+pub(super) use keep::{Movable, UndoId};
+pub(super) use kept::UndoRecord;
 
 /// So many commits can be taken back.
 pub(crate) const MAX_COMMITS: usize = 20;
@@ -70,7 +71,7 @@ impl Overlay {
     }
 
     /// Adds a record to a list, and takes off what is too old or too much. What was taken off.
-    fn remember(records: &mut Vec<UndoMark>, kept: &Kept, record: u64) -> Vec<u64> {
+    fn remember(records: &mut Vec<UndoMark>, kept: &UndoRecord, record: u64) -> Vec<u64> {
         records.push(kept.mark(record));
         let mut dropped = Vec::new();
         loop {

@@ -5,16 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use handfast::{Durability, Effect, ErrorKind, Version};
 
-use super::inverse::{Done, Impossible, inverse};
-use super::kept::Kept;
+use super::inverse::{CommittedChanges, Impossible, inverse};
+use super::keep::Movable;
+use super::kept::UndoRecord;
 use super::merge::{Stash, changes_of, merge, put_back, renew};
 use crate::error::Error;
 use crate::gate::Locked;
 use crate::log::Log;
-use crate::overlay::commit::{Choice, CommitReport, Conflict, Reserve, Rolled, is_index};
-use crate::overlay::items::{Item, What, items};
-use crate::overlay::store::{NewMode, Source, fresh_id};
-use crate::overlay::tree::{Change, Content, Entry, FileNode, Now, Tree, Was, base_path};
+use crate::overlay::commit::{Choice, CommitReport, Conflict, Reserve, Rolled};
+use crate::overlay::items::{ChangedName, What, items};
+use crate::overlay::store::{NewMode, Source, fresh_id, object_path};
+use crate::overlay::tree::{
+    Change, ContentLocation, FileNode, NodeEntry, Now, Tree, Was, base_path,
+};
 use crate::overlay::{JOURNAL, Overlay, State, record};
 use crate::place::Guard;
 
@@ -50,11 +53,13 @@ impl Overlay {
             return Ok(CommitReport::refused(conflicts));
         }
         let mut made: BTreeSet<u64> = back.objects().into_iter().collect();
+        // The base's own files are the only ones there are, and stay whatever happens.
+        let own: BTreeSet<u64> = kept.iter().flat_map(UndoRecord::own_objects).collect();
         let ready = self.prepare_undo(&kept, &mut made, &mut merged, &paths, stash, taking);
         let (choice, reserve) = match ready {
             Ok(ready) => ready,
             Err(error) => {
-                self.drop_objects(made)?;
+                self.drop_objects(made.difference(&own).copied())?;
                 return Err(error);
             }
         };
@@ -65,7 +70,7 @@ impl Overlay {
         records.push(record::write(&[Change::Committing { choice: bytes }]));
         if let Err(error) = Log::replace(&self.home, JOURNAL, &records) {
             if error.effect() == Effect::None {
-                self.drop_objects(made)?;
+                self.drop_objects(made.difference(&own).copied())?;
             }
             return Err(error);
         }
@@ -78,7 +83,7 @@ impl Overlay {
         &self,
         locked: &Locked<'_, State>,
         commit: u64,
-    ) -> Result<(Vec<u64>, Vec<Kept>, Tree), Error> {
+    ) -> Result<(Vec<u64>, Vec<UndoRecord>, Tree), Error> {
         let marks = locked.state().tree.undo.clone();
         let newest = marks.last().map(|mark| mark.commit);
         if newest != Some(commit) {
@@ -107,13 +112,14 @@ impl Overlay {
 
     /// The index of a git directory is nobody's work: git writes it whenever it looks.
     fn renew_indexes(&self, merged: &mut Tree, back: &Tree) -> Result<(), Error> {
-        for item in items(back).iter().filter(|item| is_index(&item.path)) {
+        let git = self.git_paths();
+        for item in items(back).iter().filter(|item| git.is_index(&item.path)) {
             if let (Was::File(_), Some(home)) = (&item.was, &item.home)
                 && let Ok(version) = self.base_version(&base_path(home)?)
-                && let Some(Entry { now, .. }) = merged.entry(&item.path).cloned()
+                && let Some(NodeEntry { now, .. }) = merged.entry(&item.path).cloned()
             {
                 let (path, was) = (item.path.clone(), Was::File(version));
-                let entry = Entry { was, now };
+                let entry = NodeEntry { was, now };
                 merged.apply(Change::Put { path, entry })?;
             }
         }
@@ -121,7 +127,7 @@ impl Overlay {
     }
 
     /// What others changed since, and what the caller may not change.
-    fn refusals(&self, chosen: &[Item], guard: &Guard<'_>) -> Result<Vec<Conflict>, Error> {
+    fn refusals(&self, chosen: &[ChangedName], guard: &Guard<'_>) -> Result<Vec<Conflict>, Error> {
         let mut conflicts = self.verify(chosen)?;
         for item in chosen {
             // The rules had their say when it was committed; what goes back was the base's.
@@ -138,7 +144,7 @@ impl Overlay {
     /// Everything that the journal will name. `made` are the objects that go if it fails.
     fn prepare_undo(
         &self,
-        kept: &[Kept],
+        kept: &[UndoRecord],
         made: &mut BTreeSet<u64>,
         merged: &mut Tree,
         paths: &BTreeSet<Vec<u8>>,
@@ -151,11 +157,12 @@ impl Overlay {
         self.copy_up_moved(merged, paths, made)?;
         let mut chosen = items(merged);
         chosen.retain(|item| paths.contains(&item.path));
-        let mut displaced = self.keep_displaced(&chosen)?;
+        let mut displaced = self.keep_displaced(&chosen, &Movable::of(merged))?;
         displaced.stash = stash;
-        made.extend(displaced.pack);
+        made.extend(displaced.pack.into_iter().chain(displaced.own_objects()));
         let undo = fresh_id()?;
         self.write_kept(undo, &displaced, None)?;
+        chosen.retain(|item| !displaced.moving.contains_key(&item.path));
         let reserve = self.reserve(&chosen)?;
         let choice = Choice {
             staging: fresh_id()?,
@@ -179,11 +186,11 @@ impl Overlay {
         made: &mut BTreeSet<u64>,
     ) -> Result<(), Error> {
         for path in paths {
-            let Some(Entry {
+            let Some(NodeEntry {
                 was: was @ Was::File(_),
                 now:
                     Now::File(FileNode {
-                        content: Content::Base,
+                        content: ContentLocation::Base,
                         origin: Some((from, version)),
                     }),
             }) = tree.entry(path).cloned()
@@ -196,7 +203,7 @@ impl Overlay {
             let content = Source::of_file(&content)?;
             let (id, _) = self.put_object(content, mode, None, Durability::None)?;
             made.insert(id);
-            let content = Content::Object {
+            let content = ContentLocation::Object {
                 id,
                 sealed: false,
                 linked: None,
@@ -204,7 +211,7 @@ impl Overlay {
             let origin = Some((from, version));
             let now = Now::File(FileNode { content, origin });
             let path = path.clone();
-            let entry = Entry { was, now };
+            let entry = NodeEntry { was, now };
             tree.apply(Change::Put { path, entry })?;
         }
         Ok(())
@@ -215,7 +222,7 @@ impl Overlay {
     pub(in crate::overlay) fn settle_undo(
         &self,
         choice: &Choice,
-        chosen: &[Item],
+        chosen: &[ChangedName],
         rolled: &Rolled,
         next: &mut Tree,
     ) -> Result<(Vec<u64>, Option<String>), Error> {
@@ -229,7 +236,7 @@ impl Overlay {
                 versions.extend(self.moved_version(&item.path, version)?);
             }
         }
-        let items: Vec<&Item> = chosen
+        let items: Vec<&ChangedName> = chosen
             .iter()
             .filter(|item| rolled.done.contains(&item.path))
             .collect();
@@ -241,7 +248,7 @@ impl Overlay {
             self.return_changes(
                 choice,
                 chosen,
-                &Done {
+                &CommittedChanges {
                     items,
                     kept: &kept,
                     versions: &versions,
@@ -266,24 +273,21 @@ impl Overlay {
     fn finish_record(
         &self,
         id: u64,
-        kept: &mut Kept,
-        items: Vec<&Item>,
+        kept: &mut UndoRecord,
+        items: Vec<&ChangedName>,
         versions: &BTreeMap<Vec<u8>, String>,
     ) -> Result<(), Error> {
         let mut back = None;
         if kept.why_not.is_none() {
-            let done = Done {
+            let done = CommittedChanges {
                 items,
                 kept,
                 versions,
             };
             match inverse(&done) {
                 Ok(tree) => back = Some(tree),
-                Err(Impossible::Because(why)) => {
-                    self.drop_objects(kept.pack.take())?;
-                    kept.bytes = 0;
-                    kept.why_not = Some(why);
-                }
+                // What is kept goes with the record: a process that ends this commit may need it.
+                Err(Impossible::Because(why)) => kept.why_not = Some(why),
                 Err(Impossible::Failed(error)) => return Err(error),
             }
         }
@@ -295,7 +299,7 @@ impl Overlay {
     pub(in crate::overlay) fn settle_part_record(
         &self,
         id: u64,
-        item: &Item,
+        item: &ChangedName,
         version: &str,
         mut known: Vec<crate::overlay::tree::UndoMark>,
     ) -> Result<(Change, Vec<u64>), Error> {
@@ -323,8 +327,8 @@ impl Overlay {
     fn return_changes(
         &self,
         choice: &Choice,
-        chosen: &[Item],
-        done: &Done<'_>,
+        chosen: &[ChangedName],
+        done: &CommittedChanges<'_>,
         next: &mut Tree,
     ) -> Result<(), Error> {
         let forward = match inverse(done) {
@@ -336,7 +340,7 @@ impl Overlay {
         let mut wanted = BTreeSet::new();
         forward.each(&mut |path, entry| {
             if let Now::File(FileNode {
-                content: Content::Object { id, .. },
+                content: ContentLocation::Object { id, .. },
                 ..
             }) = &entry.now
                 && !stash.iter().any(|(known, _)| known == path)
@@ -353,7 +357,7 @@ impl Overlay {
         }
         for (_, now) in &again {
             if let Now::File(FileNode {
-                content: Content::Object { id, .. },
+                content: ContentLocation::Object { id, .. },
                 ..
             }) = now
             {
@@ -373,8 +377,8 @@ impl Overlay {
     /// the base already is a change of the session.
     fn leave(
         &self,
-        item: &Item,
-        done: &Done<'_>,
+        item: &ChangedName,
+        done: &CommittedChanges<'_>,
         next: &mut Tree,
         again: &mut Stash,
     ) -> Result<(), Error> {
@@ -412,10 +416,12 @@ impl Overlay {
         for (at, was, now) in super::inverse::restored(item, done)? {
             let own = done.kept.stash.iter().find(|(path, _)| *path == at);
             match (is_missing(&at)?, own) {
+                // A file that is not in the store was not displaced: others removed it.
+                (true, _) if !self.is_kept(done.kept, &at)? => {}
                 (true, _) => again.push((at, now)),
                 (false, Some((_, now))) => {
                     let now = now.clone();
-                    let entry = Entry { was, now };
+                    let entry = NodeEntry { was, now };
                     next.apply(Change::Put { path: at, entry })?;
                 }
                 (false, None) => {}
@@ -424,8 +430,25 @@ impl Overlay {
         Ok(())
     }
 
+    /// Whether the content of a file that was to be displaced is kept.
+    fn is_kept(&self, kept: &UndoRecord, at: &[u8]) -> Result<bool, Error> {
+        let Some(id) = kept.own_object(at) else {
+            return Ok(true);
+        };
+        match self.store.symlink_metadata(&object_path(id)) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The records of earlier commits know versions of files that are there again now, as new files.
-    fn renew_records(&self, choice: &Choice, done: &Done<'_>, next: &Tree) -> Result<(), Error> {
+    fn renew_records(
+        &self,
+        choice: &Choice,
+        done: &CommittedChanges<'_>,
+        next: &Tree,
+    ) -> Result<(), Error> {
         let mut renewed: BTreeMap<String, &String> = BTreeMap::new();
         for id in &choice.taking {
             for (path, old) in self.read_kept(*id)?.0.versions {

@@ -96,13 +96,63 @@ fn s1_a_directory_swapped_in_by_another_caller_is_not_renamed_onto_a_protected_p
                 }
             }
             if attacks < 20 || !is_shown {
-                turns.settle(
-                    "s1",
-                    &format!("{attacks} exchanges, {moved} moved, {refused} refused"),
-                );
+                let mut counts = vec![("exchanges", attacks), ("refused", u64::from(refused))];
+                if mode == Mode::Overlay {
+                    counts.push(("moved", u64::from(moved)));
+                }
+                turns.settle_counts("s1", &counts);
             }
         }
         assert!(!s.at(".github/workflows").exists());
+    }
+}
+
+/// As above, with an outsider: the rename takes a name of the base into the overlay, and what it takes
+/// is what it judged.
+#[test]
+fn s1_a_directory_swapped_in_by_an_outsider_is_not_renamed_onto_a_protected_place() {
+    let s = scene();
+    let session = s.protected(Mode::Overlay, protect());
+    let turns = Turns::start();
+    let (mut moved, mut raced, mut denied) = (0_u32, 0_u32, 0_u32);
+    let mut attacks = 0;
+    for _ in 0..MAX_FIGHTS {
+        attacks += beside(
+            || super::exchange_outside(&s, "one", "two"),
+            || {
+                for _ in 0..ATTEMPTS {
+                    match session.rename("/one", "/.github", RenameMode::NoReplace) {
+                        Ok(()) => {
+                            moved += 1;
+                            // The base may change again: then the moved file is stale.
+                            let now = session.symlink_metadata("/.github");
+                            let is_dir = now.is_ok_and(|now| now.is_dir());
+                            assert!(!is_dir, "a directory came under a protected name");
+                            let below = session.read("/.github/workflows/evil.yml");
+                            assert!(below.is_err(), "a workflow came under a protected name");
+                            session.discard(&[]).unwrap();
+                        }
+                        Err(error) if error.kind() == ErrorKind::Raced => raced += 1,
+                        Err(error) => {
+                            assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+                            denied += 1;
+                        }
+                    }
+                }
+            },
+        );
+        if attacks >= 20 && moved > 0 && denied > 0 {
+            break;
+        }
+    }
+    println!("s1 outsider: {attacks} exchanges, {moved} moved, {raced} raced, {denied} denied");
+    if attacks < 20 || moved == 0 || denied == 0 {
+        let counts = [
+            ("exchanges", attacks),
+            ("moved", u64::from(moved)),
+            ("denied", u64::from(denied)),
+        ];
+        turns.settle_counts("s1 outsider", &counts);
     }
 }
 

@@ -114,10 +114,12 @@ fn race(mode: Mode, attack: &(dyn Fn() -> bool + Sync), s: &Scratch, session: &S
         }
         println!("s2 {mode} {name}: {attacks} exchanges, {seen} seen, {refused} refused");
         if attacks < 10 || seen == 0 || refused == 0 {
-            turns.settle(
-                "s2",
-                &format!("{mode} {name}: {seen} seen, {refused} refused"),
-            );
+            let counts = [
+                ("exchanges", attacks),
+                ("seen", u64::from(seen)),
+                ("refused", u64::from(refused)),
+            ];
+            turns.settle_counts(&format!("s2 {mode} {name}"), &counts);
         }
         for path in ["/data/x", "/data2/x", "/out"] {
             if let Ok(data) = session.read(path) {

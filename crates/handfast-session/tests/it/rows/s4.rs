@@ -81,7 +81,12 @@ fn race(session: &Session, pair: &Pair, attack: &(dyn Fn() -> bool + Sync), what
         });
         println!("s4 {what} by {name}: {read} read ({ones} of one), {raced} refused, {attacks}");
         if attacks < 100 || ones == 0 || ones == read {
-            turns.settle("s4", &format!("{what} by {name}: {ones} of {read}"));
+            let counts = [
+                ("exchanges", attacks),
+                ("of one", u64::from(ones)),
+                ("of the other", u64::from(read - ones)),
+            ];
+            turns.settle_counts(&format!("s4 {what} by {name}"), &counts);
         }
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Leftover<'a> {
     pub(super) readable: &'a Cell<u64>,
 }
 
-const FOREIGN: &str = "it belongs to somebody else";
+const FOREIGN: &str = "it belongs to another user";
 
 impl Leftover<'_> {
     pub(super) fn settle(&self) -> Result<RecoveryOutcome, Fault> {
@@ -103,7 +103,7 @@ impl Leftover<'_> {
         let mut removal = Removal::of_user(self.root, self.limits, self.user);
         match removal.remove_held(self.dir, self.name.as_c_str(), fd) {
             Err(_) if removal.met_foreign() => Ok(RecoveryOutcome::Kept(
-                "something in it belongs to somebody else",
+                "something in it belongs to another user",
             )),
             removed => removed.map(|()| RecoveryOutcome::Removed),
         }
@@ -128,7 +128,7 @@ impl Leftover<'_> {
     }
 
     /// A file that a conditional removal moved aside. If it is what the removal expected, the
-    /// removal is finished; otherwise nobody knows its old name any more.
+    /// removal is finished; otherwise its old name is not known any more.
     fn finish_removal(&self) -> Result<RecoveryOutcome, Fault> {
         let Some(_turn) = self.lock_dir()? else {
             return Ok(RecoveryOutcome::InUse);
@@ -185,7 +185,7 @@ impl Leftover<'_> {
         let back = sys::status_at(dir, name)?;
         if !self.staging.is_for(&back) {
             return Ok(RecoveryOutcome::Kept(
-                "somebody wrote while it was put back",
+                "another process wrote while it was put back",
             ));
         }
         remove_if_same(dir, &self.name, &back.identity)?;
@@ -213,7 +213,7 @@ impl Leftover<'_> {
         if !expected.wants_digest() {
             return Ok(true);
         }
-        // Somebody may have planted a hole of any size, or many names of a large file.
+        // An attacker may have planted a hole of any size, or many names of a large file.
         let Some(left) = self.readable.get().checked_sub(self.status.len) else {
             return Ok(false);
         };

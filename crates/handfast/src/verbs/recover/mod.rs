@@ -1,6 +1,6 @@
 //! Clean up after writers that died.
 //!
-//! A staging name tells which object it was made for; the object's writer holds a lock on it, and
+//! A staging name says which object it was made for; the object's writer holds a lock on it, and
 //! conditional writers hold one on the directory. What is the object it was made for and is not
 //! locked is dead and ours. So is an empty file or directory under a name of ours that does not
 //! tell yet what it was made for: its maker died (or is about to fail) before it put anything into
@@ -27,8 +27,8 @@ use crate::sys;
 use crate::tree::{Budget, DirStack, Listing, Pending, TreeLimits};
 use crate::verb::Verb;
 
-/// How long it may take, where nobody says how long.
-const TIME: Duration = Duration::from_secs(600);
+/// How long `recover` may take if the caller sets no limit.
+const RECOVER_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Public names of one file that are looked at.
 const MAX_NAMES: usize = 8;
@@ -84,7 +84,7 @@ impl Root {
     /// kept and reported, for their own `recover`. To compare digests no more is read in all than
     /// [`RootOptions::read_limit`](crate::RootOptions::read_limit); what is beyond that is kept.
     pub fn recover(&self, path: &RelPath) -> Result<Vec<Recovered>, Error> {
-        self.recover_with(path, TreeLimits::new().with_time(TIME))
+        self.recover_with(path, TreeLimits::new().with_time(RECOVER_TIMEOUT))
     }
 
     /// As [`Root::recover`], with limits.

@@ -84,6 +84,15 @@ impl WriteOptions {
         self.created_mode
     }
 
+    /// The mode under which a file is made that has its name at once: nobody may read it before it
+    /// has the exact mode.
+    pub(in crate::verbs) fn appended_mode(self) -> u32 {
+        match self.mode {
+            Some(mode) => mode & 0o600,
+            None => self.new_draft_mode(),
+        }
+    }
+
     /// The mode under which a draft of a new file is made.
     pub(in crate::verbs) fn new_draft_mode(self) -> u32 {
         match self.mode {
@@ -99,14 +108,14 @@ impl Root {
     /// # Errors
     /// `Link`, `Escape`, `Mount` if the path leads where it may not, and `Link` for a link that
     /// leads to nothing; `Kind`, `IsADirectory` for what cannot be replaced; `Denied` for a file
-    /// the caller may not write; `Quota`; `Raced` with effect `unknown` if an object of somebody else
+    /// the caller may not write; `Quota`; `Raced` with effect `unknown` if an object of another user
     /// has the name right after ours was put there; `Io` with effect `visible` if only the
     /// directory's sync failed. A file that others take or replace as soon as it is there was written.
     ///
     /// # Security
     /// The old file's mode and access control list are kept, its owner and group where the caller may
     /// give files away; set-id bits are dropped, and other extended attributes are not copied. Where a
-    /// list cannot be kept, the mode gives nobody more than the list did.
+    /// list cannot be kept, the mode gives no user more than the list did.
     /// A final link is `Link` where links are refused; where they may be followed, the file it
     /// leads to is the one that is replaced, and the link stays.
     pub fn write(&self, path: &RelPath, data: impl AsRef<[u8]>) -> Result<Written, Error> {

@@ -7,7 +7,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use super::target::{Seen, Target, publish_new};
 use super::{WriteOptions, Written};
 use crate::error::{Error, ErrorKind, Fault};
+use crate::file::File;
 use crate::path::RelPath;
+use crate::resolve::{self, Last};
 use crate::root::Root;
 use crate::staging::Draft;
 use crate::sys;
@@ -36,9 +38,48 @@ impl Root {
         // What is refused here is recorded here; what is staged is recorded when it is committed.
         staged.or_else(|fault| self.act(Verb::Write, path, |_| Err(fault)))
     }
+
+    /// As [`Root::stage`], with a file that is there already: `file`, which `home` has under `name`.
+    /// It is published by moving it, on the same filesystem. What [`Staged::commit_if`] replaces
+    /// lies under `name` then; if the file is not published, it stays there.
+    ///
+    /// # Errors
+    /// As [`Root::stage`]; `Raced` if the name leads to another file. What moving it says is said
+    /// when it is committed: `Mount` between filesystems.
+    ///
+    /// # Security
+    /// A process that has the file open can write to it after it was published. See
+    /// [`File::lease`].
+    pub fn stage_moved(
+        &self,
+        path: &RelPath,
+        options: WriteOptions,
+        file: &File,
+        home: &Self,
+        name: &RelPath,
+    ) -> Result<Staged, Error> {
+        let staged = resolve::place(home, name, Last::Itself).and_then(|from| {
+            let target = Target::find(self, path)?;
+            let identity = sys::status(file)?.identity;
+            if !from.status()?.identity.same_object(&identity) {
+                return Err(Fault::rule(ErrorKind::Raced, ""));
+            }
+            let dir = sys::duplicate(&target.place.dir)?;
+            let (fd, home) = (sys::duplicate(file)?, sys::duplicate(&from.dir)?);
+            let draft = Draft::moved(dir, fd, home, from.name.clone(), identity);
+            Ok(Staged {
+                root: self.clone(),
+                path: path.clone(),
+                target,
+                draft,
+                options,
+            })
+        });
+        staged.or_else(|fault| self.act(Verb::Write, path, |_| Err(fault)))
+    }
 }
 
-/// A file that is being written and that nobody sees yet.
+/// A file that is being written and that no other process sees yet.
 #[must_use = "a staged file that is not committed is dropped"]
 pub struct Staged {
     root: Root,
@@ -132,5 +173,98 @@ impl AsFd for Staged {
 impl fmt::Debug for Staged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Staged").field("path", &self.path).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).unwrap()
+    }
+
+    /// Two roots on one filesystem: where a file lies, and where it goes.
+    fn with_roots(act: impl FnOnce(&Root, &Root)) {
+        let here = Root::open_ambient(std::env::temp_dir()).unwrap();
+        let dir = here.temp_dir(&RelPath::root()).unwrap();
+        let open = |name: &str| {
+            dir.root().create_dir(&path(name)).unwrap();
+            dir.root().open_dir(&path(name)).unwrap().into_root()
+        };
+        act(&open("home"), &open("target"));
+    }
+
+    fn read(root: &Root, name: &str) -> Vec<u8> {
+        root.read(&path(name)).unwrap()
+    }
+
+    #[test]
+    fn a_moved_file_changes_places_with_the_version_that_was_seen() {
+        with_roots(|home, target| {
+            home.write(&path("new"), "new").unwrap();
+            target.write(&path("f"), "old").unwrap();
+            let seen = target.version_with_digest(&path("f")).unwrap();
+            let file = home.open(&path("new")).unwrap();
+            let stage = |at: &str| {
+                let options = WriteOptions::new();
+                target.stage_moved(&path(at), options, &file, home, &path("new"))
+            };
+            drop(stage("f").unwrap());
+            assert_eq!(read(home, "new"), b"new", "what is not committed stays");
+            let written = stage("f").unwrap().commit_if(&seen).unwrap();
+            assert!(written.identity().same_object(&file.identity()));
+            assert_eq!(
+                (read(home, "new"), read(target, "f")),
+                (b"old".into(), b"new".into())
+            );
+            // The name leads to another file now.
+            assert_eq!(stage("g").unwrap_err().kind(), ErrorKind::Raced);
+        });
+    }
+
+    #[test]
+    fn a_moved_file_that_is_refused_stays_and_a_free_name_is_taken() {
+        with_roots(|home, target| {
+            home.write(&path("new"), "new").unwrap();
+            target.write(&path("f"), "old").unwrap();
+            let seen = target.version_with_digest(&path("f")).unwrap();
+            target.write(&path("f"), "theirs").unwrap();
+            let file = home.open(&path("new")).unwrap();
+            let stage = |at: &str| {
+                let options = WriteOptions::new();
+                let staged = target.stage_moved(&path(at), options, &file, home, &path("new"));
+                staged.unwrap()
+            };
+            let refused = stage("f").commit_if(&seen).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Stale);
+            let refused = stage("f").commit_new().unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Exists);
+            assert_eq!(
+                (read(home, "new"), read(target, "f")),
+                (b"new".into(), b"theirs".into())
+            );
+            stage("g").commit_new().unwrap();
+            assert_eq!(read(target, "g"), b"new");
+            let gone = home.read(&path("new")).unwrap_err();
+            assert_eq!(gone.kind(), ErrorKind::NotFound);
+        });
+    }
+
+    #[test]
+    fn a_lease_says_whether_others_have_the_file() {
+        with_roots(|home, _| {
+            home.write(&path("f"), "x").unwrap();
+            let file = home.open(&path("f")).unwrap();
+            let lease = file.lease().unwrap().expect("nobody else has it");
+            // Who does not want to wait is refused.
+            let refused = home.open(&path("f")).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Busy);
+            drop(lease);
+            let other = home.open(&path("f")).unwrap();
+            assert!(file.lease().unwrap().is_none());
+            drop(other);
+            assert!(file.lease().unwrap().is_some());
+        });
     }
 }

@@ -19,7 +19,7 @@ use crate::staging::{AccessList, Draft, drop_inherited};
 use crate::sys;
 
 /// How often what the name refers to may turn into something else while we look.
-const TRIES: u32 = 16;
+const MAX_TRIES: u32 = 16;
 
 /// Where a file goes, and what is there now.
 pub(in crate::verbs) struct Target {
@@ -53,7 +53,7 @@ impl Seen {
 impl Target {
     pub(in crate::verbs) fn find(root: &Root, path: &RelPath) -> Result<Self, Fault> {
         resolve::require_file_path(root, path, Last::Follow)?;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             match Self::find_once(root, path) {
                 Err(fault) if fault.kind == ErrorKind::Raced => {}
                 found => return found,
@@ -172,8 +172,8 @@ impl Target {
 ///
 /// The rename took place. That the file was taken away since, or replaced by another file of the
 /// same owner, is what honest readers and writers of one name do; it was written. An object of
-/// somebody else, or of another kind, may have been put in the place of what was staged: then
-/// nobody can say whether ours was ever there.
+/// another user, or of another kind, may have been put in the place of the staged file: then it is
+/// not known whether ours was ever there.
 pub(in crate::verbs) fn verify_published(
     place: &Place,
     published: impl AsFd,
@@ -185,7 +185,7 @@ pub(in crate::verbs) fn verify_published(
             Ok(ours) if ours.uid == now.uid && ours.kind == now.kind => Ok(()),
             _ => Err(not_ours()),
         },
-        // Somebody took it. That its directory cannot be asked any more tells nothing of the rename.
+        // Another process took it. That its directory cannot be read any more says nothing about the rename.
         Err(_) => Ok(()),
     }
 }
@@ -214,7 +214,7 @@ fn require_writable(place: &Place, pin: &OwnedFd) -> Result<(), Fault> {
 fn not_ours() -> Fault {
     Fault::rule(
         ErrorKind::Raced,
-        "somebody else's object has the name right after ours was put there",
+        "another user's object has the name right after ours was put there",
     )
     .with_effect(Effect::Unknown)
 }

@@ -18,16 +18,16 @@ pub struct Written {
     limit: u64,
 }
 
-/// How the version can be told.
+/// How the version can be determined.
 enum Proof {
     /// The file itself.
     Open(OwnedFd),
-    /// The process that wrote it told the version, or that it is not known.
+    /// The process that wrote it reported the version, or that it is not known.
     Told(Option<Version>),
 }
 
 impl Written {
-    /// A file that another process wrote, and the version that it told.
+    /// A file that another process wrote, and the version that it reported.
     #[must_use]
     pub fn told(path: &RelPath, identity: Identity, version: Option<Version>) -> Self {
         Self {
