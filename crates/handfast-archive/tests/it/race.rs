@@ -256,8 +256,8 @@ fn is_fair(result: &Result<Report, Error>) -> Option<bool> {
     }
 }
 
-/// What the resolver says about a directory that was exchanged, whole: a refusal that says anything
-/// else has another reason.
+/// What the resolver says about a directory that was exchanged. It may add the failed call in brackets
+/// at the end. A refusal that says anything else has another reason.
 const MOVED: [&str; 3] = [
     "a directory left the root",
     "a symbolic link is in the way",
@@ -268,7 +268,9 @@ const MOVED: [&str; 3] = [
 fn is_refused_by_a_move(report: &Report) -> bool {
     let first = report.refused().next();
     first.is_some_and(|(_, refusal)| {
-        refusal.rule == Rule::Policy && MOVED.contains(&&*refusal.detail)
+        let detail = &*refusal.detail;
+        let said = detail.split_once(" (").map_or(detail, |(said, _)| said);
+        refusal.rule == Rule::Policy && MOVED.contains(&said)
     })
 }
 
