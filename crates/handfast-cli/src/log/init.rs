@@ -41,7 +41,7 @@ pub(super) struct InitArgs {
     keep_bytes: Option<u64>,
 
     /// Keep events for this long, such as 30d; older ones go by themselves as the log grows
-    #[arg(long, value_name = "TIME", value_parser = handfast_ledger::time::duration)]
+    #[arg(long, value_name = "TIME", value_parser = age)]
     keep_for: Option<std::time::Duration>,
 
     /// Replace this log, which cannot be continued
@@ -63,6 +63,14 @@ fn bytes(text: &str) -> Result<u64, String> {
         Some(_) => Err("a log needs at least 1M".to_owned()),
         None => Err("a size is a number with K, M or G, such as 200M".to_owned()),
     }
+}
+
+/// How long events are kept. The unit must be there: `30`, meant as days, would keep thirty seconds.
+fn age(text: &str) -> Result<std::time::Duration, String> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("a unit is missing: s, m, h, d or w, such as 30d".to_owned());
+    }
+    handfast_ledger::time::duration(text)
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -107,6 +107,10 @@ impl CommitArgs {
             wanted.shown = Some(shown);
             let held = session.held_back(&wanted.paths, &wanted.leave_out);
             tell_held(&held.map_err(failed)?, out);
+            // There is nothing to ask about.
+            if chosen.is_empty() {
+                return nothing();
+            }
         }
         let question = format!("commit these changes of `{}`?", self.name);
         if !failures::confirm("commit", &question, self.yes, out)? {

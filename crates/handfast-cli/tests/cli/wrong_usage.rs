@@ -212,7 +212,7 @@ const TYPICAL: &[Case] = &[
     case(&["commit"], 2, &["tip: sessions have this command"]),
     case(&["scan", "."], 2, &["tip: `handfast audit`"]),
     case(
-        &["session", "commit", "gone2"],
+        &["session", "commit", "full"],
         2,
         &["nobody can be asked without a terminal; `--yes`"],
     ),
@@ -380,6 +380,16 @@ const TYPICAL: &[Case] = &[
         2,
         &["`nosuch`", "hint: `--root` takes a directory"],
     ),
+    case(
+        &["log", "init", "new", "--keep-for", "30"],
+        2,
+        &["a unit is missing: s, m, h, d or w, such as 30d"],
+    ),
+    case(
+        &["session", "commit", "gone2"],
+        0,
+        &["nothing was committed"],
+    ),
 ];
 
 /// Code with an acceptance whose date does not exist.
@@ -453,6 +463,8 @@ fn prepare(scratch: &Scratch) {
     for args in [
         &["session", "new", "gone", "--base", "gone"][..],
         &["session", "new", "gone2", "--base", "box"],
+        &["session", "new", "full", "--base", "box"],
+        &["fs", "--session", "full", "write", "/new.txt"],
     ] {
         let made = run(scratch, args);
         assert_eq!(made.code, 0, "{made:?}");
