@@ -15,6 +15,7 @@
 mod ask;
 mod attacks;
 mod both_made;
+mod brief_names;
 mod commit;
 mod conformance;
 mod counts;
@@ -33,6 +34,7 @@ mod mounts;
 mod moved;
 mod names;
 mod overlay;
+mod pinned_dirs;
 mod places;
 mod properties;
 mod protect;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use handfast::{Effect, ErrorKind, RelPath, RenameMode};
 
 use super::Conflict;
-use super::choice::{Choice, covers, source};
+use super::choice::{Choice, JudgedDirs, covers, source};
 use super::plan::{Early, Late, Plan};
 use super::prepare::Reserve;
 use crate::error::Error;
@@ -29,7 +29,7 @@ pub(super) struct Job<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct CommitRun<'a> {
     plan: &'a Plan,
-    staging: &'a RelPath,
+    pub(super) staging: &'a RelPath,
     pub(super) overwrite: bool,
     pub(super) resumed: bool,
     /// Whether versions are told.
@@ -38,6 +38,8 @@ pub(super) struct CommitRun<'a> {
     pub(super) digests: &'a BTreeMap<Vec<u8>, String>,
     /// What is kept, and which files are moved.
     pub(super) kept: &'a UndoRecord,
+    /// Which directories are moved and get modes.
+    pub(super) dirs: &'a JudgedDirs,
 }
 
 /// Items that are not done, and why.
@@ -135,6 +137,7 @@ impl Overlay {
             resumed,
         } = job;
         let digests = std::mem::take(&mut choice.digests);
+        let dirs = choice.dirs.clone();
         let staging = staging_path(choice.staging)?;
         if plan.needs_staging() {
             match self.base.create_dir_with(&staging, 0o700) {
@@ -155,6 +158,7 @@ impl Overlay {
             tells: choice.undo.is_some(),
             digests: &digests,
             kept: &kept,
+            dirs: &dirs,
         };
         let total = plan.early.len() + plan.late.len() + plan.last.len();
         let mut count = 0;
@@ -180,8 +184,9 @@ impl Overlay {
             if why.contains_key(item) {
                 continue;
             }
-            if let Err(error) = self.base.chmod(&base_path(item)?, *mode) {
-                why.insert(item.clone(), error.detail());
+            let dir = dirs.get(item).filter(|_| !choice.overwrite);
+            if let Err(Failed(reason)) = self.set_dir_mode(&base_path(item)?, *mode, dir) {
+                why.insert(item.clone(), reason);
             }
         }
         rolled.note_moves(plan, &why);
@@ -218,7 +223,7 @@ impl Overlay {
             if why.contains_key(item) {
                 continue;
             }
-            let done = self.early(step, run.staging, run.overwrite, run.resumed);
+            let done = self.early(item, step, run);
             if let Err(Failed(reason)) = done {
                 why.insert(item.clone(), reason);
             }
