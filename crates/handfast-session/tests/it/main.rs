@@ -26,6 +26,7 @@ mod git;
 mod held;
 mod hunks;
 mod late;
+mod linked;
 mod locks;
 mod many;
 mod model;

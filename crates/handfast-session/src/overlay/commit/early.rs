@@ -27,7 +27,7 @@ impl Overlay {
         let at = base_path(step.at())?;
         match step {
             Early::File { version, .. } => {
-                let version: Version = version.parse()?;
+                let version = self.version_now(version.parse()?, &at, run.plan)?;
                 let removed = if overwrite {
                     self.base.remove_file(&at)
                 } else {

@@ -14,6 +14,7 @@ mod early;
 mod git;
 mod hold;
 mod moving;
+mod names;
 mod part;
 mod plan;
 mod prepare;
@@ -122,6 +123,8 @@ pub(crate) struct CommitReport {
     pub not_undoable: Option<String>,
     /// Paths that stay in the overlay until they are named, with the rule.
     pub held: Vec<Conflict>,
+    /// Paths that are names of a file in the overlay, and files of their own in the base.
+    pub apart: Vec<Vec<u8>>,
 }
 
 impl CommitReport {
@@ -404,6 +407,7 @@ impl Overlay {
             conflicts: rolled.conflicts,
             not_undoable,
             held: Vec::new(),
+            apart: rolled.apart.into_iter().collect(),
         };
         Ok((report, dropped))
     }

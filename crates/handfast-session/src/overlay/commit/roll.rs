@@ -6,6 +6,7 @@ use handfast::{Effect, ErrorKind, RelPath, RenameMode};
 
 use super::Conflict;
 use super::choice::{Choice, JudgedDirs, covers, source};
+use super::names::has_names_to_join;
 use super::plan::{Early, Late, Plan};
 use super::prepare::Reserve;
 use crate::error::Error;
@@ -28,7 +29,7 @@ pub(super) struct Job<'a> {
 /// What its steps have to know.
 #[derive(Clone, Copy)]
 pub(super) struct CommitRun<'a> {
-    plan: &'a Plan,
+    pub(super) plan: &'a Plan,
     pub(super) staging: &'a RelPath,
     pub(super) overwrite: bool,
     pub(super) resumed: bool,
@@ -62,6 +63,8 @@ pub(in crate::overlay) struct Rolled {
     pub(super) live: BTreeMap<Vec<u8>, String>,
     /// The versions of the files that were written, where the commit is to be taken back.
     pub(in crate::overlay) versions: BTreeMap<Vec<u8>, String>,
+    /// Names of one file that became files of their own.
+    pub(super) apart: BTreeSet<Vec<u8>>,
 }
 
 /// A file that was written.
@@ -139,7 +142,8 @@ impl Overlay {
         let digests = std::mem::take(&mut choice.digests);
         let dirs = choice.dirs.clone();
         let staging = staging_path(choice.staging)?;
-        if plan.needs_staging() {
+        let needs_staging = plan.needs_staging() || has_names_to_join(items);
+        if needs_staging {
             match self.base.create_dir_with(&staging, 0o700) {
                 Ok(_) => {}
                 Err(error) if resumed && error.kind() == ErrorKind::Exists => {}
@@ -180,6 +184,8 @@ impl Overlay {
         let mut rolled = Rolled::default();
         self.roll_late(run, &mut reserve, &mut why, &mut rolled, &mut tick)?;
         why = self.roll_early(run, &plan.last, why, &mut tick);
+        let is_done = |path: &[u8]| !why.contains_key(path);
+        self.join_names(items, run, is_done, &mut rolled, &mut tick)?;
         for (item, mode) in &plan.modes {
             if why.contains_key(item) {
                 continue;
@@ -204,7 +210,7 @@ impl Overlay {
             .into_iter()
             .map(|(path, why)| Conflict { path, why })
             .collect();
-        if plan.needs_staging() {
+        if needs_staging {
             self.drop_staging(&staging);
         }
         Ok(rolled)
