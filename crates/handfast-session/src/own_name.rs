@@ -44,9 +44,9 @@ fn has_kept_its_names(root: &Root, path: &RelPath, file: &handfast::File) -> Res
     if facts(opened) != facts(&now) {
         return Ok(false);
     }
-    if opened.nlink != 1 {
+    if opened.nlink > 1 {
         // It was judged by all its names between the two looks.
-        return Ok(opened.nlink > 1);
+        return Ok(true);
     }
     match found_under(root, path) {
         Ok(found) => Ok(found.identity.same_object(&now.identity) && facts(&found) == facts(&now)),
