@@ -12,9 +12,9 @@ use crate::support::*;
 use crate::turns::Turns;
 
 /// Each side gets so long.
-const FIGHT: Duration = Duration::from_secs(3);
+const FIGHT: Duration = Duration::from_secs(2);
 
-/// How often a second name comes and goes, and the secret is read by it.
+/// An attacker, until he is told to stop.
 #[derive(Default)]
 struct Race {
     stop: AtomicBool,
@@ -39,24 +39,34 @@ impl Race {
         }
     }
 
-    /// Reads until the time is over: how often at all, and how often the secret. Ends early once it
-    /// was read `enough` times.
-    fn fight(&self, base: &Path, enough: u64, read: impl Fn() -> Option<Vec<u8>>) -> (u64, u64) {
-        let (mut reads, mut secrets) = (0, 0);
+    /// Reads until the time is over, or until the secret was read `enough` times.
+    fn fight(&self, base: &Path, enough: u64, read: impl Fn() -> Option<Vec<u8>>) -> Fought {
+        let mut fought = Fought::default();
         std::thread::scope(|scope| {
             scope.spawn(|| self.attack(base));
             let end = Instant::now() + FIGHT;
-            while Instant::now() < end && secrets < enough {
-                let Some(content) = read() else {
-                    continue;
-                };
-                reads += 1;
-                secrets += u64::from(content == b"SECRET");
+            while Instant::now() < end && fought.secrets < enough {
+                fought.tries += 1;
+                if let Some(content) = read() {
+                    fought.reads += 1;
+                    fought.secrets += u64::from(content == b"SECRET");
+                }
             }
             self.stop.store(true, Ordering::Relaxed);
         });
-        (reads, secrets)
+        fought.turns = self.turns.load(Ordering::Relaxed);
+        fought
     }
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+struct Fought {
+    tries: u64,
+    /// How many of them gave content, and how many that of the secret.
+    reads: u64,
+    secrets: u64,
+    turns: u64,
 }
 
 fn scene() -> Scratch {
@@ -82,12 +92,11 @@ fn fought_over(mode: Mode, what: &str, read: impl Fn(&Session) -> Option<Vec<u8>
     let scratch = scene();
     let session = scratch.protected(mode, Protect::new().with_deny(".env"));
     let (race, turned) = (Race::default(), Turns::start());
-    let (reads, secrets) = race.fight(&scratch.base(), u64::MAX, || read(&session));
-    let turns = race.turns.load(Ordering::Relaxed);
-    println!("{mode} {what}: {secrets} secrets in {reads} reads, {turns} turns");
-    assert_eq!(secrets, 0, "{mode} {what}: of {reads} reads");
-    if reads < 10 || turns < 100 {
-        let counts = [("reads", reads), ("turns of the attacker", turns)];
+    let fought = race.fight(&scratch.base(), u64::MAX, || read(&session));
+    println!("{mode} {what}: {fought:?}");
+    assert_eq!(fought.secrets, 0, "{mode} {what}: {fought:?}");
+    if fought.tries < 100 || fought.turns < 100 {
+        let counts = [("tries", fought.tries), ("turns", fought.turns)];
         turned.settle_counts(&format!("{mode} {what}"), &counts);
     }
 }
@@ -115,10 +124,9 @@ fn counting_names_alone_loses() {
     let scratch = scene();
     let (race, turned) = (Race::default(), Turns::start());
     let path = scratch.at("open/x");
-    let (reads, secrets) = race.fight(&scratch.base(), 1, || naive(&path));
-    if secrets == 0 {
-        let turns = race.turns.load(Ordering::Relaxed);
-        let why = format!("nothing leaked in {reads} reads and {turns} turns");
+    let fought = race.fight(&scratch.base(), 1, || naive(&path));
+    if fought.secrets == 0 {
+        let why = format!("nothing leaked: {fought:?}");
         turned.settle("a name that comes and goes, by counting names", &why);
     }
 }
