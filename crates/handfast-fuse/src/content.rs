@@ -259,12 +259,22 @@ impl Asked<'_> {
         })
     }
 
-    /// Changes attributes of a file through a handle that is open for writing.
+    /// Changes attributes of a file without a name: through a handle that is open for writing, or else
+    /// only for the programs that have it open.
     fn set_open(&self, number: u64, attributes: &Attributes) -> Result<(), Errno> {
         let open = self.open.files_of(number);
-        let file = open.iter().find(|file| file.changes).ok_or(Errno::ESTALE)?;
-        let set = file.handle().set_attributes(attributes);
-        set.map_err(|error| errno_of_feature(&error))
+        if let Some(file) = open.iter().find(|file| file.changes) {
+            let set = file.handle().set_attributes(attributes);
+            return set.map_err(|error| errno_of_feature(&error));
+        }
+        if open.is_empty() {
+            return Err(Errno::ESTALE);
+        }
+        if attributes.uid.is_some() || attributes.gid.is_some() {
+            return Err(Errno::EPERM);
+        }
+        self.open.alter(number, attributes);
+        Ok(())
     }
 
     fn set_len(&self, number: u64, id: Option<u64>, len: u64) -> Result<(), Errno> {

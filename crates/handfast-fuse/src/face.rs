@@ -339,6 +339,7 @@ impl Asked<'_> {
         let file = file.ok_or(Errno::ESTALE)?;
         let mut metadata = file.handle().metadata().map_err(|error| errno(&error))?;
         metadata.nlink = 0;
+        self.open.put_altered(number, &mut metadata);
         Ok(metadata)
     }
 

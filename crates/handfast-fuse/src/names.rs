@@ -9,6 +9,7 @@ use handfast::{Error, ErrorKind, FileKind, Name, NameRef, OpenOptions, RenameMod
 use crate::errno::{errno, errno_of_feature};
 use crate::face::{Asked, is_told_by_name, patiently};
 use crate::open_files::OpenFile;
+use crate::table::is_replaced;
 
 /// A name in a directory that the kernel knows.
 #[derive(Clone, Copy)]
@@ -197,9 +198,24 @@ impl Asked<'_> {
             self.files.lookup(at.dir, at.name)
         };
         let node = self.in_dir(place, make, errno_of_feature)?;
+        // Others may have put another file under the new name, or under the old one.
+        let is_it = !is_replaced(&file, &node)
+            && self.node_now(number).is_some_and(|now| now.is_same(&node));
+        if !is_it {
+            return Ok(self.told(place, node));
+        }
         let metadata = *node.metadata();
         self.table().linked(number, place.dir, place.name, node);
         Ok(self.attr_of(number, &metadata))
+    }
+
+    /// What the last known name of an object leads to, if that is still the object. A file that gets a
+    /// second name may be another one to its layer from then on.
+    fn node_now(&self, number: u64) -> Option<Node> {
+        let seen = self.seen(number).ok()?;
+        let (dir, name) = seen.place?;
+        let dir = self.node(dir).ok()?;
+        self.files.lookup(&dir, name.as_ref()).ok()
     }
 
     pub(crate) fn remove(&self, place: NamePlace<'_>, what: WhatToRemove<'_>) -> Result<(), Errno> {
@@ -239,6 +255,10 @@ impl Asked<'_> {
             RenameMode::Exchange => self.table().exchanged(one, other),
             _ => self.table().renamed(one, other),
         }
+        // What was renamed took the place of a FIFO or a socket.
+        if mode == RenameMode::Replace {
+            self.remove_special(to);
+        }
         // A handle remembers how it was found: the moved object is looked up under its new name.
         for place in [from, to] {
             self.renew(place);
@@ -254,7 +274,15 @@ impl Asked<'_> {
             .and_then(|dir| self.files.lookup(&dir, place.name).ok());
         // What cannot be looked up now is looked up, and told, when it is used.
         if let (Some(number), Some(node)) = (number, found) {
-            self.table().renew(number, node);
+            let mut table = self.table();
+            // Others may have put another object under the name meanwhile.
+            let is_it = table.get(number).is_some_and(|known| {
+                let are_dirs = [&known.node, &node].map(Node::kind) == [FileKind::Dir; 2];
+                are_dirs || known.node.is_same(&node) && !is_replaced(&known.node, &node)
+            });
+            if is_it {
+                table.renew(number, node);
+            }
         }
     }
 

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::SystemTime;
 
-use handfast::Metadata;
-use handfast::files::FileHandle;
+use handfast::files::{Attributes, FileHandle};
+use handfast::{Metadata, Timestamp};
 
 use crate::listing::Listing;
 
@@ -69,6 +70,16 @@ struct Inner {
     dirs: HashMap<u64, Arc<Mutex<Listing>>>,
     /// What a file was when it was opened last, so that the kernel keeps what it has cached.
     seen: HashMap<u64, Metadata>,
+    /// Mode and times that programs gave to files without a name, which are open for reading only.
+    altered: HashMap<u64, AlteredFacts>,
+}
+
+/// What a program changed of a file that only open handles lead to. The file below may be one of the
+/// base, which is never changed.
+#[derive(Clone, Copy, Default)]
+struct AlteredFacts {
+    attributes: Attributes,
+    changed: Option<Timestamp>,
 }
 
 impl Inner {
@@ -121,6 +132,34 @@ impl OpenFiles {
         self.inner().files.get(&id).cloned()
     }
 
+    /// Keeps mode and times of a file without a name for as long as it is open.
+    pub(crate) fn alter(&self, number: u64, attributes: &Attributes) {
+        let mut inner = self.inner();
+        let altered = inner.altered.entry(number).or_default();
+        let old = &mut altered.attributes;
+        old.mode = attributes.mode.or(old.mode);
+        old.accessed = attributes.accessed.or(old.accessed);
+        old.modified = attributes.modified.or(old.modified);
+        altered.changed = Some(Timestamp::from(SystemTime::now()));
+    }
+
+    /// Facts of a file without a name, with what was changed.
+    pub(crate) fn put_altered(&self, number: u64, facts: &mut Metadata) {
+        let Some(altered) = self.inner().altered.get(&number).copied() else {
+            return;
+        };
+        let AlteredFacts {
+            attributes,
+            changed,
+        } = altered;
+        if let Some(mode) = attributes.mode {
+            facts.mode = facts.mode & !0o777 | mode & 0o777;
+        }
+        facts.accessed = attributes.accessed.unwrap_or(facts.accessed);
+        facts.modified = attributes.modified.unwrap_or(facts.modified);
+        facts.changed = changed.unwrap_or(facts.changed);
+    }
+
     /// Every open file of an object.
     pub(crate) fn files_of(&self, number: u64) -> Vec<Arc<OpenFile>> {
         let inner = self.inner();
@@ -136,6 +175,7 @@ impl OpenFiles {
             ids.retain(|other| *other != id);
             if ids.is_empty() {
                 inner.by_object.remove(&file.number);
+                inner.altered.remove(&file.number);
             }
         }
         Some(file)

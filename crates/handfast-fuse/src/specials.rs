@@ -225,11 +225,8 @@ impl Asked<'_> {
             (false, false, _) => None,
             (_, _, RenameMode::Exchange) => Some(Err(Errno::EINVAL)),
             (_, true, RenameMode::NoReplace) => Some(Err(Errno::EEXIST)),
-            // Another object comes under the name: the rest is an ordinary rename.
-            (false, true, _) => {
-                self.remove_special(to);
-                None
-            }
+            // Another object comes under the name: it is an ordinary rename, which may be refused.
+            (false, true, _) => None,
             (true, ..) => Some(self.move_special(from, to, mode)),
         }
     }

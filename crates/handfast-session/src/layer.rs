@@ -161,7 +161,7 @@ impl MountLayer {
     pub(crate) fn open_read(&self, spot: Spot<'_>) -> Result<OpenedFile, Error> {
         let (file, hold) = match self {
             Self::Direct(direct) => {
-                let file = direct.at(spot)?.open(spot.rest)?;
+                let file = direct.open_read(spot)?;
                 let hold = direct.account.hold(direct.key(file.metadata()));
                 (file, hold)
             }

@@ -50,6 +50,7 @@ mod node;
 mod op;
 mod other_names;
 mod overlay;
+mod own_name;
 mod pipeline;
 mod place;
 pub mod policy;

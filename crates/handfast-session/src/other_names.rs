@@ -3,13 +3,13 @@
 //! A file with several names has the narrowest rule of all of them. Its names are found by a walk of
 //! the base, when the first such file is met and again when a file got a name after the walk. So
 //! hard-linked package stores stay readable. A walk that did not see everything refuses files with
-//! several names: one of them may be protected. Names that an outsider adds within a second after a
-//! walk, or within five times as long as the walk took, may be missed; `hard_links = "refuse"` is
-//! certain.
+//! several names: one of them may be protected. Names that come and go while the file is opened are
+//! found out by [`crate::own_name`]. A name in a directory that an outsider moves past the walk, while it
+//! runs, may be missed; `hard_links = "refuse"` is certain.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use handfast::{ErrorKind, FileKind, Limits, Metadata, RelPath, Root, Timestamp, TreeLimits};
 
@@ -22,11 +22,7 @@ const MAX_ENTRIES: u64 = 5_000_000;
 /// Times of files may lag behind the clock by a tick of the kernel.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
 
-/// A walk is not repeated sooner than this, and not sooner than it took several times over: a file
-/// that keeps changing must not make every access a walk.
-const MIN_PAUSE: Duration = Duration::from_secs(1);
-
-/// Protected files that have several names, as the last walk found them.
+/// Protected files, as the last walk found them.
 #[derive(Default)]
 pub(crate) struct OtherNames {
     known: Mutex<Option<Arc<NamesOfFile>>>,
@@ -38,8 +34,6 @@ struct NamesOfFile {
     complete: bool,
     /// When it began, as times of files are told.
     begun: Timestamp,
-    ended: Instant,
-    took: Duration,
 }
 
 impl OtherNames {
@@ -96,8 +90,8 @@ impl OtherNames {
                  several names are refused"
             }
             _ => {
-                "files with several names are judged by all names that a walk found; an outsider's \
-                 new name may be missed for a moment, and `hard_links = \"refuse\"` is certain"
+                "files with several names are judged by all names that a walk found; a name in a \
+                 directory that is moved meanwhile may be missed, and `hard_links = \"refuse\"` is certain"
             }
         }
     }
@@ -110,22 +104,16 @@ fn key(file: &Metadata) -> (u64, u64) {
 impl NamesOfFile {
     /// Whether the walk is good enough for a file: giving a file a name changes its change time.
     fn covers(&self, file: &Metadata) -> bool {
-        let is_older = file.changed < self.begun;
-        is_older || self.ended.elapsed() < MIN_PAUSE.max(self.took * 5)
+        file.changed < self.begun
     }
 
     fn find(base: &Root, rule_of: impl Fn(&RelPath) -> Option<Rule>, entries: u64) -> Self {
-        let started = Instant::now();
         let mut found = Self {
             protected: BTreeMap::new(),
             complete: false,
             begun: Timestamp::from(SystemTime::now() - CLOCK_TICK),
-            ended: started,
-            took: Duration::ZERO,
         };
         found.walk(base, rule_of, entries);
-        found.ended = Instant::now();
-        found.took = started.elapsed();
         found
     }
 
@@ -158,8 +146,8 @@ impl NamesOfFile {
                 continue;
             };
             match entry.metadata() {
-                Ok(object) if object.has_other_names() => self.add(&object, &rule),
-                Ok(_) => {}
+                // Also with one name: it may have lost the other one in this moment.
+                Ok(object) => self.add(&object, &rule),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(_) => missed = true,
             }

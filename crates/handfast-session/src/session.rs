@@ -234,10 +234,16 @@ impl Session {
         for (number, mount) in (0..).zip(&spec.mounts) {
             let opened = open_base(mount, &options.private)?;
             let base = &opened.root;
+            let is_judged = !opened.judge.is_empty() || !opened.judge.ask.is_empty();
             let layer = match mount.mode {
                 Mode::ReadOnly | Mode::ReadWrite => {
                     direct.push((number, base.clone()));
-                    MountLayer::Direct(Direct::new(base.clone(), Arc::clone(&account), number))
+                    MountLayer::Direct(Direct::new(
+                        base.clone(),
+                        Arc::clone(&account),
+                        number,
+                        is_judged,
+                    ))
                 }
                 Mode::Overlay => {
                     let home = home.ok_or_else(|| {
@@ -248,14 +254,16 @@ impl Session {
                     })?;
                     let home = home.open_dir(&state::mount_path(number)?)?.into_root();
                     let account = Arc::clone(&account);
-                    let overlay = Overlay::open(base.clone(), home, account, number)?;
+                    let overlay = Overlay::open(base.clone(), home, account, number)?
+                        .judged_by_names(is_judged);
                     MountLayer::Overlay(Box::new(overlay))
                 }
                 Mode::Memory => {
                     let (dir, home) = state::memory_home()?;
                     Overlay::create(&home)?;
                     let account = Arc::clone(&account);
-                    let overlay = Overlay::open(base.clone(), home, account, number)?;
+                    let overlay = Overlay::open(base.clone(), home, account, number)?
+                        .judged_by_names(is_judged);
                     memory.push(dir);
                     MountLayer::Overlay(Box::new(overlay))
                 }

@@ -43,6 +43,9 @@ pub struct Committed {
     pub not_undoable: Option<String>,
     /// Paths that stay in the overlay until a commit names each of them, with the rule that says so.
     pub held_back: Vec<(VirtualPath, String)>,
+    /// Paths that were names of one file in the overlay and are files of their own in the base: its
+    /// filesystem gives a file one name only, or others changed one of them meanwhile.
+    pub apart: Vec<VirtualPath>,
 }
 
 impl Committed {
@@ -50,6 +53,9 @@ impl Committed {
     pub(crate) fn take(&mut self, mount: &Mount, report: CommitReport) -> Result<(), Error> {
         for path in report.committed {
             self.committed.push(virtual_path(mount, &path)?);
+        }
+        for path in report.apart {
+            self.apart.push(virtual_path(mount, &path)?);
         }
         self.not_undoable = self.not_undoable.take().or(report.not_undoable);
         for held in report.held {

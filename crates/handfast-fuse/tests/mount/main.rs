@@ -15,6 +15,7 @@
 #![cfg(supported)]
 
 mod git;
+mod late;
 mod names;
 mod posix;
 mod replaced;

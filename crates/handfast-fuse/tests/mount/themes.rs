@@ -60,6 +60,20 @@ const CHECKS: &[Check] = &[
         rustix::fs::futimens(&file, &at_2001(0))?;
         facts(&file)
     }),
+    ("unlinked, open for reading: mode and times", |dir| {
+        drop(new(&dir.join("f"), "x")?);
+        let file = io(File::open(dir.join("f")))?;
+        let again = io(File::open(dir.join("f")))?;
+        rustix::fs::unlink(dir.join("f"))?;
+        rustix::fs::fchmod(&file, Bits::from(0o604))?;
+        rustix::fs::futimens(&file, &at_2001(9))?;
+        rustix::fs::fchmod(&again, Bits::from(0o600))?;
+        let access = io(file.metadata())?.atime();
+        // A new file under the name is another one.
+        let other = new(&dir.join("f"), "other")?;
+        let other = io(other.metadata())?.mode();
+        words((facts(&file)?, facts(&again)?, access, other))
+    }),
     ("unlinked: times", |dir| {
         let file = new(&dir.join("f"), "x")?;
         rustix::fs::unlink(dir.join("f"))?;

@@ -267,12 +267,16 @@ fn told(object: SideObject, limit: u64, is_shown: bool) -> Result<SideWithConten
             ..side(FileKind::Symlink)
         })),
         SideObject::File(open) => {
-            let FileSide { file, xattrs } = *open;
+            let FileSide {
+                file,
+                xattrs,
+                names,
+            } = *open;
             let status = *file.metadata();
             let facts = Side {
                 mode: Some(status.mode & 0o7777),
                 len: status.len,
-                names: status.nlink,
+                names,
                 xattrs,
                 modified: Some(status.modified),
                 ..side(FileKind::File)

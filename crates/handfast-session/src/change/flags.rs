@@ -26,6 +26,8 @@ pub enum Flag {
     HiddenCharacters,
     /// The file has other names in the base, which keep the old content.
     OtherNames,
+    /// It is one of several names of a file. Those that are committed together stay names of one file.
+    LinkedName,
     /// Extended attributes of the file in the base are lost.
     LosesAttributes,
     /// A rule makes the name read-only: a commit takes it only if its path is named.
@@ -49,6 +51,7 @@ impl Flag {
             Self::LeadsOutside => "leads-outside",
             Self::HiddenCharacters => "hidden-characters",
             Self::OtherNames => "other-names",
+            Self::LinkedName => "linked-name",
             Self::LosesAttributes => "loses-attributes",
             Self::ReadOnlyName => "read-only-name",
             Self::DeniedName => "denied-name",
@@ -69,6 +72,7 @@ impl Flag {
             Self::LeadsOutside => "leads outside",
             Self::HiddenCharacters => "hidden characters",
             Self::OtherNames => "other names keep the old content",
+            Self::LinkedName => "one of several names of one file",
             Self::LosesAttributes => "loses extended attributes",
             Self::ReadOnlyName => "read-only name, committed only if named",
             Self::DeniedName => "denied name, committed only if named",
@@ -191,6 +195,10 @@ pub(super) fn of(path: &[u8], before: Option<&Side>, after: Option<&Side>) -> Ve
     if let Some(after) = after {
         if is_file(&after) && mode(Some(after)) & 0o111 != 0 && mode(before) & 0o111 == 0 {
             found.push(Flag::BecomesExecutable);
+        }
+        // A file that only moves keeps its names.
+        if after.names > 1 && before.is_none_or(|before| before.names != after.names) {
+            found.push(Flag::LinkedName);
         }
         if mode(Some(after)) & 0o7000 != 0 && mode(before) & 0o7000 != mode(Some(after)) & 0o7000 {
             found.push(Flag::SetIdAsked);

@@ -70,8 +70,8 @@ pub struct Side {
     pub form: Option<Form>,
     /// The target of a link, as it is stored.
     pub target: Option<Vec<u8>>,
-    /// How many names a file of the base has. A commit gives the path a new file: the other names
-    /// keep the old one.
+    /// How many names a file has, in the base or in the session. A commit gives the path a new file: the
+    /// other names in the base keep the old one.
     pub names: u64,
     /// The extended attributes in `user.`, each as `name=value`; a long value is its digest. A commit
     /// writes those of a file with its content.

@@ -8,6 +8,7 @@ use handfast::{Dir, ErrorKind, Metadata, NameRef, OpenOptions, RelPath, Root, Wr
 use super::{FileContent, FoundObject, OpenedFile, Source};
 use crate::error::Error;
 use crate::meter::{Account, Key, Making};
+use crate::own_name::open_by_own_name;
 use crate::place::{LayerDir, ObjectKey, Spot};
 
 /// A directory of the host itself.
@@ -15,6 +16,8 @@ pub(crate) struct Direct {
     pub(super) root: Root,
     pub(super) account: Arc<Account>,
     pub(super) mount: u32,
+    /// Whether rules speak of its files: see [`crate::own_name`].
+    is_judged: bool,
 }
 
 /// A root to work in: the mount's own, or the one of a directory that is held.
@@ -35,11 +38,20 @@ impl std::ops::Deref for RootAt<'_> {
 }
 
 impl Direct {
-    pub(crate) fn new(root: Root, account: Arc<Account>, mount: u32) -> Self {
+    pub(crate) fn new(root: Root, account: Arc<Account>, mount: u32, is_judged: bool) -> Self {
         Self {
             root,
             account,
             mount,
+            is_judged,
+        }
+    }
+
+    pub(super) fn open_read(&self, spot: Spot<'_>) -> Result<handfast::File, Error> {
+        let root = self.at(spot)?;
+        match self.is_judged {
+            true => open_by_own_name(&root, spot.rest),
+            false => root.open(spot.rest),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Hard links: names of one object.
 //!
 //! The first link marks the entries that name the object. From then on the object is what tells the
-//! file from others, and it goes with its last name. A commit makes a file of its own for every name.
+//! file from others, and it goes with its last name. Names that are committed together are names of one file in the base.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -9,6 +9,7 @@ use super::dir_times::DirTimes;
 use super::tree::{ContentLocation, Now, Tree, TreeLookup, base_path};
 use crate::error::Error;
 use crate::meter::Hold;
+use crate::own_name::open_by_own_name;
 use crate::place::{Guard, LayerDir, Spot};
 
 /// How often something that is replaced while we look is looked up again.
@@ -137,7 +138,7 @@ impl Overlay {
         spot: Spot<'_>,
     ) -> Result<(handfast::File, Option<Hold>), Error> {
         self.again(spot, |place| match place {
-            Where::Base(at) | Where::MovedFile(at) => Ok((self.base.open(at)?, None)),
+            Where::Base(at) | Where::MovedFile(at) => Ok((self.open_in_base(at)?, None)),
             Where::Object(id, _) => {
                 let hold = self.hold(*id);
                 Ok((self.store.open(&super::store::object_path(*id))?, hold))
@@ -299,12 +300,23 @@ impl Overlay {
         Ok(status)
     }
 
+    /// Opens a file of the base, for reading, judged by all its names.
+    fn open_in_base(&self, at: &RelPath) -> Result<handfast::File, Error> {
+        match self.is_judged {
+            true => open_by_own_name(&self.base, at),
+            false => self.base.open(at),
+        }
+    }
+
     /// Opens the file behind a standing, for reading.
     pub(super) fn open_standing(&self, standing: &Standing) -> Result<handfast::File, Error> {
         match standing {
             Standing::File(file) => {
                 let (root, path) = self.backing(file)?;
-                Ok(root.open_with(&path, OpenOptions::new())?)
+                match file.object {
+                    Some(_) => Ok(root.open_with(&path, OpenOptions::new())?),
+                    None => self.open_in_base(&path),
+                }
             }
             _ => Err(Error::refused(ErrorKind::Kind, "it is not a file")),
         }

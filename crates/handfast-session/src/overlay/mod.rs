@@ -54,7 +54,7 @@ pub(crate) use keys::{DirHandle, FileKey};
 pub(crate) use lock::PathLock;
 pub(crate) use owner::Owner;
 pub(crate) use sides::{FileSide, SideObject};
-pub(crate) use store::Source;
+pub(crate) use store::{Source, fresh_id};
 
 use commit::STAGING;
 pub use commit::{CommitOptions, OnConflict, Shown};
@@ -84,6 +84,8 @@ type LastingIdentity = ((u64, u64), Option<handfast::Timestamp>);
 /// An overlay over one directory.
 pub(crate) struct Overlay {
     pub(crate) base: Root,
+    /// Whether rules speak of files of the base: see [`crate::own_name`].
+    is_judged: bool,
     home: Root,
     store: Root,
     gate: Gate<State>,
@@ -123,6 +125,7 @@ impl Overlay {
         let overlay = Self {
             gate: Gate::new(Some(&home), state)?,
             base,
+            is_judged: false,
             home,
             store,
             account,
@@ -131,6 +134,12 @@ impl Overlay {
             others: AtomicU64::new(0),
         };
         Ok(overlay)
+    }
+
+    /// The same over a base whose files are judged by their names.
+    pub(crate) fn judged_by_names(mut self, is_judged: bool) -> Self {
+        self.is_judged = is_judged;
+        self
     }
 
     /// Cleans up after a process that died here, finishes a commit that was under way, and counts again.

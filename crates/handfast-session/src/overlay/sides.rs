@@ -24,12 +24,19 @@ pub(crate) enum SideObject {
 pub(crate) struct FileSide {
     pub(crate) file: handfast::File,
     pub(crate) xattrs: Vec<String>,
+    /// How many names it has.
+    pub(crate) names: u64,
 }
 
 impl FileSide {
     fn of(file: handfast::File) -> Self {
         let xattrs = super::attributes::shown_xattrs(&file);
-        Self { file, xattrs }
+        let names = file.metadata().nlink;
+        Self {
+            file,
+            xattrs,
+            names,
+        }
     }
 }
 
@@ -78,7 +85,13 @@ impl Overlay {
         };
         let seen = self.again(super::look::whole(&path), |place| match place {
             Where::Top => Ok(SideObject::Dir(self.top()?.mode.checked_rem(0o10000))),
-            Where::Object(id, _) => file(self.store.open(&super::store::object_path(*id))),
+            Where::Object(id, names) => {
+                let mut side = file(self.store.open(&super::store::object_path(*id)))?;
+                if let SideObject::File(side) = &mut side {
+                    side.names = (*names).into();
+                }
+                Ok(side)
+            }
             Where::Link(_, target) => Ok(SideObject::Link(target.clone())),
             Where::Dir(_, None, mode, _) => Ok(SideObject::Dir(*mode)),
             Where::Dir(_, Some(at), mode, _) => Ok(SideObject::Dir(match mode {

@@ -62,7 +62,7 @@ pub(super) fn object_path(id: u64) -> RelPath {
     RelPath::parse(format!("{id:016x}")).expect("a number is a name")
 }
 
-pub(super) fn fresh_id() -> Result<u64, Error> {
+pub(crate) fn fresh_id() -> Result<u64, Error> {
     let mut bytes = [0; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(u64::from_le_bytes(bytes).max(1))

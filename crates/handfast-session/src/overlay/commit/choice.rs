@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use handfast::{Identity, Timestamp};
+
 use super::Conflict;
 use super::git::git_dir;
 use crate::codec::{Reader, Writer};
@@ -27,7 +29,12 @@ pub(in crate::overlay) struct Choice {
     pub(in crate::overlay) taking: Vec<u64>,
     /// The digests of contents that were shown: nothing else is written.
     pub(in crate::overlay) digests: BTreeMap<Vec<u8>, String>,
+    /// The directories of the base that are moved or get another mode, by the path of the change.
+    pub(in crate::overlay) dirs: JudgedDirs,
 }
+
+/// Which directory of the base a change was judged for.
+pub(in crate::overlay) type JudgedDirs = BTreeMap<Vec<u8>, Identity>;
 
 impl Choice {
     pub(in crate::overlay) fn write(&self) -> Vec<u8> {
@@ -51,6 +58,16 @@ impl Choice {
             out.text(path);
             out.text(digest.as_bytes());
         }
+        out.number(self.dirs.len() as u64);
+        for (path, dir) in &self.dirs {
+            out.text(path);
+            out.number(dir.device);
+            out.number(dir.inode);
+            out.byte(u8::from(dir.born.is_some()));
+            let born = dir.born.unwrap_or_default();
+            out.number(born.seconds.cast_unsigned());
+            out.number(born.nanoseconds.into());
+        }
         out.bytes
     }
 
@@ -68,6 +85,7 @@ impl Choice {
         }
         let [paths, failed] = lists;
         let (mut undo, mut taking, mut digests) = (None, Vec::new(), BTreeMap::new());
+        let mut dirs = JudgedDirs::new();
         // A commit that was begun before there was an undo says nothing about it.
         if !input.is_empty() {
             undo = Some(input.number()?).filter(|record| *record != 0);
@@ -80,6 +98,13 @@ impl Choice {
                 digests.insert(path, read_string(&mut input)?);
             }
         }
+        // One that was begun by an older version says nothing about directories.
+        if !input.is_empty() {
+            for _ in 0..input.number()? {
+                let path = input.text()?.to_vec();
+                dirs.insert(path, read_identity(&mut input)?);
+            }
+        }
         Ok(Self {
             staging,
             overwrite,
@@ -89,8 +114,24 @@ impl Choice {
             undo,
             taking,
             digests,
+            dirs,
         })
     }
+}
+
+fn read_identity(input: &mut Reader<'_>) -> Result<Identity, Error> {
+    let (device, inode) = (input.number()?, input.number()?);
+    let has_born = input.byte()? == 1;
+    let born = Timestamp {
+        seconds: input.number()?.cast_signed(),
+        nanoseconds: u32::try_from(input.number()?).unwrap_or_default(),
+    };
+    Ok(Identity {
+        device,
+        inode,
+        mount: None,
+        born: has_born.then_some(born),
+    })
 }
 
 pub(super) fn covers(above: &[u8], path: &[u8]) -> bool {

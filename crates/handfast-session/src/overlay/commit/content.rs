@@ -25,6 +25,12 @@ impl Overlay {
         run: CommitRun<'_>,
         reserve: &mut Option<Reserve>,
     ) -> Result<Placed, Failed> {
+        let expected = match expected {
+            Some(seen) => Some(self.version_now(seen.parse()?, target, run.plan)?),
+            None => None,
+        };
+        let expected = expected.map(|version| version.to_string());
+        let expected = expected.as_deref();
         if let Some(placed) = self.move_file(object, expected, target, run)? {
             return Ok(placed);
         }

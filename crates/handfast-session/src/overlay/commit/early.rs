@@ -1,24 +1,33 @@
 //! Steps in the base's old places: removing and moving away, each only of what was seen.
 
-use handfast::{ErrorKind, RelPath, RenameMode, Version};
+use handfast::{ErrorKind, Identity, RelPath, RenameMode, Version};
 
+use super::choice::JudgedDirs;
 use super::plan::Early;
-use super::roll::{Failed, slot_path};
+use super::roll::{CommitRun, Failed, slot_path};
+use crate::error::Error;
 use crate::overlay::Overlay;
+use crate::overlay::items::{ChangedName, What};
 use crate::overlay::tree::base_path;
 
 impl Overlay {
     pub(super) fn early(
         &self,
+        item: &[u8],
         step: &Early,
-        staging: &RelPath,
-        overwrite: bool,
-        resumed: bool,
+        run: CommitRun<'_>,
     ) -> Result<(), Failed> {
+        let CommitRun {
+            staging,
+            overwrite,
+            resumed,
+            ..
+        } = run;
+        let dir = run.dirs.get(item);
         let at = base_path(step.at())?;
         match step {
             Early::File { version, .. } => {
-                let version: Version = version.parse()?;
+                let version = self.version_now(version.parse()?, &at, run.plan)?;
                 let removed = if overwrite {
                     self.base.remove_file(&at)
                 } else {
@@ -46,11 +55,14 @@ impl Overlay {
                             && error.kind() == ErrorKind::NotFound
                             && !self.is_missing(&to)? =>
                     {
-                        return Ok(());
+                        // A file was compared before the commit was killed, or is found out later.
+                        if version.is_some() {
+                            return Ok(());
+                        }
                     }
                     moved => moved?,
                 }
-                let checked = self.require_moved(&to, version.as_deref(), overwrite);
+                let checked = self.require_moved(&to, (version.as_deref(), dir), overwrite);
                 if checked.is_err() {
                     // If something stands there by now it stays in its new place: nothing is lost.
                     drop(self.base.rename(&to, &at, RenameMode::NoReplace));
@@ -63,7 +75,7 @@ impl Overlay {
                     self.base.rename(&at, &slot, RenameMode::NoReplace)?;
                 }
                 // What is not the one is put back with everything else that was lifted in vain.
-                self.require_moved(&slot, version.as_deref(), overwrite)
+                self.require_moved(&slot, (version.as_deref(), dir), overwrite)
             }
         }
     }
@@ -73,14 +85,18 @@ impl Overlay {
     fn require_moved(
         &self,
         at: &RelPath,
-        version: Option<&str>,
+        (version, dir): (Option<&str>, Option<&Identity>),
         overwrite: bool,
     ) -> Result<(), Failed> {
-        let Some(seen) = version.filter(|_| !overwrite) else {
+        if overwrite {
             return Ok(());
-        };
-        let seen: Version = seen.parse()?;
+        }
+        let seen: Option<Version> = version.map(str::parse).transpose()?;
         let look = || -> Result<bool, handfast::Error> {
+            let Some(seen) = &seen else {
+                let now = self.base.symlink_metadata(at)?.identity;
+                return Ok(dir.is_none_or(|dir| dir.same_object(&now)));
+            };
             Ok(seen.is_of_renamed(&self.base.symlink_metadata(at)?)
                 && (seen.digest().is_none()
                     || self.base.version_with_digest(at)?.digest() == seen.digest()))
@@ -91,6 +107,48 @@ impl Overlay {
             return Err(Failed("it was changed in the base meanwhile".to_owned()));
         }
         Ok(())
+    }
+
+    /// Which directories of the base are moved, or get another mode. What is not there is a conflict of
+    /// its own.
+    pub(in crate::overlay) fn judged_dirs(
+        &self,
+        items: &[ChangedName],
+    ) -> Result<JudgedDirs, Error> {
+        let mut dirs = JudgedDirs::new();
+        for item in items {
+            let at = match &item.what {
+                What::MoveDir { from, .. } => from,
+                What::DirMode { .. } => item.home.as_ref().unwrap_or(&item.path),
+                _ => continue,
+            };
+            if let Ok(status) = self.base.symlink_metadata(&base_path(at)?) {
+                dirs.insert(item.path.clone(), status.identity);
+            }
+        }
+        Ok(dirs)
+    }
+
+    /// Gives a directory its mode, if it is still the one that was judged.
+    pub(super) fn set_dir_mode(
+        &self,
+        at: &RelPath,
+        mode: u32,
+        judged: Option<&Identity>,
+    ) -> Result<(), Failed> {
+        let (Some(judged), Some(parent), Some(name)) = (judged, at.parent(), at.name()) else {
+            return Ok(self.base.chmod(at, mode)?);
+        };
+        let dir = match parent.is_root() {
+            true => self.base.as_dir()?,
+            false => self.base.open_dir(&parent)?,
+        };
+        match dir.expecting(*judged).chmod(&RelPath::from(name), mode) {
+            Err(error) if matches!(error.kind(), ErrorKind::Raced | ErrorKind::Link) => {
+                Err(Failed("it was replaced in the base meanwhile".to_owned()))
+            }
+            done => Ok(done?),
+        }
     }
 
     /// Takes a link out of its place, looks at it there, and removes it if it is the one.

@@ -14,6 +14,7 @@ mod early;
 mod git;
 mod hold;
 mod moving;
+mod names;
 mod part;
 mod plan;
 mod prepare;
@@ -122,6 +123,8 @@ pub(crate) struct CommitReport {
     pub not_undoable: Option<String>,
     /// Paths that stay in the overlay until they are named, with the rule.
     pub held: Vec<Conflict>,
+    /// Paths that are names of a file in the overlay, and files of their own in the base.
+    pub apart: Vec<Vec<u8>>,
 }
 
 impl CommitReport {
@@ -169,6 +172,8 @@ impl Overlay {
         let tree = locked.state().tree.clone();
         let mut chosen = seal::selected(&tree, paths);
         chosen.retain(|item| !left_out.contains(&item.path));
+        // Before anything is judged: what stands there later must still be it.
+        let mut dirs = self.judged_dirs(&chosen)?;
         let (chosen, held) = hold::hold_back(chosen, paths, guard)?;
         if let Some(shown) = shown
             && self.seal(&chosen)? != shown
@@ -244,15 +249,18 @@ impl Overlay {
                 return Err(error);
             }
         };
+        let paths: BTreeSet<_> = chosen.iter().map(|item| item.path.clone()).collect();
+        dirs.retain(|path, _| paths.contains(path));
         let choice = Choice {
             staging: fresh_id()?,
             overwrite: on_conflict == OnConflict::Overwrite,
-            paths: chosen.iter().map(|item| item.path.clone()).collect(),
+            paths,
             early_done: false,
             failed: BTreeSet::new(),
             undo: Some(undo),
             taking: Vec::new(),
             digests: digests.clone(),
+            dirs,
         };
         if let Err(error) = self.announce(&locked, &choice) {
             self.drop_kept(&[undo], &BTreeSet::new())?;
@@ -399,6 +407,7 @@ impl Overlay {
             conflicts: rolled.conflicts,
             not_undoable,
             held: Vec::new(),
+            apart: rolled.apart.into_iter().collect(),
         };
         Ok((report, dropped))
     }

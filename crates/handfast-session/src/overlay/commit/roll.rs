@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use handfast::{Effect, ErrorKind, RelPath, RenameMode};
 
 use super::Conflict;
-use super::choice::{Choice, covers, source};
+use super::choice::{Choice, JudgedDirs, covers, source};
+use super::names::has_names_to_join;
 use super::plan::{Early, Late, Plan};
 use super::prepare::Reserve;
 use crate::error::Error;
@@ -28,8 +29,8 @@ pub(super) struct Job<'a> {
 /// What its steps have to know.
 #[derive(Clone, Copy)]
 pub(super) struct CommitRun<'a> {
-    plan: &'a Plan,
-    staging: &'a RelPath,
+    pub(super) plan: &'a Plan,
+    pub(super) staging: &'a RelPath,
     pub(super) overwrite: bool,
     pub(super) resumed: bool,
     /// Whether versions are told.
@@ -38,6 +39,8 @@ pub(super) struct CommitRun<'a> {
     pub(super) digests: &'a BTreeMap<Vec<u8>, String>,
     /// What is kept, and which files are moved.
     pub(super) kept: &'a UndoRecord,
+    /// Which directories are moved and get modes.
+    pub(super) dirs: &'a JudgedDirs,
 }
 
 /// Items that are not done, and why.
@@ -60,6 +63,8 @@ pub(in crate::overlay) struct Rolled {
     pub(super) live: BTreeMap<Vec<u8>, String>,
     /// The versions of the files that were written, where the commit is to be taken back.
     pub(in crate::overlay) versions: BTreeMap<Vec<u8>, String>,
+    /// Names of one file that became files of their own.
+    pub(super) apart: BTreeSet<Vec<u8>>,
 }
 
 /// A file that was written.
@@ -135,8 +140,10 @@ impl Overlay {
             resumed,
         } = job;
         let digests = std::mem::take(&mut choice.digests);
+        let dirs = choice.dirs.clone();
         let staging = staging_path(choice.staging)?;
-        if plan.needs_staging() {
+        let needs_staging = plan.needs_staging() || has_names_to_join(items);
+        if needs_staging {
             match self.base.create_dir_with(&staging, 0o700) {
                 Ok(_) => {}
                 Err(error) if resumed && error.kind() == ErrorKind::Exists => {}
@@ -155,6 +162,7 @@ impl Overlay {
             tells: choice.undo.is_some(),
             digests: &digests,
             kept: &kept,
+            dirs: &dirs,
         };
         let total = plan.early.len() + plan.late.len() + plan.last.len();
         let mut count = 0;
@@ -176,12 +184,15 @@ impl Overlay {
         let mut rolled = Rolled::default();
         self.roll_late(run, &mut reserve, &mut why, &mut rolled, &mut tick)?;
         why = self.roll_early(run, &plan.last, why, &mut tick);
+        let is_done = |path: &[u8]| !why.contains_key(path);
+        self.join_names(items, run, is_done, &mut rolled, &mut tick)?;
         for (item, mode) in &plan.modes {
             if why.contains_key(item) {
                 continue;
             }
-            if let Err(error) = self.base.chmod(&base_path(item)?, *mode) {
-                why.insert(item.clone(), error.detail());
+            let dir = dirs.get(item).filter(|_| !choice.overwrite);
+            if let Err(Failed(reason)) = self.set_dir_mode(&base_path(item)?, *mode, dir) {
+                why.insert(item.clone(), reason);
             }
         }
         rolled.note_moves(plan, &why);
@@ -199,7 +210,7 @@ impl Overlay {
             .into_iter()
             .map(|(path, why)| Conflict { path, why })
             .collect();
-        if plan.needs_staging() {
+        if needs_staging {
             self.drop_staging(&staging);
         }
         Ok(rolled)
@@ -218,7 +229,7 @@ impl Overlay {
             if why.contains_key(item) {
                 continue;
             }
-            let done = self.early(step, run.staging, run.overwrite, run.resumed);
+            let done = self.early(item, step, run);
             if let Err(Failed(reason)) = done {
                 why.insert(item.clone(), reason);
             }

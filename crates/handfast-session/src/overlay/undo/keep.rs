@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 
+use handfast::files::FileHandle;
 use handfast::{Durability, ErrorKind, Metadata, Version, WriteOptions};
 
 use super::kept::{KeptFile, UndoRecord};
@@ -312,14 +313,18 @@ impl Overlay {
             let version: Version = version.parse()?;
             let open = self.base.open(&base_path(path)?)?;
             let status = *open.metadata();
-            if status.len != version.len() {
-                return Err(Error::refused(
-                    ErrorKind::Stale,
-                    "a file was changed in the base meanwhile",
-                ));
+            if !version.is_of(&status) {
+                return Err(changed_meanwhile());
             }
-            let open = open.into_std();
             copy_out(&open, status.len, &mut buffer, &mut out)?;
+            // What was copied is the version that the session saw.
+            let is_still_it = match version.digest() {
+                Some(_) => FileHandle::version(&open, true)? == version,
+                None => version.is_of(&open.metadata_now()?),
+            };
+            if !is_still_it {
+                return Err(changed_meanwhile());
+            }
             let file = KeptFile {
                 id: fresh_id()?,
                 offset,
@@ -392,26 +397,28 @@ impl Overlay {
 }
 
 /// Copies a file of a known length. A shorter one was changed meanwhile.
-fn copy_out(file: &File, len: u64, buffer: &mut [u8], out: &mut impl Write) -> Result<(), Error> {
+fn copy_out(
+    file: &handfast::File,
+    len: u64,
+    buffer: &mut [u8],
+    out: &mut impl Write,
+) -> Result<(), Error> {
     let mut at = 0;
     while at < len {
         let most = usize::try_from(len - at).map_or(buffer.len(), |left| left.min(buffer.len()));
-        match file.read_at(&mut buffer[..most], at) {
-            Ok(0) => {
-                return Err(Error::refused(
-                    ErrorKind::Stale,
-                    "a file became shorter in the base meanwhile",
-                ));
-            }
-            Ok(got) => {
+        match FileHandle::read_at(file, &mut buffer[..most], at)? {
+            0 => return Err(changed_meanwhile()),
+            got => {
                 out.write_all(&buffer[..got])?;
                 at += got as u64;
             }
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
         }
     }
     Ok(())
+}
+
+fn changed_meanwhile() -> Error {
+    Error::refused(ErrorKind::Stale, "a file was changed in the base meanwhile")
 }
 
 fn lost_content() -> Error {
@@ -419,4 +426,35 @@ fn lost_content() -> Error {
         ErrorKind::Stale,
         "the earlier content that the session kept is shorter than it was",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overlay::base::tests::empty_overlay;
+
+    /// The commit was judged for one content, and somebody wrote another one of the same length.
+    #[test]
+    fn content_of_the_same_length_is_not_kept_for_the_one_that_was_seen() {
+        let (overlay, base, _dirs) = empty_overlay();
+        let path = handfast::RelPath::parse("f").unwrap();
+        let seen = base.write(&path, "seen").and_then(|_| base.version(&path));
+        let files = [(b"f".to_vec(), seen.unwrap().to_string())];
+        let mut kept = UndoRecord::default();
+        overlay.pack(1, &files, &mut kept).unwrap();
+        assert_eq!(kept.files.len(), 1);
+        for replace in [true, false] {
+            match replace {
+                true => drop(base.write(&path, "else").unwrap()),
+                false => {
+                    let file = base.open_with(&path, handfast::OpenOptions::new().write(true));
+                    FileHandle::write_at(&file.unwrap(), b"more", 0).unwrap();
+                }
+            }
+            let mut kept = UndoRecord::default();
+            let error = overlay.pack(2, &files, &mut kept).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Stale);
+            assert!(kept.files.is_empty());
+        }
+    }
 }

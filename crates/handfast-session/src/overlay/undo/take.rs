@@ -162,6 +162,7 @@ impl Overlay {
         made.extend(displaced.pack.into_iter().chain(displaced.own_objects()));
         let undo = fresh_id()?;
         self.write_kept(undo, &displaced, None)?;
+        let dirs = self.judged_dirs(&chosen)?;
         chosen.retain(|item| !displaced.moving.contains_key(&item.path));
         let reserve = self.reserve(&chosen)?;
         let choice = Choice {
@@ -173,6 +174,7 @@ impl Overlay {
             undo: Some(undo),
             taking,
             digests: BTreeMap::new(),
+            dirs,
         };
         Ok((choice, reserve))
     }
