@@ -55,6 +55,8 @@ struct Level {
     depth: usize,
     upper: Dir,
     base: Option<BaseLevel>,
+    /// The base had it, and has it no more.
+    is_lost: bool,
     /// The rest of its names.
     names: Vec<Name>,
 }
@@ -131,6 +133,7 @@ impl Import<'_> {
             depth: 0,
             upper,
             base: Some(base),
+            is_lost: false,
             names,
         }];
         while let Some(level) = levels.last_mut() {
@@ -185,10 +188,8 @@ impl Import<'_> {
                 Now::Gone
             }
         };
-        let was_copied = status.kind == FileKind::File && has(&level.upper, &at, COPIED);
         let was = match self.was(level.base.as_ref(), &at)? {
-            // It was copied from the base, which has lost it since.
-            Was::Absent if was_copied => Was::File(other_version(&status)),
+            Was::Absent if self.was_lost(level, &at, &status)? => Was::File(other_version(&status)),
             was => was,
         };
         if (&was, &now) == (&Was::Absent, &Now::Gone) {
@@ -205,6 +206,17 @@ impl Import<'_> {
         let entry = NodeEntry { was, now };
         self.put(path, entry);
         Ok(None)
+    }
+
+    /// Whether the base may have lost a file since the run began: the kernel has copied it, from this name
+    /// or from another one, and names of the base have gone.
+    fn was_lost(&self, level: &Level, at: &RelPath, status: &Metadata) -> Result<bool, Left> {
+        let was_copied = status.kind == FileKind::File && has(&level.upper, at, COPIED);
+        Ok(was_copied
+            && match &level.base {
+                Some(base) => self.is_later(&base.dir)?,
+                None => level.is_lost,
+            })
     }
 
     fn put(&mut self, path: &[u8], entry: NodeEntry) {
@@ -232,6 +244,7 @@ impl Import<'_> {
         let mode = status.mode & 0o777;
         let is_opaque = has(&upper, &RelPath::root(), OPAQUE);
         let base = self.base_below(level.base.as_ref(), at)?;
+        let is_lost = base.is_none() && !is_opaque && has(&upper, &RelPath::root(), COPIED);
         let base = match base {
             Some(base) if !is_opaque => {
                 self.mode_of_kept(&base, path, mode)?;
@@ -251,7 +264,7 @@ impl Import<'_> {
                 self.put(path, NodeEntry { was, now });
                 Some(base)
             }
-            None if !is_opaque && has(&upper, &RelPath::root(), COPIED) => {
+            None if is_lost => {
                 // A directory of the base, which has lost it since.
                 let dir = DirNode {
                     origin: Some(path.to_vec()),
@@ -278,6 +291,7 @@ impl Import<'_> {
             depth: level.depth + 1,
             upper,
             base,
+            is_lost,
             names,
         }))
     }
