@@ -12,6 +12,7 @@
 //!   overlay; [`confine`] builds a weaker one without
 //!   namespaces.
 //! * [`show`] mounts files under a directory, for editors and people.
+//! * [`try_engines`] says which engines there are here, and what is missing.
 //! * [`Refusal`] says why a program is not run. What was asked for and cannot be enforced is refused,
 //!   never left out.
 //!
@@ -25,6 +26,7 @@
 
 mod channel;
 mod confine;
+mod engines;
 mod environment;
 mod fast;
 mod filter;
@@ -47,6 +49,7 @@ mod views;
 mod weaker;
 
 pub use confine::confine;
+pub use engines::{EngineTrial, try_engines};
 pub use fast::Layers;
 pub use handfast_fuse::{asking_process, request_goes_on, request_waits};
 pub use plan::{Grant, Net, Plan, Request, Wall};
