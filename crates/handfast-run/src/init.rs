@@ -107,9 +107,11 @@ fn become_program(plan: &Plan, channel: &Channel) -> ! {
         writable.push(Path::new("/proc"));
     }
     // Inside of Landlock nobody changes mounts, and a program with a sandbox of its own has to.
-    if plan.wall != Wall::Nested
-        && let Err(why) = privileges::restrict(&writable, is_root)
-    {
+    let restricted = match plan.wall {
+        Wall::Nested => Ok(()),
+        _ => privileges::restrict(&writable, is_root),
+    };
+    if let Err(why) = restricted.and_then(|()| privileges::limit_processes()) {
         drop(channel.say(&Word::Refused(why)));
         sys::exit_now(1);
     }

@@ -485,7 +485,12 @@ impl Import<'_> {
         }
         let (mut portion, mut bytes) = (Vec::new(), 0);
         for change in std::mem::take(&mut self.changes) {
-            bytes += super::record::write(std::slice::from_ref(&change)).len();
+            let length = super::record::write(std::slice::from_ref(&change)).len();
+            if let (true, Change::Put { path, .. }) = (length > crate::log::MOST, &change) {
+                self.leave_out(&path.clone(), "it holds too many names for one change");
+                continue;
+            }
+            bytes += length;
             portion.push(change);
             if bytes > PORTION {
                 self.overlay.record(locked, std::mem::take(&mut portion))?;

@@ -1,7 +1,7 @@
 //! Runs over the kernel's own overlay filesystem: where their changes are kept meanwhile.
 //!
 //! The home has a directory for the kernel for as long as the run lasts, and until its changes were
-//! imported. Whoever runs holds a lock in it. A directory whose lock nobody holds was left by a process
+//! imported. The process that serves the run holds a lock in it. A directory whose lock nobody holds was left by a process
 //! that was killed: the next change of the overlay, and the next that opens the session, imports it first.
 
 use std::fs::File;
@@ -24,7 +24,7 @@ use crate::gate::Locked;
 const KERNEL: &str = "kernel";
 /// What is left of it while it is removed.
 const DONE: &str = "kernel-done-";
-/// When the run began. Whoever runs has it locked.
+/// When the run began. The process that serves it has it locked.
 const BEGUN: &str = "begun";
 /// The kernel's directories in it.
 pub(crate) const UPPER: &str = "upper";

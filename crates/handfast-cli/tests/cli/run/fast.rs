@@ -318,7 +318,7 @@ fn what_others_change_during_a_fast_run_is_a_conflict() {
             stage.scratch.file("twin/one", "1");
             stage.scratch.file("twin/two", "2");
             stage.hand_over();
-            // Whoever comes first: the program has copied the file, or is about to.
+            // Both orders: the program has copied the file, or is about to.
             for before in [false, true] {
                 let session = format!("s{number}-{before}");
                 let kept = |stage: &Stage| snapshot(&stage.scratch.inside());

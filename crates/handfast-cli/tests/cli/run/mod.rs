@@ -5,6 +5,8 @@
 
 mod asked;
 mod attacks;
+mod bad_input;
+mod engines;
 mod fast;
 mod killed;
 mod logged;
