@@ -14,6 +14,9 @@ use rustix::net::{
 pub(crate) enum Word {
     /// Outside: the users are mapped.
     Mapped,
+    /// Outside: this is a directory for the kernel's overlay. The base comes before the one that is
+    /// written to.
+    Layer(OwnedFd),
     /// Inside: this is the device of the mount.
     Device(OwnedFd),
     /// Outside: the mount is served, go on.
@@ -49,6 +52,7 @@ impl Channel {
     pub(crate) fn say(&self, word: &Word) -> io::Result<()> {
         let (tag, text, device) = match word {
             Word::Mapped => (b'M', Vec::new(), None),
+            Word::Layer(dir) => (b'L', Vec::new(), Some(dir.as_fd())),
             Word::Device(device) => (b'D', Vec::new(), Some(device.as_fd())),
             Word::Served => (b'G', Vec::new(), None),
             Word::Refused(why) => (b'R', why.clone().into_bytes(), None),
@@ -98,6 +102,7 @@ impl Channel {
         let text = || String::from_utf8_lossy(rest).into_owned();
         Ok(Some(match (tag, device) {
             (b'M', _) => Word::Mapped,
+            (b'L', Some(dir)) => Word::Layer(dir),
             (b'D', Some(device)) => Word::Device(device),
             (b'G', _) => Word::Served,
             (b'R', _) => Word::Refused(text()),

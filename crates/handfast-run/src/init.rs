@@ -10,7 +10,7 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus};
 
 use crate::channel::{Channel, Word};
 use crate::plan::{Net, Plan, Wall};
-use crate::{privileges, root, sys};
+use crate::{fast, privileges, root, sys};
 
 /// The life of the first process inside. It never returns to its caller: the caller's own life goes
 /// on in the process that it was forked from.
@@ -36,6 +36,10 @@ fn prepare(plan: &Plan, channel: &Channel) -> Result<(), String> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(said("the end of the server cannot be followed"))?;
     expect(channel, |word| matches!(word, Word::Mapped))?;
+    let layers = match plan.fast {
+        true => fast::hear_layers(plan, channel)?,
+        false => Vec::new(),
+    };
     let device = |_| {
         handfast_fuse::open_device().map_err(|error| {
             format!(
@@ -44,21 +48,22 @@ fn prepare(plan: &Plan, channel: &Channel) -> Result<(), String> {
             )
         })
     };
-    let devices = plan.project.mounted().map(device);
-    let devices = devices.collect::<Result<Vec<_>, _>>()?;
+    let served = plan.project.mounted().filter(|_| !plan.fast);
+    let devices = served.map(device).collect::<Result<Vec<_>, _>>()?;
     if plan.net == Net::None {
         sys::loopback_up()
             .map_err(|error| format!("the loopback cannot be switched on: {error}"))?;
     }
     // The host's own umask is the program's, later.
     let umask = rustix::process::umask(rustix::fs::Mode::empty());
-    root::build(plan, devices, |device| {
+    root::build(plan, devices, &layers, |device| {
         channel
             .say(&Word::Device(device))
             .map_err(|error| error.to_string())?;
         expect(channel, |word| matches!(word, Word::Served))
     })?;
     rustix::process::umask(umask);
+    drop(layers);
     sys::close_others(channel.as_fd()).map_err(|error| format!("descriptors: {error}"))?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(said("the first process cannot be kept from debuggers"))?;
@@ -102,9 +107,11 @@ fn become_program(plan: &Plan, channel: &Channel) -> ! {
         writable.push(Path::new("/proc"));
     }
     // Inside of Landlock nobody changes mounts, and a program with a sandbox of its own has to.
-    if plan.wall != Wall::Nested
-        && let Err(why) = privileges::restrict(&writable, is_root)
-    {
+    let restricted = match plan.wall {
+        Wall::Nested => Ok(()),
+        _ => privileges::restrict(&writable, is_root),
+    };
+    if let Err(why) = restricted.and_then(|()| privileges::limit_processes()) {
         drop(channel.say(&Word::Refused(why)));
         sys::exit_now(1);
     }

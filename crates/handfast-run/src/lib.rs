@@ -8,9 +8,11 @@
 //!
 //! * [`Plan`] says what a program will see and may do, before anything is started. It is plain data.
 //! * [`Profile`] names what well-known programs need besides.
-//! * [`run`] builds the wall from it and waits for the program; [`confine`] builds a weaker one without
+//! * [`run`] builds the wall from it and waits for the program; [`run_fast`] does so over the kernel's own
+//!   overlay; [`confine`] builds a weaker one without
 //!   namespaces.
 //! * [`show`] mounts files under a directory, for editors and people.
+//! * [`try_engines`] says which engines there are here, and what is missing.
 //! * [`Refusal`] says why a program is not run. What was asked for and cannot be enforced is refused,
 //!   never left out.
 //!
@@ -24,7 +26,9 @@
 
 mod channel;
 mod confine;
+mod engines;
 mod environment;
+mod fast;
 mod filter;
 mod ids;
 mod init;
@@ -45,6 +49,8 @@ mod views;
 mod weaker;
 
 pub use confine::confine;
+pub use engines::{EngineTrial, try_engines};
+pub use fast::Layers;
 pub use handfast_fuse::{asking_process, request_goes_on, request_waits};
 pub use plan::{Grant, Net, Plan, Request, Wall};
 pub use processes::{Observed, Processes};
@@ -53,4 +59,4 @@ pub use project::Project;
 pub use refusal::{Refusal, RefusalKind};
 pub use repository::Repository;
 pub use show::show;
-pub use supervise::{Ended, ProjectView, run};
+pub use supervise::{Ended, ProjectView, run, run_fast};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::environment;
 use crate::project::Project;
 use crate::refusal::Refusal;
-use crate::{views, weaker};
+use crate::{fast, views, weaker};
 
 /// Which network a program has.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -58,6 +58,8 @@ pub struct Request {
     pub read_only: bool,
     /// What keeps the program in.
     pub wall: Wall,
+    /// Whether the kernel's own overlay shows the project: see [`run_fast`](crate::run_fast).
+    pub fast: bool,
     /// Directories of ours that no grant may show: state, logs.
     pub private: Vec<PathBuf>,
 }
@@ -84,6 +86,8 @@ pub struct Plan {
     pub read_only: bool,
     /// What keeps the program in.
     pub wall: Wall,
+    /// Whether the kernel's own overlay shows the project.
+    pub fast: bool,
     /// The program and its arguments.
     pub command: Vec<OsString>,
     /// What this system does not give, a sentence each.
@@ -168,10 +172,14 @@ impl Plan {
         }
         grants.sort_by(|one, other| one.path.cmp(&other.path));
         refuse_shown(&project, &grants, &request.private)?;
+        if request.fast {
+            fast::refuse(&project, request.wall, request.read_only)?;
+        }
         let mut env = environment::passed(std::env::vars_os(), &request.env);
         env.push(("HOME".into(), home.clone().into()));
         Ok(Self {
             weaker: match request.wall {
+                Wall::Whole if request.fast => weaker::fast(request.net)?,
                 Wall::Whole => weaker::whole(request.net)?,
                 Wall::Nested => weaker::nested(request.net)?,
                 Wall::Landlock => weaker::landlock_alone(request.net)?,
@@ -185,6 +193,7 @@ impl Plan {
             env,
             net: request.net,
             read_only: request.read_only,
+            fast: request.fast,
             command: request.command,
         })
     }

@@ -6,6 +6,7 @@ use landlock::{
     ABI, Access, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetError, RulesetStatus, Scope,
 };
+use rustix::process::Resource;
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 use crate::filter;
@@ -37,6 +38,20 @@ pub(crate) fn drop_own_capabilities() -> Result<(), String> {
         inheritable: CapabilitySet::empty(),
     };
     rustix::thread::set_capabilities(None, none).map_err(|error| said("capabilities", &error))
+}
+
+/// So many processes and threads a run has at most, unless it is root's.
+pub(crate) const MAX_PROCESSES: u64 = 10_000;
+
+/// Limits how many processes and threads there are. A user namespace counts its own, so those outside
+/// take no part. The kernel does not limit root in this way.
+pub(crate) fn limit_processes() -> Result<(), String> {
+    let mut limit = rustix::process::getrlimit(Resource::Nproc);
+    let at_most = |known: Option<u64>| Some(known.unwrap_or(MAX_PROCESSES).min(MAX_PROCESSES));
+    limit.current = at_most(limit.current);
+    limit.maximum = at_most(limit.maximum);
+    rustix::process::setrlimit(Resource::Nproc, limit)
+        .map_err(|error| format!("the number of processes cannot be limited: {error}"))
 }
 
 /// Installs the filter of system calls. A nested program may make namespaces.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::mount::MountFlags;
 
+use crate::fast::{self, Layers};
 use crate::mounts::{self, said};
 use crate::plan::{Grant, Net, PRIVATE, Plan, Wall};
 
@@ -43,10 +44,11 @@ fn within(tree: &str, path: &Path) -> PathBuf {
 }
 
 /// Builds the tree and moves into it. There is a device for each directory that the session is mounted
-/// over; it is given out before anything waits for it.
+/// over; it is given out before anything waits for it. Or there are layers for each.
 pub(crate) fn build(
     plan: &Plan,
     devices: Vec<OwnedFd>,
+    layers: &[Layers],
     give: impl Fn(OwnedFd) -> Result<(), String>,
 ) -> Result<(), String> {
     mounts::keep_apart()?;
@@ -79,6 +81,11 @@ pub(crate) fn build(
     for (device, path) in devices.into_iter().zip(plan.project.mounted()) {
         session(plan, device.as_fd(), path)?;
         give(device)?;
+    }
+    for (number, (layers, path)) in layers.iter().zip(plan.project.mounted()).enumerate() {
+        let at = within(NEW, path);
+        make_dir(&at)?;
+        fast::mount(number, layers, path, &at)?;
     }
     end()?;
     rustix::process::chdir(&plan.project.cwd)

@@ -9,6 +9,7 @@ use handfast_fuse::{Face, Served};
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 
 use crate::channel::{Channel, Word};
+use crate::fast::Layers;
 use crate::init::{self, code_of};
 use crate::plan::{Net, Plan};
 use crate::processes::Processes;
@@ -65,37 +66,26 @@ pub fn run<E: From<Refusal>>(
     plan: &Plan,
     open: impl FnOnce(Processes) -> Result<ProjectView, E>,
 ) -> Result<Ended, E> {
-    refuse_directories()?;
-    let failed = |what: &str, error: &dyn fmt::Display| Refusal::system(format!("{what}: {error}"));
-    let (outside, inside) =
-        Channel::pair().map_err(|error| failed("no socket can be made", &error))?;
-    let mut namespaces = sys::NAMESPACES;
-    if plan.net == Net::None {
-        namespaces |= libc::CLONE_NEWNET;
-    }
-    let first = match sys::fork_into(namespaces) {
-        Ok(Some(first)) => first,
-        Ok(None) => {
-            drop(outside);
-            init::live(plan, &inside)
-        }
-        Err(error) => {
-            let what = "no user namespace can be made (barred by the system, a container or AppArmor, or this is a run already)";
-            return Err(failed(what, &error).into());
-        }
-    };
-    drop(inside);
-    let processes = Processes::of(first);
-    let run = Run {
-        first,
-        processes: processes.clone(),
-        channel: outside,
-        terminal: Terminal::find(),
-    };
-    ids::write_maps(first)
-        .map_err(|error| failed("the users of the namespace cannot be mapped", &error))?;
-    let view = open(processes)?;
+    let run = Run::start(plan)?;
+    let view = open(run.processes.clone())?;
     Ok(run.supervise(view)?)
+}
+
+/// As [`run`], over the kernel's own overlay: `open` makes room for it and says where. There is one for
+/// the project, and one for its repository if that lies elsewhere.
+///
+/// # Errors
+/// As [`run`].
+///
+/// # Security
+/// As [`run`]. When this returns, no process of the run is left.
+pub fn run_fast<E: From<Refusal>>(
+    plan: &Plan,
+    open: impl FnOnce() -> Result<Vec<Layers>, E>,
+) -> Result<Ended, E> {
+    let run = Run::start(plan)?;
+    let layers = open()?;
+    Ok(run.supervise_fast(layers)?)
 }
 
 /// A standard descriptor that is a directory would lead past the session.
@@ -127,13 +117,82 @@ struct Run {
 }
 
 impl Run {
+    /// Forks the first process inside, which waits for its users.
+    fn start(plan: &Plan) -> Result<Self, Refusal> {
+        refuse_directories()?;
+        let failed =
+            |what: &str, error: &dyn fmt::Display| Refusal::system(format!("{what}: {error}"));
+        let (outside, inside) =
+            Channel::pair().map_err(|error| failed("no socket can be made", &error))?;
+        let mut namespaces = sys::NAMESPACES;
+        if plan.net == Net::None {
+            namespaces |= libc::CLONE_NEWNET;
+        }
+        let first = match sys::fork_into(namespaces) {
+            Ok(Some(first)) => first,
+            Ok(None) => {
+                drop(outside);
+                init::live(plan, &inside)
+            }
+            Err(error) => {
+                let what = "no user namespace can be made (barred by the system, a container or AppArmor, or this is a run already)";
+                return Err(failed(what, &error));
+            }
+        };
+        drop(inside);
+        let run = Self {
+            first,
+            processes: Processes::of(first),
+            channel: outside,
+            terminal: Terminal::find(),
+        };
+        ids::write_maps(first)
+            .map_err(|error| failed("the users of the namespace cannot be mapped", &error))?;
+        Ok(run)
+    }
+
+    fn supervise_fast(self, layers: Vec<Layers>) -> Result<Ended, Refusal> {
+        let failed = |error: std::io::Error| Refusal::system(format!("the run broke off: {error}"));
+        let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+        self.lead();
+        self.channel.say(&Word::Mapped).map_err(failed)?;
+        for Layers { base, changes } in layers {
+            for dir in [base, changes] {
+                self.channel.say(&Word::Layer(dir)).map_err(failed)?;
+            }
+        }
+        let code = self.follow(|_| Err(Refusal::system("a device came that nobody asked for")));
+        drop(self);
+        Ok(Ended {
+            code: code?,
+            is_partly_unwatched: false,
+        })
+    }
+
+    /// The first process leads a group of its own: what is typed goes to the program, and what the
+    /// program signals to its group does not reach this process.
+    fn lead(&self) {
+        let _ = rustix::process::setpgid(Some(self.first), Some(self.first));
+        if let Some(terminal) = &self.terminal {
+            terminal.give(self.first);
+        }
+    }
+
     fn supervise(self, view: ProjectView) -> Result<Ended, Refusal> {
         let failed = |error: std::io::Error| Refusal::system(format!("the run broke off: {error}"));
         // Nobody of this user looks into the memory of the server, or takes its descriptors.
         let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
         self.channel.say(&Word::Mapped).map_err(failed)?;
         let mut served = Vec::new();
-        let code = self.follow(&view, &mut served);
+        // In the order in which the first process mounts them.
+        let mut tops = std::iter::once(&view.top).chain(&view.repository);
+        let code = self.follow(|device| {
+            let top = tops
+                .next()
+                .ok_or_else(|| Refusal::system("a device came too often"))?;
+            served.push(self.serve(&view, top.clone(), device)?);
+            Ok(())
+        });
         drop(self);
         // Once the last process is gone, so are the mounts, and every file is closed.
         let mut is_partly_unwatched = false;
@@ -148,23 +207,16 @@ impl Run {
     }
 
     /// Hears what the first process says, until the program has ended.
-    fn follow(&self, view: &ProjectView, served: &mut Vec<Served>) -> Result<u8, Refusal> {
+    fn follow(&self, mut serve: impl FnMut(OwnedFd) -> Result<(), Refusal>) -> Result<u8, Refusal> {
         let failed = |error: std::io::Error| Refusal::system(format!("the run broke off: {error}"));
-        // In the order in which the first process mounts them.
-        let mut tops = std::iter::once(&view.top).chain(&view.repository);
         loop {
             match self.channel.hear().map_err(failed)? {
-                Some(Word::Device(device)) => {
-                    let top = tops
-                        .next()
-                        .ok_or_else(|| Refusal::system("a device came too often"))?;
-                    served.push(self.serve(view, top.clone(), device)?);
-                }
+                Some(Word::Device(device)) => serve(device)?,
                 Some(Word::Stopped) => self.stop(),
                 Some(Word::Refused(why)) => return Err(Refusal::system(why)),
                 Some(Word::NotStarted(why)) => return Err(Refusal::request(why)),
                 Some(Word::Ended(code)) => return Ok(code),
-                Some(Word::Mapped | Word::Served) => {
+                Some(Word::Mapped | Word::Served | Word::Layer(_)) => {
                     return Err(Refusal::system("the first process inside said nonsense"));
                 }
                 None => {
@@ -189,12 +241,7 @@ impl Run {
             false => face,
         };
         let served = handfast_fuse::serve(face, device).map_err(|error| failed(&error))?;
-        // The first process leads a group of its own: what is typed goes to the program, and what the
-        // program signals to its group does not reach this process.
-        let _ = rustix::process::setpgid(Some(self.first), Some(self.first));
-        if let Some(terminal) = &self.terminal {
-            terminal.give(self.first);
-        }
+        self.lead();
         let said = self.channel.say(&Word::Served);
         said.map_err(|error| failed(&error))?;
         Ok(served)

@@ -66,6 +66,13 @@ pub(crate) fn is_mount(mountinfo: &[u8], at: &Path) -> bool {
     lines(mountinfo).iter().any(|line| line.at == at)
 }
 
+/// What is mounted inside of a directory.
+pub(crate) fn mounts_inside(mountinfo: &[u8], dir: &Path) -> Vec<PathBuf> {
+    let lines = lines(mountinfo).into_iter();
+    let inside = lines.filter(|line| line.at != dir && line.at.starts_with(dir));
+    inside.map(|line| line.at).collect()
+}
+
 /// Every other path by which a directory is seen, as far as `mountinfo` tells.
 pub(crate) fn other_views(mountinfo: &[u8], dir: &Path) -> Vec<PathBuf> {
     let lines = lines(mountinfo);

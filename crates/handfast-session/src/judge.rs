@@ -18,6 +18,8 @@ pub(crate) struct MountJudge {
     other_names: OtherNames,
     /// The base without this judge, to look for other names in.
     plain: Root,
+    /// Whether there is a pattern that denies or asks.
+    pub(crate) denies_or_asks: bool,
 }
 
 /// A pattern that a person is asked about.
@@ -42,6 +44,7 @@ impl MountJudge {
             each_ask: protect.ask.iter().map(one).collect::<Result<_, Error>>()?,
             other_names: OtherNames::default(),
             plain,
+            denies_or_asks: !protect.deny.is_empty() || !protect.ask.is_empty(),
         })
     }
 

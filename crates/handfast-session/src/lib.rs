@@ -40,6 +40,7 @@ mod hunks;
 mod ignored;
 mod inbox;
 mod judge;
+mod kernel_run;
 mod layer;
 mod log;
 mod meter;
@@ -75,6 +76,7 @@ pub use inbox::{
     Answer, AnsweredBy, AskedObject, Asker, Comment, Grant, GrantScope, Inbox, MAX_WAITING,
     Question,
 };
+pub use kernel_run::FastRun;
 pub use meter::Used;
 pub use mount::{Mode, MountSpec};
 pub use overlay::{CommitOptions, DiffKind, OnConflict, Shown};

@@ -245,6 +245,16 @@ impl Mount {
         self.kept.contains(&identity)
     }
 
+    /// Whether Handfast's own state lies below.
+    pub(crate) fn holds_own_state(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
+    /// Whether some rule denies, or asks a person.
+    pub(crate) fn denies_or_asks(&self) -> bool {
+        self.judge.denies_or_asks
+    }
+
     /// A path below this mount in the session's namespace.
     pub(crate) fn full(&self, path: &RelPath) -> VirtualPath {
         self.at.join(path)

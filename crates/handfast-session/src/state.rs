@@ -161,6 +161,7 @@ impl Catalogue {
                 ));
             }
         }
+        session.import_left()?;
         Ok(session)
     }
 
@@ -226,7 +227,7 @@ impl Catalogue {
     /// # Errors
     /// `NotFound`; what the disk says.
     pub fn remove_unseen(&self, name: &str) -> Result<(), Error> {
-        drop(self.home(name)?);
+        crate::overlay::make_left_removable(&self.home(name)?);
         let name = check_name(name, "name of a session")?;
         self.sessions.remove_tree(&RelPath::from(&name))
     }

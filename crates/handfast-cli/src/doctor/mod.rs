@@ -1,5 +1,7 @@
 //! `handfast doctor`: what this kernel and filesystem enforce, and what is missing.
 
+#[cfg(feature = "run")]
+mod engines;
 mod report;
 
 use std::ffi::OsString;
@@ -36,8 +38,14 @@ impl DoctorArgs {
                 return failure.exit;
             }
         };
+        // While there is one thread.
+        #[cfg(feature = "run")]
+        let engines = engines::checks();
+        #[cfg(not(feature = "run"))]
+        let engines = Vec::new();
         let diagnosis = Diagnosis::of(&root);
-        report::print(&diagnosis, &escape(self.root.as_bytes()), out);
+        let shown = escape(self.root.as_bytes());
+        report::print(&diagnosis, &engines, &shown, out);
         report::exit(diagnosis.verdict())
     }
 }

@@ -1,7 +1,7 @@
 //! The diagnosis, printed for people and for programs.
 
 use handfast::{Enforcement, Links};
-use handfast_doctor::{Attempt, AttemptResult, Check, Diagnosis, TrialPlace, Verdict, ways};
+use handfast_doctor::{Attempt, AttemptResult, Check, Diagnosis, State, TrialPlace, Verdict, ways};
 
 use crate::exit::Exit;
 use crate::json::{Json, JsonObject};
@@ -23,18 +23,19 @@ pub(super) fn exit(verdict: Verdict) -> Exit {
 }
 
 /// Prints a diagnosis; `root` is as it was typed, escaped.
-pub(super) fn print(diagnosis: &Diagnosis, root: &str, out: &mut Output) {
+pub(super) fn print(diagnosis: &Diagnosis, engines: &[Check], root: &str, out: &mut Output) {
     if out.is_json() {
-        out.object(diagnosis.verdict() == Verdict::Safe, fields(diagnosis));
+        let fields = fields(diagnosis, engines);
+        out.object(diagnosis.verdict() == Verdict::Safe, fields);
         return;
     }
     if !out.is_quiet() {
-        print_details(diagnosis, root, out);
+        print_details(diagnosis, engines, root, out);
     }
     out.folded(&format!("verdict: {}", diagnosis.sentence()), 9);
 }
 
-fn print_details(diagnosis: &Diagnosis, root: &str, out: &mut Output) {
+fn print_details(diagnosis: &Diagnosis, engines: &[Check], root: &str, out: &mut Output) {
     let Enforcement {
         filesystem,
         backend,
@@ -57,7 +58,29 @@ fn print_details(diagnosis: &Diagnosis, root: &str, out: &mut Output) {
         print_check(check, out);
     }
     out.line("");
+    print_engines(engines, out);
     print_attempts(&diagnosis.attempts, out);
+}
+
+/// The engine that a run takes by itself; weaker ones have to be asked for.
+fn taken(engines: &[Check]) -> Option<&'static str> {
+    let first = engines.first().filter(|check| check.state == State::Yes);
+    first.map(|check| check.id)
+}
+
+/// They are no part of the verdict: a run refuses by itself what it cannot enforce.
+fn print_engines(engines: &[Check], out: &mut Output) {
+    if engines.is_empty() {
+        return;
+    }
+    out.line(&match taken(engines) {
+        Some(engine) => format!("engines of `handfast run`, which takes {engine}"),
+        None => "engines of `handfast run`, which is refused unless one is asked for".to_owned(),
+    });
+    for check in engines {
+        print_check(check, out);
+    }
+    out.line("");
 }
 
 /// `yes      nothing leaves the root    all 24 attempts were refused`
@@ -110,7 +133,7 @@ fn word(attempts: &[&Attempt]) -> &'static str {
     }
 }
 
-fn fields(diagnosis: &Diagnosis) -> JsonObject {
+fn fields(diagnosis: &Diagnosis, engines: &[Check]) -> JsonObject {
     let Enforcement {
         filesystem,
         backend,
@@ -135,6 +158,8 @@ fn fields(diagnosis: &Diagnosis) -> JsonObject {
         .with("tried_in", diagnosis.tried_in.map(TrialPlace::name))
         .with("guarantees", checks(&diagnosis.guarantees))
         .with("offers", checks(&diagnosis.offers))
+        .with("engine", taken(engines))
+        .with("engines", checks(engines))
         .with(
             "attempts",
             output::list(diagnosis.attempts.iter().map(attempt_fields)),

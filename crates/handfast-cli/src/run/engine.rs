@@ -15,14 +15,14 @@ use crate::session::misused;
 pub(super) enum Engine {
     /// A FUSE mount in a user namespace
     Fuse,
-    /// The kernel's overlay, imported afterwards
+    /// The kernel's own overlay, whose changes become the session's at the end; denies nothing
     Overlayfs,
     /// Landlock alone, without an overlay and without patterns
     Landlock,
 }
 
 /// What was asked for and cannot be enforced.
-fn cannot(option: &str, why: &str) -> Box<Failure> {
+pub(super) fn cannot(option: &str, why: &str) -> Box<Failure> {
     let mut failure = misused("run", "run the program", &format!("`{option}`: {why}"));
     failure.kind = handfast::ErrorKind::Unsupported;
     failure.exit = Exit::CannotTell;
@@ -39,14 +39,16 @@ impl RunArgs {
         }
     }
 
+    /// Whether the kernel's own overlay shows the project.
+    pub(super) fn is_fast(&self) -> bool {
+        self.fast || self.engine == Some(Engine::Overlayfs)
+    }
+
     /// Refuses by name what is asked for and is not there.
     pub(super) fn refuse_missing(&self) -> Result<(), Box<Failure>> {
         match self.engine {
-            None | Some(Engine::Fuse) => Ok(()),
-            Some(Engine::Overlayfs) => Err(cannot(
-                "--engine overlayfs",
-                "the kernel's overlay denies no file that appears later; there is `fuse`",
-            )),
+            _ if self.is_fast() => self.refuse_over_kernel(),
+            None | Some(Engine::Fuse | Engine::Overlayfs) => Ok(()),
             Some(Engine::Landlock) => self.refuse_without_session(),
         }
     }

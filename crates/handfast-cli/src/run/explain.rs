@@ -1,6 +1,6 @@
 //! `run --explain`: what a program would see and may do.
 
-use handfast_run::{Net, Plan};
+use handfast_run::{Net, Plan, Wall};
 use handfast_session::{Mode, Protect};
 
 use crate::json::JsonObject;
@@ -19,6 +19,11 @@ pub(super) fn tell(plan: &Plan, session: &str, mode: Mode, protect: &Protect, ou
     let net = match plan.net {
         Net::Host => "host",
         Net::None => "none",
+    };
+    let engine = match (plan.wall, plan.fast) {
+        (Wall::Landlock, _) => "landlock",
+        (_, true) => "overlayfs",
+        (_, false) => "fuse",
     };
     let env: Vec<_> = plan
         .env
@@ -55,6 +60,7 @@ pub(super) fn tell(plan: &Plan, session: &str, mode: Mode, protect: &Protect, ou
             .with("project", project.as_str())
             .with("session", session)
             .with("mode", mode.name())
+            .with("engine", engine)
             .with("net", net);
         if let Some(repository) = &repository {
             fields = fields.with("repository", repository.as_str());
@@ -74,6 +80,7 @@ pub(super) fn tell(plan: &Plan, session: &str, mode: Mode, protect: &Protect, ou
     }
     out.line(&format!("session  {session}"));
     out.line(&format!("mode     {mode}"));
+    out.line(&format!("engine   {engine}"));
     out.line(&format!("net      {net}"));
     for (name, values) in lists {
         if !values.is_empty() {

@@ -15,6 +15,9 @@ pub(super) fn begin(plan: &Plan, session: &str, mode: Mode, out: &mut Output) {
     let project = handfast::escape(plan.project.path.as_os_str().as_encoded_bytes());
     out.note(&match plan.wall {
         Wall::Landlock => format!("project {project}, {mode}, engine landlock, no session"),
+        _ if plan.fast => {
+            format!("project {project}, session {session}, {mode}, engine overlayfs")
+        }
         _ => format!("project {project}, session {session}, {mode}"),
     });
     if let Some(repository) = &plan.project.repository {

@@ -79,7 +79,7 @@ impl Overlay {
     }
 
     /// A name of an object. It is charged like any name.
-    fn linked(&self, id: u64, origin: Option<(Vec<u8>, String)>) -> Result<Now, Error> {
+    pub(super) fn linked(&self, id: u64, origin: Option<(Vec<u8>, String)>) -> Result<Now, Error> {
         let name = fresh_id()?;
         self.account.charge(self.key(name), 0, true, None)?;
         let content = ContentLocation::Object {

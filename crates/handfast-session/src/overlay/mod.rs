@@ -15,7 +15,9 @@ mod commit;
 mod diff;
 mod dir_times;
 mod discard;
+mod import;
 mod items;
+mod kernel_run;
 mod keys;
 mod links;
 mod lock;
@@ -50,6 +52,7 @@ use tree::{Change, NodeEntry, Now, Was};
 
 pub(crate) use tree::{Tree, base_path};
 
+pub(crate) use kernel_run::{KernelRun, make_left_removable, unsupported};
 pub(crate) use keys::{DirHandle, FileKey};
 pub(crate) use lock::PathLock;
 pub(crate) use owner::Owner;
@@ -302,13 +305,14 @@ impl Overlay {
     }
 
     /// Takes our turn: nobody else changes anything until it is dropped. A commit that somebody
-    /// began and did not live to end is ended first.
+    /// began and did not live to end is ended first, and what a run left is imported.
     fn begin(&self) -> Result<Locked<'_, State>, Error> {
         let locked = self.lock()?;
         if locked.state().tree.committing.is_some() {
             self.finish_commit(&locked)?;
         }
         self.finish_part(&locked)?;
+        self.finish_kernel_run(&locked)?;
         Ok(locked)
     }
 

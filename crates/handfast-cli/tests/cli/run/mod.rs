@@ -5,6 +5,9 @@
 
 mod asked;
 mod attacks;
+mod bad_input;
+mod engines;
+mod fast;
 mod killed;
 mod logged;
 mod policy;
@@ -332,7 +335,7 @@ fn what_makes_no_sense_is_refused_before_anything_starts() {
         }
         for (args, why) in [
             (["--engine", "landlock"], "would not wait"),
-            (["--engine", "overlayfs"], "appears later"),
+            (["--engine", "overlayfs"], "denies no file"),
         ] {
             let told = stage.run(&args, "true");
             assert_eq!(told.code, Some(3), "{args:?}: {told:?}");

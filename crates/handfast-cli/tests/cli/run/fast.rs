@@ -1,0 +1,621 @@
+//! `run --fast`: the kernel's own overlay, whose changes become the session's at the end.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::attacks::{PYTHON, has_python};
+use super::stage::{Stage, Told, as_each_user, is_root};
+
+const FAST: [&str; 3] = ["--fast", "--protect", "none"];
+
+fn in_session<'a>(options: &[&'a str], name: &'a str) -> Vec<&'a str> {
+    [options, &["--session", name]].concat()
+}
+
+/// A base with one of everything.
+fn furnish(stage: &Stage) {
+    for (path, text) in [
+        ("removed", "1"),
+        ("dir/one", "1"),
+        ("dir/two", "2"),
+        ("dir/sub/three", "3"),
+        ("emptied/old", "4"),
+        ("emptied/kept", "5"),
+        ("file-to-dir", "6"),
+        ("dir-to-file/seven", "7"),
+        ("link-to-file", "8"),
+        ("moved/eight", "9"),
+        ("untouched/nine", "9"),
+    ] {
+        stage.scratch.file(path, text);
+    }
+    stage.scratch.link("a.txt", "retargeted");
+    stage.scratch.link("a.txt", "unlinked");
+    stage.hand_over();
+}
+
+/// Changes of every kind that both engines keep.
+const CHANGES: &str = r#"set -e
+echo more >> a.txt; echo new > new.txt; chmod 750 new.txt; : > empty; rm removed dir/one
+mkdir -p made/deep; echo x > made/deep/x; ln made/deep/x made/y; chmod 711 made
+rm -r dir/sub; rm -r emptied; mkdir emptied; echo z > emptied/z
+rm file-to-dir; mkdir file-to-dir; echo in > file-to-dir/in
+rm -r dir-to-file; echo file > dir-to-file
+ln -sfn src retargeted; rm unlinked; ln -s ../outside/secret out; rm link-to-file; ln -s a.txt link-to-file
+cat moved/eight > src/eight; rm -r moved; chmod 700 dir; touch -d 2001-02-03 dated; cat untouched/nine > copy
+exec 3>> src/main.rs; echo '// more' >&3; exec 3>&-; head -c 300000 /dev/zero > large; echo end >> large
+"#;
+
+#[test]
+fn the_changes_of_a_fast_run_are_those_of_the_mount() {
+    as_each_user(|stage| {
+        furnish(stage);
+        let mount = stage.run(
+            &in_session(&["--quiet", "--protect", "none"], "mount"),
+            CHANGES,
+        );
+        assert_eq!(mount.code, Some(0), "{mount:?}");
+        let told = stage.run(&in_session(&FAST, "kernel"), CHANGES);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert!(told.words.contains("engine overlayfs"), "{told:?}");
+        assert!(
+            told.words.contains("weaker: overlayfs: no file"),
+            "{told:?}"
+        );
+        assert!(!told.words.contains("not kept"), "{told:?}");
+        let diff = |name| stage.handfast(&["session", "diff", name]).out;
+        let (one, other) = (diff("mount"), diff("kernel"));
+        assert!(one.contains("new.txt") && one.contains("emptied/kept"));
+        assert_eq!(one, other);
+        assert!(stage.base("removed").exists() && !stage.base("new.txt").exists());
+        // The times of files, which build tools go by.
+        let read = stage.run(
+            &["--quiet", "--session", "kernel", "--protect", "none"],
+            "stat -c %y dated | cut -c 1-10; cat made/y; tail -c 4 large",
+        );
+        assert_eq!(read.out, "2001-02-03\nx\nend\n", "{read:?}");
+        let told = stage.handfast(&["session", "commit", "--yes", "kernel"]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert!(!stage.base("removed").exists() && !stage.base("emptied/kept").exists());
+        assert_eq!(std::fs::read(stage.base("made/y")).unwrap(), b"x\n");
+        assert_eq!(left_by_kernel(stage), 0);
+    });
+}
+
+/// Directories that are still the kernel's, in all sessions.
+fn left_by_kernel(stage: &Stage) -> usize {
+    let sessions = stage.scratch.path.join("state/handfast/sessions");
+    let mut left = 0;
+    for session in std::fs::read_dir(sessions).unwrap() {
+        let mount = session.unwrap().path().join("mount-0");
+        for entry in std::fs::read_dir(mount).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            left += usize::from(name.starts_with("kernel"));
+        }
+    }
+    left
+}
+
+#[test]
+fn what_a_session_does_not_keep_is_said_and_attributes_are_kept() {
+    if !has_python("attributes of a fast run") {
+        return;
+    }
+    as_each_user(|stage| {
+        let code = "import os; os.setxattr('a.txt', 'user.colour', b'red'); \
+             os.setxattr('src', 'user.overlay.opaque', b'y'); \
+             os.setxattr('a.txt', 'user.overlay.metacopy', b''); os.mkfifo('fifo')";
+        let script = format!(
+            "{PYTHON} -c \"{code}\"; echo x > .handfast-mine; rm -f .env; chmod 700 .; \
+             mkdir shut; echo in > shut/in; chmod 000 shut"
+        );
+        let told = stage.run(&in_session(&FAST, "s"), &script);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        for line in [
+            "not kept: /fifo: a fifo goes with the run",
+            "not kept: /.handfast-mine: names that begin",
+            "not kept: /: the mode of the project",
+        ] {
+            assert!(told.words.contains(line), "{line}: {told:?}");
+        }
+        let diff = stage.handfast(&["session", "diff", "s"]);
+        assert!(diff.out.contains("user.colour=red"), "{diff:?}");
+        // An attribute that a program gave a directory hides nothing of the base.
+        assert!(!diff.out.contains("main.rs"), "{diff:?}");
+        assert!(!diff.out.contains("user.overlay"), "{diff:?}");
+        assert!(diff.out.contains("shut/in"), "{diff:?}");
+        assert!(!diff.out.contains("handfast-mine"), "{diff:?}");
+        assert_eq!(left_by_kernel(stage), 0);
+    });
+}
+
+#[test]
+fn read_only_names_are_changed_and_wait_for_their_own_name() {
+    as_each_user(|stage| {
+        let policy = "version = 1\n[[root]]\nname = \"p\"\npath = \".\"\nread_only = [\"a.txt\"]\n";
+        stage.scratch.file("policy.toml", policy);
+        stage.hand_over();
+        let options = ["--fast", "--policy", "policy.toml", "--session", "s"];
+        let told = stage.run(&options, "echo more >> a.txt; echo b > b.txt");
+        assert_eq!(told.code, Some(0), "{told:?}");
+        let told = stage.handfast(&["session", "commit", "--yes", "s"]);
+        assert!(told.words.contains("waits     /a.txt"), "{told:?}");
+        assert_eq!(
+            std::fs::read(stage.base("a.txt")).unwrap(),
+            b"from the base\n"
+        );
+        assert!(stage.base("b.txt").exists());
+        let told = stage.handfast(&["session", "commit", "--yes", "s", "/a.txt"]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert_eq!(
+            std::fs::read(stage.base("a.txt")).unwrap(),
+            b"from the base\nmore\n"
+        );
+    });
+}
+
+/// A run that has done a first part of its work and waits for a word before the second.
+struct Paused<'a> {
+    stage: &'a Stage,
+    child: Child,
+}
+
+impl<'a> Paused<'a> {
+    fn new(stage: &'a Stage, session: &str, first: &str, second: &str) -> Self {
+        let granted = stage.scratch.path.join("granted");
+        for name in ["ready", "go"] {
+            drop(std::fs::remove_file(granted.join(name)));
+        }
+        let at = granted.display();
+        let script = format!(
+            "{first}\n: > {at}/ready; until test -e {at}/go; do sleep 0.01; done\n{second}"
+        );
+        let write = granted.to_str().unwrap().to_owned();
+        let args = ["run", "--fast", "--protect", "none", "--session", session];
+        let rest = ["--write", &write, "--", "sh", "-c", &script];
+        let mut command = stage.command("", &[&args[..], &rest].concat());
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = child.spawn().unwrap();
+        while !granted.join("ready").exists() {
+            if child.try_wait().unwrap().is_some() {
+                let told = Told::from(child.wait_with_output().unwrap());
+                panic!("it ended too early: {told:?}");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Self { stage, child }
+    }
+
+    fn go_on(self) -> Told {
+        let go = self.stage.scratch.path.join("granted/go");
+        std::fs::write(go, "").unwrap();
+        Told::from(self.child.wait_with_output().unwrap())
+    }
+}
+
+/// What somebody does to the base during a run, after a program has done its part.
+type Case = (&'static str, &'static str, fn(&Path), &'static str);
+
+fn write(dir: &Path, name: &str, text: &str) {
+    std::fs::write(dir.join(name), text).unwrap();
+}
+
+const CASES: [Case; 13] = [
+    (
+        "changed",
+        "echo p >> a.txt",
+        |base| write(base, "a.txt", "person"),
+        "/a.txt",
+    ),
+    (
+        "replaced",
+        "echo p >> a.txt",
+        |base| {
+            write(base, "other", "person");
+            std::fs::rename(base.join("other"), base.join("a.txt")).unwrap();
+        },
+        "/a.txt",
+    ),
+    (
+        "replaced by an old file",
+        "echo p >> a.txt",
+        |base| {
+            std::fs::rename(base.join("removed"), base.join("a.txt")).unwrap();
+        },
+        "/a.txt",
+    ),
+    (
+        "removed",
+        "echo p >> a.txt",
+        |base| {
+            std::fs::remove_file(base.join("a.txt")).unwrap();
+        },
+        "/a.txt",
+    ),
+    (
+        "removed by one, changed by the other",
+        "rm a.txt",
+        |base| write(base, "a.txt", "person"),
+        "/a.txt",
+    ),
+    (
+        "made by both",
+        "echo p > both",
+        |base| write(base, "both", "person"),
+        "/both",
+    ),
+    (
+        "a directory was removed, and something came into it",
+        "rm -r dir",
+        |base| {
+            write(base, "dir/person", "new");
+        },
+        "/dir",
+    ),
+    (
+        "a directory was emptied, and something came into it",
+        "rm -r emptied; mkdir emptied",
+        |base| {
+            write(base, "emptied/person", "new");
+        },
+        "/emptied/person",
+    ),
+    (
+        "a directory was renamed",
+        "echo p >> dir/two",
+        |base| {
+            std::fs::rename(base.join("dir"), base.join("elsewhere")).unwrap();
+        },
+        "/dir/two",
+    ),
+    (
+        "a directory was renamed, and a file is new in it",
+        "echo p > dir/new",
+        |base| {
+            std::fs::rename(base.join("dir"), base.join("elsewhere")).unwrap();
+        },
+        "/dir/new",
+    ),
+    (
+        "another directory took its place",
+        "echo p >> dir/two",
+        |base| {
+            std::fs::create_dir(base.join("new")).unwrap();
+            std::fs::rename(base.join("dir"), base.join("elsewhere")).unwrap();
+            std::fs::rename(base.join("twin"), base.join("dir")).unwrap();
+        },
+        "/dir/two",
+    ),
+    (
+        "a link leads elsewhere",
+        "ln -sfn src retargeted",
+        |base| {
+            std::fs::remove_file(base.join("retargeted")).unwrap();
+            std::os::unix::fs::symlink("removed", base.join("retargeted")).unwrap();
+        },
+        "/retargeted",
+    ),
+    (
+        "a mode",
+        "chmod 700 dir",
+        |base| {
+            let mode = std::fs::Permissions::from_mode(0o750);
+            std::fs::set_permissions(base.join("dir"), mode).unwrap();
+        },
+        "/dir",
+    ),
+];
+
+#[test]
+fn what_others_change_during_a_fast_run_is_a_conflict() {
+    as_each_user(|stage| {
+        for (number, (what, program, person, path)) in CASES.iter().enumerate() {
+            let stage = &Stage::new(&stage.user);
+            furnish(stage);
+            // The same names, so that only the directory tells.
+            stage.scratch.file("twin/one", "1");
+            stage.scratch.file("twin/two", "2");
+            stage.hand_over();
+            // Both orders: the program has copied the file, or is about to.
+            for before in [false, true] {
+                let session = format!("s{number}-{before}");
+                let kept = |stage: &Stage| snapshot(&stage.scratch.inside());
+                let paused = match before {
+                    false => Paused::new(stage, &session, program, ":"),
+                    // The changes below stand already.
+                    true if *what != "changed" => continue,
+                    true => Paused::new(stage, &session, ":", program),
+                };
+                person(&stage.scratch.inside());
+                stage.hand_over();
+                let state = kept(stage);
+                let told = paused.go_on();
+                assert_eq!(told.code, Some(0), "{what}: {told:?}");
+                let told = stage.handfast(&["session", "commit", "--yes", &session]);
+                assert_eq!(told.code, Some(1), "{what}: {told:?}");
+                let conflict = format!("conflict  {path}:");
+                assert!(told.out.contains(&conflict), "{what}: {told:?}");
+                assert_eq!(kept(stage), state, "{what}: {told:?}");
+                let told = stage.handfast(&["session", "diff", &session]);
+                assert!(
+                    told.code == Some(0) || told.code == Some(1),
+                    "{what}: {told:?}"
+                );
+                assert!(told.out.contains(&path[1..]), "{what}: {told:?}");
+            }
+        }
+    });
+}
+
+/// Every name below with its content.
+fn snapshot(dir: &Path) -> String {
+    let script = "find . -not -path './.git*' | LC_ALL=C sort | while read -r f; do echo \"$f\"; \
+         test -L \"$f\" && readlink \"$f\" || { test -f \"$f\" && cat \"$f\"; }; done";
+    let found = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(dir)
+        .output();
+    String::from_utf8_lossy(&found.unwrap().stdout).into_owned()
+}
+
+#[test]
+fn moved_and_linked_files_are_no_conflict() {
+    as_each_user(|stage| {
+        furnish(stage);
+        let script = "set -e; mv moved/eight src/eight; rmdir moved; ln a.txt again; mv removed back; \
+             mv back removed; mkdir new; mv dir/one new/one; mv dir/sub renamed";
+        let told = stage.run(&in_session(&FAST, "s"), script);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        let told = stage.handfast(&["session", "diff", "--names", "s"]);
+        assert!(!told.out.contains("meanwhile"), "{told:?}");
+        for line in [
+            "added    /src/eight",
+            "deleted  /moved/eight",
+            "added    /renamed/three",
+        ] {
+            assert!(told.out.contains(line), "{line}: {told:?}");
+        }
+        let told = stage.handfast(&["session", "commit", "--yes", "s"]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert_eq!(std::fs::read(stage.base("new/one")).unwrap(), b"1");
+        assert_eq!(
+            std::fs::read(stage.base("again")).unwrap(),
+            b"from the base\n"
+        );
+    });
+}
+
+#[test]
+fn what_nobody_else_changed_is_no_conflict() {
+    as_each_user(|stage| {
+        furnish(stage);
+        let program = "echo p >> a.txt; rm removed; rm -r dir; chmod 700 src; echo n > new";
+        let paused = Paused::new(stage, "s", program, ":");
+        // Beside it, a person changes and makes other files.
+        let base = stage.scratch.inside();
+        write(&base, "untouched/nine", "person");
+        write(&base, "person", "new");
+        stage.scratch.file("untouched/later", "new");
+        let told = paused.go_on();
+        assert_eq!(told.code, Some(0), "{told:?}");
+        let told = stage.handfast(&["session", "commit", "--yes", "s"]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert_eq!(
+            std::fs::read(stage.base("untouched/nine")).unwrap(),
+            b"person"
+        );
+        assert!(!stage.base("dir").exists() && stage.base("new").exists());
+    });
+}
+
+#[test]
+fn what_the_kernels_overlay_cannot_enforce_is_exit_3() {
+    as_each_user(|stage| {
+        let log = stage.scratch.path.join("log");
+        let log = log.to_str().unwrap();
+        for (options, word) in [
+            (&["--fast"][..], "denies no file"),
+            (&["--engine", "overlayfs"], "denies no file"),
+            (&["--fast", "--protect", "none", "--deny", "x"], "`--deny`"),
+            (&["--fast", "--protect", "none", "--ask", "x"], "`--ask`"),
+            (
+                &["--fast", "--protect", "none", "--quota", "1MiB"],
+                "`--quota`",
+            ),
+            (
+                &["--fast", "--protect", "none", "--mode", "read-only"],
+                "`--mode`",
+            ),
+            (
+                &["--fast", "--protect", "none", "--mode", "read-write"],
+                "`--mode`",
+            ),
+            (&["--fast", "--protect", "none", "--log", log], "`--log`"),
+            (&["--fast", "--protect", "none", "--nested"], "`--nested`"),
+        ] {
+            let told = stage.run(&in_session(options, "refused"), "echo started");
+            assert_eq!((told.code, told.out.as_str()), (Some(3), ""), "{told:?}");
+            assert!(told.words.contains(word), "{options:?}: {told:?}");
+        }
+        // Changes that wait would not be shown.
+        let told = stage.run(&in_session(&["--protect", "none"], "w"), "echo 1 > new.txt");
+        assert_eq!(told.code, Some(0), "{told:?}");
+        let told = stage.run(&in_session(&FAST, "w"), "echo started");
+        assert_eq!((told.code, told.out.as_str()), (Some(3), ""), "{told:?}");
+        assert!(told.words.contains("changes wait"), "{told:?}");
+        // Our own state would be shown.
+        let inside = "export XDG_STATE_HOME=$PWD/state;";
+        let args = [&["run"], &FAST[..], &["--", "echo", "started"]].concat();
+        let told = Told::from(stage.command(inside, &args).output().unwrap());
+        assert_eq!((told.code, told.out.as_str()), (Some(3), ""), "{told:?}");
+        // So would what lies under a mount.
+        if is_root() {
+            let cover = format!(
+                "if [ $(id -u) = 0 ]; then mount -t tmpfs t {0}; fi; grep -q {0} /proc/mounts || exit 3;",
+                stage.base("src").display()
+            );
+            let told = Told::from(stage.command(&cover, &args).output().unwrap());
+            assert_eq!((told.code, told.out.as_str()), (Some(3), ""), "{told:?}");
+            let is_said = told.words.contains("mounted inside of the project");
+            assert!(is_said || stage.user != "0", "{told:?}");
+        }
+    });
+}
+
+#[test]
+fn two_runs_in_one_session_do_not_mix() {
+    as_each_user(|stage| {
+        let paused = Paused::new(stage, "s", "echo p >> a.txt", ":");
+        for options in [&FAST[..], &["--protect", "none"]] {
+            let told = stage.run(&in_session(options, "s"), "echo started; echo 2 > two");
+            assert_eq!((told.code, told.out.as_str()), (Some(3), ""), "{told:?}");
+        }
+        // Nor does anybody else change the session meanwhile; looking is free.
+        let told = stage.handfast(&["fs", "--session", "s", "mkdir", "/made"]);
+        assert_ne!(told.code, Some(0), "{told:?}");
+        assert!(told.words.contains("under way"), "{told:?}");
+        let told = stage.handfast(&["session", "diff", "--names", "s"]);
+        assert_eq!(told.out, "", "{told:?}");
+        let other = stage.run(&in_session(&FAST, "other"), "cat a.txt; echo o > o");
+        assert_eq!(
+            (other.code, other.out.as_str()),
+            (Some(0), "from the base\n")
+        );
+        assert_eq!(paused.go_on().code, Some(0));
+        let told = stage.handfast(&["session", "diff", "--names", "s"]);
+        assert!(told.out.contains("changed  /a.txt"), "{told:?}");
+        assert!(!told.out.contains("two"), "{told:?}");
+        // The other way round: a session that the mount shows is not the kernel's.
+        let mut mount = stage.command(
+            "",
+            &[
+                "run",
+                "--session",
+                "m",
+                "--protect",
+                "none",
+                "--",
+                "sh",
+                "-c",
+                "echo up; read x",
+            ],
+        );
+        let mut mount = mount
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = [0; 3];
+        std::io::Read::read_exact(mount.stdout.as_mut().unwrap(), &mut line).unwrap();
+        let told = stage.run(&in_session(&FAST, "m"), "echo started");
+        assert_eq!((told.code, told.out.as_str()), (Some(3), ""), "{told:?}");
+        assert!(told.words.contains("has the session"), "{told:?}");
+        drop(mount.stdin.take());
+        mount.wait().unwrap();
+    });
+}
+
+#[test]
+fn a_killed_fast_run_loses_nothing() {
+    as_each_user(|stage| {
+        furnish(stage);
+        for (number, look) in ["session", "run"].iter().enumerate() {
+            let session = format!("k{number}");
+            let work = "echo p >> a.txt; rm -r dir; mkdir made; echo x > made/x";
+            let mut paused = Paused::new(stage, &session, work, "echo never > never");
+            assert_eq!(left_by_kernel(stage), 1);
+            paused.child.kill().unwrap();
+            paused.child.wait().unwrap();
+            assert!(super::is_unmounted(&stage.scratch.inside()));
+            // A person has changed the base before anybody looks.
+            write(&stage.scratch.inside(), "a.txt", "person\n");
+            stage.hand_over();
+            if *look == "run" {
+                let told = stage.run(&in_session(&["--protect", "none"], &session), "cat made/x");
+                assert_eq!(told.out, "x\n", "{told:?}");
+            }
+            let told = stage.handfast(&["session", "diff", "--names", &session]);
+            for line in ["changed  /a.txt", "deleted  /dir/two", "added    /made/x"] {
+                assert!(told.out.contains(line), "{line}: {told:?}");
+            }
+            assert!(!told.out.contains("never"), "{told:?}");
+            assert_eq!(left_by_kernel(stage), 0);
+            let told = stage.handfast(&["session", "commit", "--yes", &session]);
+            assert!(told.out.contains("conflict  /a.txt"), "{told:?}");
+            assert_eq!(std::fs::read(stage.base("a.txt")).unwrap(), b"person\n");
+            write(&stage.scratch.inside(), "a.txt", "from the base\n");
+        }
+        // Killed at any moment of its start: the next one starts, or has nothing to say.
+        for moment in 0..8 {
+            let args = [&["run"], &in_session(&FAST, "start")[..], &["--", "true"]].concat();
+            let mut child = stage
+                .command("", &args)
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            std::thread::sleep(Duration::from_millis(4 * moment));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let told = stage.run(
+                &in_session(&["--quiet", "--fast", "--protect", "none"], "start"),
+                "cat a.txt",
+            );
+            assert_eq!(told.out, "from the base\n", "{moment}: {told:?}");
+        }
+        assert_eq!(left_by_kernel(stage), 0);
+    });
+}
+
+/// Attributes by which the kernel's overlay would show other files, if it believed the base.
+#[test]
+fn what_the_base_says_of_itself_is_not_believed() {
+    as_each_user(|stage| {
+        furnish(stage);
+        let base = stage.scratch.inside();
+        let outside = stage.scratch.outside().join("secret");
+        let outside = outside.to_str().unwrap().to_owned();
+        let none = rustix::fs::XattrFlags::empty();
+        for prefix in ["user.overlay.", "trusted.overlay."] {
+            for (path, name, value) in [
+                ("a.txt", "metacopy", &b""[..]),
+                ("a.txt", "redirect", outside.as_bytes()),
+                ("dir", "redirect", b"/emptied"),
+                ("dir", "opaque", b"y"),
+                ("src", "redirect", b"../outside"),
+                ("src", "opaque", b"x"),
+                ("emptied", "origin", b"\0\xfb\x1d\0\x01junk"),
+            ] {
+                let set =
+                    rustix::fs::setxattr(base.join(path), format!("{prefix}{name}"), value, none);
+                assert!(
+                    set.is_ok() || prefix.starts_with("trusted"),
+                    "{path}: {set:?}"
+                );
+            }
+        }
+        let socket = std::os::unix::net::UnixListener::bind(base.join("socket")).unwrap();
+        stage.hand_over();
+        let script = "cat a.txt dir/two emptied/old src/main.rs; ls dir; echo more >> a.txt; \
+             echo more >> dir/two; cat link; cat a.txt";
+        let told = stage.run(&in_session(&FAST, "s"), script);
+        assert_eq!(told.out, "24fn main() {}\none\nsub\ntwo\n", "{told:?}");
+        // The kernel opens no file that claims to have its content elsewhere.
+        assert!(
+            told.words.contains("a.txt: Operation not permitted"),
+            "{told:?}"
+        );
+        let diff = stage.handfast(&["session", "diff", "--names", "s"]);
+        assert_eq!(diff.out, "changed  /dir/two (1 to 6 bytes)\n", "{diff:?}");
+        let secret = std::fs::read(stage.scratch.outside().join("secret")).unwrap();
+        assert_eq!(secret, b"SECRET=outside\n");
+        if has_python("a socket in the base") {
+            let code = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('socket')";
+            let script = format!("{PYTHON} -c \"{code}\" 2> /dev/null && echo reached");
+            let told = stage.run(&in_session(&FAST, "socket"), &script);
+            assert_eq!(told.out, "", "{told:?}");
+        }
+        drop(socket);
+    });
+}
