@@ -58,6 +58,12 @@ const WORLD: [Sheet; 8] = sheets! { "world":
     "c" "cpp" "go" "java" "javascript" "python" "rust" "typescript"
 };
 
+/// Programs of 60 to 130 lines with code around that has nothing to do with the mistake, measured once
+/// before anything was repaired for them.
+const PROJECTS: [Sheet; 8] = sheets! { "projects":
+    "c" "cpp" "go" "java" "javascript" "python" "rust" "typescript"
+};
+
 /// One source and one operation each: whether a library is known.
 const SOURCES: [Sheet; 5] = sheets! { "sources":
     "go" "java" "javascript" "python" "rust"
@@ -315,6 +321,11 @@ fn pairs_of_the_world_are_told_from_their_repairs() {
 }
 
 #[test]
+fn pairs_of_projects_are_told_from_their_repairs() {
+    check(&PROJECTS, 32, 32);
+}
+
+#[test]
 fn every_mark_is_of_a_pair() {
     let sheets = MECHANISMS
         .iter()
@@ -323,6 +334,7 @@ fn every_mark_is_of_a_pair() {
         .chain(&SERVERS)
         .chain(&LATER)
         .chain(&WORLD)
+        .chain(&PROJECTS)
         .chain(&SOURCES);
     let known: BTreeSet<String> = sheets
         .flat_map(|sheet| pairs(sheet.text))
