@@ -422,7 +422,9 @@ impl Interp<'_> {
 
     /// C and C++: `access` and its kin about a path that is then opened, changed or deleted by name.
     fn check_then_use(&self, sink: &Sink) -> Option<Hazard> {
-        if self.program.file(sink.function.0).lang.family() != "c" || sink.dirfd.is_some() {
+        let is_judged = self.is_owner_judged(sink.path);
+        let is_c = self.program.file(sink.function.0).lang.family() == "c";
+        if !is_c && !is_judged || sink.dirfd.is_some() {
             return None;
         }
         let item = match sink.kind {
@@ -454,7 +456,7 @@ impl Interp<'_> {
             } if *path == sink.path
                 && *function == sink.function
                 && at.start < sink.at.start
-                && (*is_access || writes) =>
+                && (*is_access || writes || is_judged) =>
             {
                 Some(*at)
             }
@@ -467,6 +469,17 @@ impl Interp<'_> {
             function: sink.function,
             sink: sink.name.to_string(),
             item,
+        })
+    }
+
+    /// The owner of what a name leads to decides whether it is used.
+    fn is_owner_judged(&self, path: Vid) -> bool {
+        (0..self.terms.len()).any(|vid| match self.terms.get(vid) {
+            Term::StatField(stat, field) => {
+                matches!(&**field, "st_uid" | "st_gid" | "uid" | "gid" | "Uid" | "Gid")
+                    && matches!(self.terms.get(*stat), Term::Stat { of, fd: false, .. } if *of == path)
+            }
+            _ => false,
         })
     }
 

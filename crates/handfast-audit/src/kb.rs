@@ -132,6 +132,8 @@ pub(crate) struct Family {
     words: BTreeMap<String, BTreeSet<String>>,
     /// Full names of path operations.
     sinks: HashSet<String, Quick>,
+    /// What calls are methods or functions of.
+    owners: HashSet<String, Quick>,
 }
 
 impl Family {
@@ -140,6 +142,9 @@ impl Family {
             let index = self.rows.len();
             for name in &row.call {
                 self.calls.entry(name.clone()).or_default().push(index);
+                if let Some((of, _)) = name.rsplit_once('.') {
+                    self.owners.insert(of.to_owned());
+                }
             }
             for name in &row.field {
                 self.fields.insert(name.clone(), index);
@@ -174,6 +179,11 @@ impl Family {
     /// The rows of a call, the later ones first: what a project adds wins.
     pub(crate) fn call(&self, name: &str) -> &[usize] {
         self.calls.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether something is known of the methods of a type.
+    pub(crate) fn has_methods(&self, ty: &str) -> bool {
+        self.owners.contains(ty)
     }
 
     pub(crate) fn field(&self, name: &str) -> Option<usize> {

@@ -91,6 +91,8 @@ impl Interp<'_> {
                 last.starts_with("lookup") || last.starts_with("getpw")
             }
             Term::Elem(_) => true,
+            // Only an entry of the list of users has such a field.
+            Term::Param { .. } => name == "pw_dir",
             _ => false,
         }
     }

@@ -55,14 +55,8 @@ impl Interp<'_> {
                 self.type_request(id, function);
                 Vec::new()
             }
-            // `const httplib::Request &req`, `HttpRequestPtr req`.
             "c" => (0..names.len())
-                .filter(|index| {
-                    let ty = types(*index).trim_end_matches(['&', '*', ' ']);
-                    ty.ends_with("Request")
-                        || ty.ends_with("RequestPtr")
-                        || ty.ends_with("::request")
-                })
+                .filter(|index| is_request_type(types(*index)))
                 .collect(),
             "rust" => {
                 let is_route = self.is_route(function, id);
@@ -133,6 +127,24 @@ impl Interp<'_> {
             BASES.iter().any(|end| last.ends_with(end)) && last != "Exception"
         })
     }
+}
+
+/// `const httplib::Request &req`, `HttpRequestPtr req`, `http::request<http::string_body> &&req`,
+/// `struct http_request *req`, `ngx_http_request_t *r`.
+fn is_request_type(ty: &str) -> bool {
+    let ty = ty.split('<').next().unwrap_or(ty);
+    let ty = ty.trim_end_matches(['&', '*', ' ']);
+    let ty = ty.rsplit([':', ' ']).next().unwrap_or(ty);
+    let ty = ty.to_ascii_lowercase();
+    let ends = [
+        "request",
+        "requestptr",
+        "request_t",
+        "request_rec",
+        "http_message",
+        "http_req",
+    ];
+    ends.iter().any(|end| ty.ends_with(end))
 }
 
 /// Not a number, a flag or a session.

@@ -396,10 +396,18 @@ impl Interp<'_> {
             self.terms.get(vid),
             Term::Str(_) | Term::Num(_) | Term::Bool(_) | Term::Null | Term::Pred(_)
         );
-        if !is_value && self.terms.ty(vid).is_none() && dotted.contains('.') {
+        let is_new = !is_value && self.terms.ty(vid).is_none();
+        if is_new && (dotted.contains('.') || self.family().has_methods(&dotted)) {
             self.terms.typed(vid, &dotted);
         }
         vid
+    }
+
+    /// A type of which something is known: a qualified one, a class of the program, one with known methods.
+    pub(super) fn is_telling_type(&self, ty: &str) -> bool {
+        ty.contains('.')
+            || self.family().has_methods(ty)
+            || self.program.class(self.here().0, ty).is_some()
     }
 
     pub(super) fn closure(&mut self, index: usize, state: &State) -> Vid {

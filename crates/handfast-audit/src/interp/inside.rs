@@ -86,7 +86,15 @@ impl Interp<'_> {
         for part in parts.iter().skip(1) {
             let is_text = matches!(
                 self.terms.get(*part),
-                Term::Source { .. } | Term::Field(..) | Term::Index(..) | Term::Param { .. }
+                Term::Source { .. }
+                    | Term::Field(..)
+                    | Term::Index(..)
+                    | Term::Param { .. }
+                    | Term::Part { .. }
+                    | Term::Call { .. }
+                    | Term::Elem(_)
+                    | Term::Payload(_)
+                    | Term::Proj(..)
             );
             if is_text && inside != 0 {
                 state.add(*part, inside, at);

@@ -395,7 +395,7 @@ impl Interp<'_> {
                 )
             {
                 let ty = self.type_name(self.here().0, ty);
-                if ty.contains('.') || self.program.class(self.here().0, &ty).is_some() {
+                if self.is_telling_type(&ty) {
                     self.terms.typed(vid, &ty);
                 }
             }

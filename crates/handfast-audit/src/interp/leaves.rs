@@ -197,6 +197,7 @@ impl Interp<'_> {
                 let ty = ty.to_ascii_lowercase();
                 let word = name.to_ascii_lowercase();
                 (function.is_public || self.orphans.contains(of))
+                    && !OPTIONS.contains(&word.as_str())
                     && !HOLDERS
                         .iter()
                         .any(|no| ty.contains(no) || word.contains(no))
@@ -431,6 +432,9 @@ const HOLDERS: [&str; 16] = [
     "self", "this", "ctx", "context", "config", "conf", "settings", "logger", "app", "server",
     "res", "response", "writer", "state", "env", "module",
 ];
+
+/// Parameters that say how something is to be done.
+const OPTIONS: [&str; 4] = ["options", "opts", "opt", "cfg"];
 
 /// The types of whole numbers, as the languages write them.
 pub(super) fn is_number_type(ty: &str) -> bool {

@@ -8,7 +8,7 @@ use crate::state::State;
 use crate::term::{Term, Vid};
 
 /// What asks all ways out of a call at once, whether one is an error or nothing.
-const ASKS: [&str; 13] = [
+const ASKS: [&str; 19] = [
     "is_err",
     "is_ok",
     "is_some",
@@ -17,6 +17,12 @@ const ASKS: [&str; 13] = [
     "expect",
     "ok",
     "map_err",
+    "context",
+    "with_context",
+    "wrap_err",
+    "wrap_err_with",
+    "chain_err",
+    "inspect_err",
     "ok_or",
     "ok_or_else",
     "unwrap_or",

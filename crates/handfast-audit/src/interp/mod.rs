@@ -271,6 +271,8 @@ pub(crate) struct Interp<'p> {
     wraps: Vec<(Vid, Vid)>,
     /// The archive that a source of entry names is of; `None` where it may be one of several.
     archives: BTreeMap<Vid, Option<Vid>>,
+    /// What a method without arguments gave, by what it was asked of.
+    getters: BTreeMap<(Vid, Sym), Vid>,
     /// Paths of what was opened, by the value that reads it.
     read_from: BTreeMap<Vid, Vid>,
     called: BTreeSet<FnId>,
@@ -357,6 +359,7 @@ impl<'p> Interp<'p> {
             lengths: BTreeMap::new(),
             wraps: Vec::new(),
             archives: BTreeMap::new(),
+            getters: BTreeMap::new(),
             read_from: BTreeMap::new(),
             called: BTreeSet::new(),
             reached_from: BTreeMap::new(),

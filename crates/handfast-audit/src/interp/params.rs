@@ -195,7 +195,17 @@ impl Interp<'_> {
         // What only holds or shares a value has its operations.
         if let Some((outer, inner)) = ty.split_once('<') {
             let outer = outer.rsplit([':', '.']).next().unwrap_or(outer);
-            let holds = ["Arc", "Rc", "Box", "State", "Data", "Extension"];
+            let holds = [
+                "Arc",
+                "Rc",
+                "Box",
+                "State",
+                "Data",
+                "Extension",
+                "unique_ptr",
+                "shared_ptr",
+                "optional",
+            ];
             if holds.contains(&outer.trim()) || ty.starts_with('@') {
                 let inner = inner.strip_suffix('>').unwrap_or(inner);
                 return self.type_name(file, inner);

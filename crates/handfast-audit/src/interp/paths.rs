@@ -224,6 +224,13 @@ impl Interp<'_> {
             None => true,
             Some(Term::Str(text)) => text.contains('/') || text.contains('\\'),
             Some(Term::Regex(pattern, _)) => pattern.contains('/'),
+            // Rust: `split(['/', '\\'])`, `split(|c| c == '/')`.
+            Some(Term::List(parts)) => parts.iter().any(|part| {
+                self.terms
+                    .string(*part)
+                    .is_some_and(|text| text.contains('/'))
+            }),
+            Some(Term::Closure { of, .. }) => self.mentions_slash(of),
             Some(_) => sep.is_some_and(|vid| self.is_separator(vid)),
         };
         let kind = if is_path {
@@ -236,6 +243,18 @@ impl Interp<'_> {
             of: subject,
             seps: 1,
         })
+    }
+
+    fn mentions_slash(&self, id: crate::term::FnId) -> bool {
+        let mut found = false;
+        crate::calls::each_call(
+            &self.program.function(id).body,
+            &mut |_, _| {},
+            &mut |expr| {
+                found |= matches!(&expr.kind, crate::ir::ExprKind::Str(text) if &**text == "/");
+            },
+        );
+        found
     }
 
     /// `text.replace(|c| !ok(c), "_")`: every letter of which something holds is another one after it.

@@ -44,6 +44,15 @@ impl Interp<'_> {
 
     /// Runs a function as something calls it from outside.
     pub(crate) fn run_entry(&mut self, id: FnId) {
+        let program = self.program;
+        self.run_as(id, program.function(id).class.clone());
+        // What a class inherits calls what the class has in its place.
+        for class in program.overriding(id) {
+            self.run_as(id, Some(class));
+        }
+    }
+
+    fn run_as(&mut self, id: FnId, class: Option<Sym>) {
         self.run_top(id.0);
         self.begin_entry();
         let program = self.program;
@@ -52,8 +61,8 @@ impl Interp<'_> {
         state.env.clear();
         state.dead = false;
         if let Some(receiver) = &function.receiver {
-            let object = self.make_object(function.class.clone());
-            self.run_constructor(id, object, &mut state);
+            let object = self.make_object(class.clone());
+            self.run_constructor(id, class.as_ref(), object, &mut state);
             self.fill_properties(id, object, &mut state);
             state.env.insert(receiver.clone(), object);
         }
@@ -137,12 +146,24 @@ impl Interp<'_> {
 
     /// Gives the object the fields its constructor sets. What the constructor saw of the
     /// filesystem is forgotten afterwards.
-    pub(super) fn run_constructor(&mut self, method: FnId, object: Vid, state: &mut State) {
+    fn run_constructor(
+        &mut self,
+        method: FnId,
+        class: Option<&Sym>,
+        object: Vid,
+        state: &mut State,
+    ) {
         let program = self.program;
-        let Some(class) = program.function(method).class.clone() else {
+        let Some(class) = class else {
             return;
         };
-        for ctor in program.constructors(method.0, &class).into_iter().take(2) {
+        let mut found = program.constructors(method.0, class);
+        let base = program.function(method).class.as_ref();
+        // One that is inherited.
+        if let Some(base) = base.filter(|base| found.is_empty() && *base != class) {
+            found = program.constructors(method.0, base);
+        }
+        for ctor in found.into_iter().take(2) {
             if ctor == method {
                 return;
             }

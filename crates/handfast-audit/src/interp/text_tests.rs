@@ -44,6 +44,14 @@ impl Interp<'_> {
             return;
         };
         if !truth {
+            // `/\/$/`: how a text ends says whether it is a directory, not where it leads.
+            let is_ending = pattern.ends_with('$')
+                && !pattern.starts_with(['^', '('])
+                && !pattern.contains("..")
+                && !pattern.contains("\\.\\.");
+            if mode == MatchMode::Search && is_ending {
+                return;
+            }
             // Something bad was searched for and not found.
             state.add(subject, bit::BLOCKLIST, at);
             if let (MatchMode::Search, Some(bad)) = (mode, sought(&pattern)) {

@@ -4,10 +4,13 @@
 mod declarations;
 #[path = "c_expr.rs"]
 mod expression;
+#[path = "c_mend.rs"]
+mod mend;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use tree_sitter::Node;
+use tree_sitter::{Node, Tree};
 
 use self::declarations::{class, declaration, function_definition};
 use self::expression::{boxed, dots, expr};
@@ -18,6 +21,40 @@ use crate::lang::Lang;
 
 /// A jump to a label repeats what stands after it, up to this many statements.
 const MAX_TAIL: usize = 12;
+
+/// The text and its tree with the fewest errors: as it is, or without what only the preprocessor
+/// understands.
+pub(super) fn mended<'t>(lang: Lang, text: &'t str, tree: Tree) -> (Cow<'t, str>, Tree) {
+    let mut best = (errors(&tree), Cow::Borrowed(text), tree);
+    let plain = mend::without_macros(text);
+    let first = mend::first_alternatives(&plain);
+    for text in [plain, first] {
+        if best.0 == 0 || text == best.1 {
+            continue;
+        }
+        if let Some(tree) = super::parse(lang, &text) {
+            let count = errors(&tree);
+            if count < best.0 {
+                best = (count, Cow::Owned(text), tree);
+            }
+        }
+    }
+    (best.1, best.2)
+}
+
+/// How many bytes lie in errors, and what is missing.
+fn errors(tree: &Tree) -> usize {
+    let mut open = vec![tree.root_node()];
+    let mut count = 0;
+    while let Some(node) = open.pop() {
+        if node.is_error() || node.is_missing() {
+            count += 1 + node.byte_range().len();
+        } else if node.has_error() {
+            open.extend(super::all_children(node));
+        }
+    }
+    count
+}
 
 pub(super) fn module(cx: &mut Cx<'_>, root: Node<'_>) {
     let top = cx.begin(Arc::from("<module>"), root);

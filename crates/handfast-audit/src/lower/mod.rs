@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use tree_sitter::{Node, ParseOptions, Parser};
+use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use crate::ir::{Arg, Expr, ExprKind, Function, Module, Operation, Span, Stmt, StmtKind, Sym};
 use crate::lang::Lang;
@@ -30,6 +30,15 @@ const MAX_PARSE_STEPS: usize = 400_000;
 
 /// Parses and lowers one file. `None`: the parser gave up within its bounds.
 pub(crate) fn lower(lang: Lang, file: u32, text: &str) -> Option<Module> {
+    let tree = parse(lang, text)?;
+    if matches!(lang, Lang::C | Lang::Cpp) && tree.root_node().has_error() {
+        let (text, tree) = c::mended(lang, text, tree);
+        return Some(lowered(lang, file, &text, &tree));
+    }
+    Some(lowered(lang, file, text, &tree))
+}
+
+fn parse(lang: Lang, text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&lang.grammar()).ok()?;
     let bytes = text.as_bytes();
@@ -44,7 +53,10 @@ pub(crate) fn lower(lang: Lang, file: u32, text: &str) -> Option<Module> {
     };
     let options = ParseOptions::new().progress_callback(&mut watch);
     let mut read = |offset: usize, _| bytes.get(offset..).unwrap_or_default();
-    let tree = parser.parse_with_options(&mut read, None, Some(options))?;
+    parser.parse_with_options(&mut read, None, Some(options))
+}
+
+fn lowered(lang: Lang, file: u32, text: &str, tree: &Tree) -> Module {
     let mut cx = Cx::new(file, text);
     let root = tree.root_node();
     cx.module.damaged = root.has_error();
@@ -56,7 +68,7 @@ pub(crate) fn lower(lang: Lang, file: u32, text: &str) -> Option<Module> {
         Lang::C | Lang::Cpp => c::module(&mut cx, root),
         Lang::Java => java::module(&mut cx, root),
     }
-    Some(cx.module)
+    cx.module
 }
 
 /// What every lowering needs: the text, where it is, and what it has made so far.

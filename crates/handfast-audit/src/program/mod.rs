@@ -43,12 +43,17 @@ impl SourceFile {
     }
 }
 
+/// So many classes are tried in the place of the one that a method was written for.
+const MAX_HEIRS: usize = 3;
+
 /// The files and an index over their functions.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub(crate) files: Vec<SourceFile>,
     functions: HashMap<Sym, Vec<FnId>, Quick>,
     classes: HashMap<Sym, Vec<(u32, usize)>, Quick>,
+    /// Classes by the last part of the name of each of their bases.
+    heirs: HashMap<String, Vec<(u32, Sym)>, Quick>,
     imports: Vec<HashMap<Sym, Sym, Quick>>,
     /// Names that the own statements of each file bind.
     tops: Vec<HashSet<Sym, Quick>>,
@@ -87,6 +92,11 @@ impl Program {
                     .push((file, index));
             }
             for (index, class) in source.module.classes.iter().enumerate() {
+                for base in &class.bases {
+                    let last = base.rsplit(['.', ':']).next().unwrap_or(base);
+                    let heirs = program.heirs.entry(last.to_owned()).or_default();
+                    heirs.push((file, class.name.clone()));
+                }
                 program
                     .classes
                     .entry(class.name.clone())
@@ -192,6 +202,41 @@ impl Program {
             .find(|(of, _)| *of == file)
             .or_else(|| found.iter().find(|(of, _)| self.same_program(file, *of)))?;
         Some((best.0, &self.file(best.0).module.classes[best.1]))
+    }
+
+    /// Classes that inherit a method and put something else in the place of what it calls.
+    pub(crate) fn overriding(&self, id: FnId) -> Vec<Sym> {
+        let function = self.function(id);
+        let heirs = function.class.as_ref().and_then(|class| self.heirs.get(&**class));
+        let Some(heirs) = heirs.filter(|_| !function.is_ctor && function.receiver.is_some()) else {
+            return Vec::new();
+        };
+        let mut called: Vec<Sym> = Vec::new();
+        crate::calls::each_call(
+            &function.body,
+            &mut |callee, _| match &callee.kind {
+                crate::ir::ExprKind::Name(name) => called.push(name.clone()),
+                crate::ir::ExprKind::Field(base, name) => {
+                    if base.dotted().as_deref() == function.receiver.as_deref() {
+                        called.push(name.clone());
+                    }
+                }
+                _ => {}
+            },
+            &mut |_| {},
+        );
+        let has_own = |class: &Sym, name: &str| {
+            let all = self.functions.get(name).map(Vec::as_slice).unwrap_or_default();
+            all.iter().any(|of| {
+                self.function(*of).class.as_ref() == Some(class) && self.same_program(id.0, of.0)
+            })
+        };
+        let heirs = heirs.iter().filter(|(file, _)| self.same_program(id.0, *file));
+        let heirs = heirs.map(|(_, class)| class);
+        let heirs = heirs.filter(|class| {
+            !has_own(class, &function.name) && called.iter().any(|name| has_own(class, name))
+        });
+        heirs.take(MAX_HEIRS).cloned().collect()
     }
 
     /// Whether a class has another one among its bases, directly or not.
