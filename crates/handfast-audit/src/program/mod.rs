@@ -207,7 +207,10 @@ impl Program {
     /// Classes that inherit a method and put something else in the place of what it calls.
     pub(crate) fn overriding(&self, id: FnId) -> Vec<Sym> {
         let function = self.function(id);
-        let heirs = function.class.as_ref().and_then(|class| self.heirs.get(&**class));
+        let heirs = function
+            .class
+            .as_ref()
+            .and_then(|class| self.heirs.get(&**class));
         let Some(heirs) = heirs.filter(|_| !function.is_ctor && function.receiver.is_some()) else {
             return Vec::new();
         };
@@ -226,12 +229,18 @@ impl Program {
             &mut |_| {},
         );
         let has_own = |class: &Sym, name: &str| {
-            let all = self.functions.get(name).map(Vec::as_slice).unwrap_or_default();
+            let all = self
+                .functions
+                .get(name)
+                .map(Vec::as_slice)
+                .unwrap_or_default();
             all.iter().any(|of| {
                 self.function(*of).class.as_ref() == Some(class) && self.same_program(id.0, of.0)
             })
         };
-        let heirs = heirs.iter().filter(|(file, _)| self.same_program(id.0, *file));
+        let heirs = heirs
+            .iter()
+            .filter(|(file, _)| self.same_program(id.0, *file));
         let heirs = heirs.map(|(_, class)| class);
         let heirs = heirs.filter(|class| {
             !has_own(class, &function.name) && called.iter().any(|name| has_own(class, name))
