@@ -109,8 +109,8 @@ impl Overlay {
         Ok(())
     }
 
-    /// Which directories of the base are moved, or get another mode. What is not there is a conflict of
-    /// its own.
+    /// Which directories of the base are moved, or get another mode. This is asked before anything is
+    /// judged: what is there later must still be it. What is not there is a conflict of its own.
     pub(in crate::overlay) fn judged_dirs(
         &self,
         items: &[ChangedName],
