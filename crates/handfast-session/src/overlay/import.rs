@@ -326,7 +326,15 @@ impl Import<'_> {
     /// Whether a directory has been changed since the run began.
     fn is_later(&self, dir: &Dir) -> Result<bool, Left> {
         let status = dir.symlink_metadata(&RelPath::root())?;
-        Ok(status.changed >= self.began)
+        Ok(!self.is_before(status.changed))
+    }
+
+    /// Whether a time lies before the run. A time without a fraction may have been cut to the second.
+    fn is_before(&self, time: Timestamp) -> bool {
+        match time.nanoseconds {
+            0 => time.seconds < self.began.seconds,
+            _ => time < self.began,
+        }
     }
 
     /// The mode of a directory of the base that is still there.
@@ -336,7 +344,7 @@ impl Import<'_> {
             return Ok(());
         }
         // Somebody else may have changed it: then no mode is the one it had.
-        let is_known = status.changed < self.began && !base.is_doubtful;
+        let is_known = self.is_before(status.changed) && !base.is_doubtful;
         let old = match is_known {
             true => status.mode & 0o7777,
             false => status.mode & 0o7777 ^ 0o1000,
@@ -431,7 +439,7 @@ impl Import<'_> {
                 let after = base.dir.symlink_metadata(at)?;
                 let version = version.unwrap_or(handfast::Version::of_metadata(&after));
                 let is_known =
-                    version.is_of(&after) && after.changed < self.began && !base.is_doubtful;
+                    version.is_of(&after) && self.is_before(after.changed) && !base.is_doubtful;
                 Ok(Was::File(match is_known {
                     true => version.to_string(),
                     false => other_version(&after),
@@ -441,7 +449,7 @@ impl Import<'_> {
                 let target = base.dir.read_link(at)?.as_bytes().to_vec();
                 let after = base.dir.symlink_metadata(at)?;
                 let is_known = after.identity == status.identity
-                    && after.changed < self.began
+                    && self.is_before(after.changed)
                     && !base.is_doubtful;
                 // No link has an empty target.
                 Ok(Was::Link(if is_known { target } else { Vec::new() }))
