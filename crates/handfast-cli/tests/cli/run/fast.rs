@@ -319,7 +319,6 @@ fn a_killed_fast_run_loses_nothing() {
             assert!(super::is_unmounted(&stage.scratch.inside()));
             // A person has changed the base before anybody looks.
             write(&stage.scratch.inside(), "a.txt", "person\n");
-            stage.hand_over();
             if *look == "run" {
                 let told = stage.run(&in_session(&["--protect", "none"], &session), "cat made/x");
                 assert_eq!(told.out, "x\n", "{told:?}");

@@ -136,8 +136,8 @@ fn what_others_change_during_a_fast_run_is_a_conflict() {
                     true if *what != "changed" => continue,
                     true => Paused::new(stage, &session, ":", program),
                 };
+                // Nothing else is touched: a new owner would be a change too.
                 person(&stage.scratch.inside());
-                stage.hand_over();
                 let state = kept(stage);
                 let told = paused.go_on();
                 assert_eq!(told.code, Some(0), "{what}: {told:?}");
@@ -215,5 +215,66 @@ fn what_nobody_else_changed_is_no_conflict() {
             b"person"
         );
         assert!(!stage.base("dir").exists() && stage.base("new").exists());
+    });
+}
+
+/// Two directories change places all the time, also while the changes are imported. Whichever stands there
+/// at the end has the same names and content as the one that the program saw; only where it was tells.
+#[test]
+fn directories_that_change_places_during_the_import_are_a_conflict() {
+    const ROUNDS: usize = 8;
+    as_each_user(|stage| {
+        furnish(stage);
+        for name in ["one", "two", "sub/three"] {
+            let text = std::fs::read(stage.base(&format!("dir/{name}"))).unwrap();
+            stage.scratch.file(&format!("twin/{name}"), text);
+        }
+        stage.hand_over();
+        let base = stage.scratch.inside();
+        let (mut exchanged, mut naive, mut committed) = (0, 0, 0);
+        for round in 0..ROUNDS {
+            let session = format!("x{round}");
+            let paused = Paused::new(stage, &session, "echo p >> dir/two; rm dir/one", ":");
+            let stop = std::sync::atomic::AtomicBool::new(false);
+            let told = std::thread::scope(|scope| {
+                let attacker = scope.spawn(|| {
+                    let mut count = 0;
+                    while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                        let dir = std::fs::File::open(&base).unwrap();
+                        let how = rustix::fs::RenameFlags::EXCHANGE;
+                        rustix::fs::renameat_with(&dir, "dir", &dir, "twin", how).unwrap();
+                        count += 1;
+                    }
+                    count
+                });
+                let told = paused.go_on();
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+                exchanged += attacker.join().unwrap();
+                told
+            });
+            assert_eq!(told.code, Some(0), "{told:?}");
+            // The control compares what stands there after the import with what stands there at commit.
+            let version = || {
+                std::fs::metadata(base.join("dir/two"))
+                    .unwrap()
+                    .modified()
+                    .unwrap()
+            };
+            let seen = version();
+            let told = stage.handfast(&["session", "commit", "--yes", &session]);
+            naive += usize::from(version() == seen);
+            committed += usize::from(told.code == Some(0));
+            assert_eq!(
+                std::fs::read(base.join("dir/two")).unwrap(),
+                b"2",
+                "{told:?}"
+            );
+            assert!(base.join("dir/one").exists(), "{told:?}");
+        }
+        println!(
+            "{exchanged} exchanges, the control committed {naive} of {ROUNDS}, we {committed}"
+        );
+        assert!(exchanged >= ROUNDS, "starved: the attacker had no turn");
+        assert_eq!((naive, committed), (ROUNDS, 0));
     });
 }
