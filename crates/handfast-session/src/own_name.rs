@@ -39,17 +39,17 @@ pub(crate) fn open_by_own_name(root: &Root, path: &RelPath) -> Result<handfast::
 /// Change times are as fine as the kernel's clock tick before Linux 6.13; two changes within one tick
 /// are taken for one.
 fn has_kept_its_names(root: &Root, path: &RelPath, file: &handfast::File) -> Result<bool, Error> {
-    let (opened, now) = (file.metadata(), file.metadata_now()?);
-    let facts = |of: &Metadata| (of.nlink, of.changed);
-    if facts(opened) != facts(&now) {
-        return Ok(false);
-    }
+    let opened = file.metadata();
+    let is_as_opened = |now: &Metadata| {
+        now.identity.same_object(&opened.identity)
+            && (now.nlink, now.changed) == (opened.nlink, opened.changed)
+    };
     if opened.nlink > 1 {
         // It was judged by all its names between the two looks.
-        return Ok(true);
+        return Ok(is_as_opened(&file.metadata_now()?));
     }
     match found_under(root, path) {
-        Ok(found) => Ok(found.identity.same_object(&now.identity) && facts(&found) == facts(&now)),
+        Ok(found) => Ok(is_as_opened(&found)),
         // No descriptor left, say: that is no race.
         Err(error) if error.kind() == ErrorKind::Io => Err(error),
         Err(_) => Ok(false),

@@ -71,7 +71,7 @@ struct BaseLevel {
 /// Why something is not imported.
 enum Left {
     /// The rest is imported without it.
-    Out(String),
+    Out(ErrorKind, String),
     Failed(Error),
 }
 
@@ -80,7 +80,7 @@ impl From<Error> for Left {
         match error.kind() {
             // The disk, and not the object.
             ErrorKind::Io | ErrorKind::Quota | ErrorKind::Busy => Self::Failed(error),
-            _ => Self::Out(error.detail()),
+            kind => Self::Out(kind, error.detail()),
         }
     }
 }
@@ -145,7 +145,7 @@ impl Import<'_> {
             match self.entry(level, &name, &path) {
                 Ok(Some(below)) => levels.push(below),
                 Ok(None) => {}
-                Err(Left::Out(why)) => self.leave_out(&path, &why),
+                Err(Left::Out(_, why)) => self.leave_out(&path, &why),
                 Err(Left::Failed(error)) => return Err(error),
             }
         }
@@ -161,7 +161,7 @@ impl Import<'_> {
     fn entry(&mut self, level: &Level, name: &Name, path: &[u8]) -> Result<Option<Level>, Left> {
         if name.as_bytes().starts_with(OWN) {
             let why = "names that begin with `.handfast-` are Handfast's own";
-            return Err(Left::Out(why.to_owned()));
+            return Err(Left::Out(ErrorKind::Kind, why.to_owned()));
         }
         let at = RelPath::from(name);
         let status = level.upper.symlink_metadata(&at)?;
@@ -233,7 +233,7 @@ impl Import<'_> {
         status: Metadata,
     ) -> Result<Option<Level>, Left> {
         if level.depth >= MAX_DEPTH {
-            return Err(Left::Out("it lies too deep".to_owned()));
+            return Err(Left::Out(ErrorKind::Kind, "it lies too deep".to_owned()));
         }
         if status.mode & 0o700 != 0o700 {
             // It is ours, and its mode is known.
@@ -311,6 +311,7 @@ impl Import<'_> {
                 ErrorKind::NotFound
                 | ErrorKind::NotADirectory
                 | ErrorKind::Link
+                | ErrorKind::Raced
                 | ErrorKind::Kind => return Ok(None),
                 _ => return Err(error.into()),
             },
@@ -326,7 +327,15 @@ impl Import<'_> {
     /// Whether a directory has been changed since the run began.
     fn is_later(&self, dir: &Dir) -> Result<bool, Left> {
         let status = dir.symlink_metadata(&RelPath::root())?;
-        Ok(status.changed >= self.began)
+        Ok(!self.is_before(status.changed))
+    }
+
+    /// Whether a time lies before the run. A time without a fraction may have been cut to the second.
+    fn is_before(&self, time: Timestamp) -> bool {
+        match time.nanoseconds {
+            0 => time.seconds < self.began.seconds,
+            _ => time < self.began,
+        }
     }
 
     /// The mode of a directory of the base that is still there.
@@ -336,7 +345,7 @@ impl Import<'_> {
             return Ok(());
         }
         // Somebody else may have changed it: then no mode is the one it had.
-        let is_known = status.changed < self.began && !base.is_doubtful;
+        let is_known = self.is_before(status.changed) && !base.is_doubtful;
         let old = match is_known {
             true => status.mode & 0o7777,
             false => status.mode & 0o7777 ^ 0o1000,
@@ -387,7 +396,10 @@ impl Import<'_> {
         }
         let file = level.upper.open(at)?;
         if file.metadata().identity != status.identity {
-            return Err(Left::Out("another file took its place".to_owned()));
+            return Err(Left::Out(
+                ErrorKind::Kind,
+                "another file took its place".to_owned(),
+            ));
         }
         let content = file.into_std();
         let mut attributes: Xattrs = read_xattrs(&content)?;
@@ -410,6 +422,17 @@ impl Import<'_> {
         Ok(of_object(id))
     }
 
+    /// What a look at the base says. What others change meanwhile is no failure of ours.
+    fn looked<T>(&self, look: Result<T, Error>) -> Result<Result<T, ErrorKind>, Left> {
+        match look {
+            Ok(found) => Ok(Ok(found)),
+            Err(error) => match Left::from(error) {
+                Left::Failed(error) => Err(Left::Failed(error)),
+                Left::Out(kind, _) => Ok(Err(kind)),
+            },
+        }
+    }
+
     /// What the base had under a name when the run began, as far as that is known.
     fn was(&self, base: Option<&BaseLevel>, at: &RelPath) -> Result<Was, Left> {
         let Some(base) = base else {
@@ -422,33 +445,41 @@ impl Import<'_> {
         };
         match status.kind {
             FileKind::File => {
-                let version = match base.dir.version(at) {
+                let version = match self.looked(base.dir.version(at))? {
                     Ok(version) => Some(version),
                     // A file that we may not read is known by its times.
-                    Err(error) if error.kind() == ErrorKind::Denied => None,
-                    Err(error) => return Err(error.into()),
+                    Err(ErrorKind::Denied) => Some(handfast::Version::of_metadata(&status)),
+                    Err(_) => None,
                 };
-                let after = base.dir.symlink_metadata(at)?;
-                let version = version.unwrap_or(handfast::Version::of_metadata(&after));
-                let is_known =
-                    version.is_of(&after) && after.changed < self.began && !base.is_doubtful;
-                Ok(Was::File(match is_known {
-                    true => version.to_string(),
-                    false => other_version(&after),
+                let after = self
+                    .looked(base.dir.symlink_metadata(at))?
+                    .unwrap_or(status);
+                let is_known = |version: &handfast::Version| {
+                    version.is_of(&after) && self.is_before(after.changed) && !base.is_doubtful
+                };
+                Ok(Was::File(match version.filter(is_known) {
+                    Some(version) => version.to_string(),
+                    None => other_version(&after),
                 }))
             }
             FileKind::Symlink => {
-                let target = base.dir.read_link(at)?.as_bytes().to_vec();
-                let after = base.dir.symlink_metadata(at)?;
-                let is_known = after.identity == status.identity
-                    && after.changed < self.began
-                    && !base.is_doubtful;
+                let target = self.looked(base.dir.read_link(at))?;
+                let after = self.looked(base.dir.symlink_metadata(at))?;
+                let is_known = after.is_ok_and(|after| {
+                    after.identity == status.identity && self.is_before(after.changed)
+                });
                 // No link has an empty target.
-                Ok(Was::Link(if is_known { target } else { Vec::new() }))
+                Ok(Was::Link(match target {
+                    Ok(target) if is_known && !base.is_doubtful => target.as_bytes().to_vec(),
+                    _ => Vec::new(),
+                }))
             }
             FileKind::Dir => {
                 let Some(mut below) = self.base_below(Some(base), at)? else {
-                    return Err(Left::Out("the base has something else there".to_owned()));
+                    return Err(Left::Out(
+                        ErrorKind::Kind,
+                        "the base has something else there".to_owned(),
+                    ));
                 };
                 let names = names_in(&below.dir)?;
                 // Names that came or went since: then none of the rest is certain.
@@ -460,10 +491,13 @@ impl Import<'_> {
                 }
                 Ok(Was::Dir(entries))
             }
-            kind => Err(Left::Out(format!(
-                "the base has a {} there, which no change replaces",
-                kind.name()
-            ))),
+            kind => Err(Left::Out(
+                ErrorKind::Kind,
+                format!(
+                    "the base has a {} there, which no change replaces",
+                    kind.name()
+                ),
+            )),
         }
     }
 

@@ -120,7 +120,14 @@ impl Overlay {
 
     /// Facts about what exists in the journal only.
     fn made_up(&self, kind: FileKind, id: u64, mode: u32) -> Result<Metadata, Error> {
-        let mut status = self.home.symlink_metadata(&RelPath::root())?;
+        // The kernel asks about a directory before and after every change in it.
+        let mut status = match self.template.get() {
+            Some(known) => *known,
+            None => {
+                let status = self.home.symlink_metadata(&RelPath::root())?;
+                *self.template.get_or_init(|| status)
+            }
+        };
         status.kind = kind;
         status.mode = mode;
         status.nlink = 1;

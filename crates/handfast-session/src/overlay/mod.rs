@@ -40,7 +40,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-use handfast::{Durability, Effect, ErrorKind, Limits, RelPath, Root};
+use handfast::{Durability, Effect, ErrorKind, Limits, Metadata, RelPath, Root};
 
 use crate::error::Error;
 use crate::gate::{Gate, Locked};
@@ -97,6 +97,9 @@ pub(crate) struct Overlay {
     mount: u32,
     /// What the umask leaves of all permission bits, once somebody has asked.
     umask: OnceLock<u32>,
+    /// Facts of the home, for directories and links that exist in the journal only: device, owner, and
+    /// times where none are known.
+    template: OnceLock<Metadata>,
     /// How often another process was seen to change the journal.
     others: AtomicU64,
 }
@@ -134,6 +137,7 @@ impl Overlay {
             account,
             mount,
             umask: OnceLock::new(),
+            template: OnceLock::new(),
             others: AtomicU64::new(0),
         };
         Ok(overlay)

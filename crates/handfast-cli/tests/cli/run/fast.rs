@@ -1,21 +1,20 @@
 //! `run --fast`: the kernel's own overlay, whose changes become the session's at the end.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use super::attacks::{PYTHON, has_python};
 use super::stage::{Stage, Told, as_each_user, is_root};
 
-const FAST: [&str; 3] = ["--fast", "--protect", "none"];
+pub(super) const FAST: [&str; 3] = ["--fast", "--protect", "none"];
 
-fn in_session<'a>(options: &[&'a str], name: &'a str) -> Vec<&'a str> {
+pub(super) fn in_session<'a>(options: &[&'a str], name: &'a str) -> Vec<&'a str> {
     [options, &["--session", name]].concat()
 }
 
 /// A base with one of everything.
-fn furnish(stage: &Stage) {
+pub(super) fn furnish(stage: &Stage) {
     for (path, text) in [
         ("removed", "1"),
         ("dir/one", "1"),
@@ -157,13 +156,13 @@ fn read_only_names_are_changed_and_wait_for_their_own_name() {
 }
 
 /// A run that has done a first part of its work and waits for a word before the second.
-struct Paused<'a> {
+pub(super) struct Paused<'a> {
     stage: &'a Stage,
     child: Child,
 }
 
 impl<'a> Paused<'a> {
-    fn new(stage: &'a Stage, session: &str, first: &str, second: &str) -> Self {
+    pub(super) fn new(stage: &'a Stage, session: &str, first: &str, second: &str) -> Self {
         let granted = stage.scratch.path.join("granted");
         for name in ["ready", "go"] {
             drop(std::fs::remove_file(granted.join(name)));
@@ -188,226 +187,15 @@ impl<'a> Paused<'a> {
         Self { stage, child }
     }
 
-    fn go_on(self) -> Told {
+    pub(super) fn go_on(self) -> Told {
         let go = self.stage.scratch.path.join("granted/go");
         std::fs::write(go, "").unwrap();
         Told::from(self.child.wait_with_output().unwrap())
     }
 }
 
-/// What somebody does to the base during a run, after a program has done its part.
-type Case = (&'static str, &'static str, fn(&Path), &'static str);
-
-fn write(dir: &Path, name: &str, text: &str) {
+pub(super) fn write(dir: &Path, name: &str, text: &str) {
     std::fs::write(dir.join(name), text).unwrap();
-}
-
-const CASES: [Case; 13] = [
-    (
-        "changed",
-        "echo p >> a.txt",
-        |base| write(base, "a.txt", "person"),
-        "/a.txt",
-    ),
-    (
-        "replaced",
-        "echo p >> a.txt",
-        |base| {
-            write(base, "other", "person");
-            std::fs::rename(base.join("other"), base.join("a.txt")).unwrap();
-        },
-        "/a.txt",
-    ),
-    (
-        "replaced by an old file",
-        "echo p >> a.txt",
-        |base| {
-            std::fs::rename(base.join("removed"), base.join("a.txt")).unwrap();
-        },
-        "/a.txt",
-    ),
-    (
-        "removed",
-        "echo p >> a.txt",
-        |base| {
-            std::fs::remove_file(base.join("a.txt")).unwrap();
-        },
-        "/a.txt",
-    ),
-    (
-        "removed by one, changed by the other",
-        "rm a.txt",
-        |base| write(base, "a.txt", "person"),
-        "/a.txt",
-    ),
-    (
-        "made by both",
-        "echo p > both",
-        |base| write(base, "both", "person"),
-        "/both",
-    ),
-    (
-        "a directory was removed, and something came into it",
-        "rm -r dir",
-        |base| {
-            write(base, "dir/person", "new");
-        },
-        "/dir",
-    ),
-    (
-        "a directory was emptied, and something came into it",
-        "rm -r emptied; mkdir emptied",
-        |base| {
-            write(base, "emptied/person", "new");
-        },
-        "/emptied/person",
-    ),
-    (
-        "a directory was renamed",
-        "echo p >> dir/two",
-        |base| {
-            std::fs::rename(base.join("dir"), base.join("elsewhere")).unwrap();
-        },
-        "/dir/two",
-    ),
-    (
-        "a directory was renamed, and a file is new in it",
-        "echo p > dir/new",
-        |base| {
-            std::fs::rename(base.join("dir"), base.join("elsewhere")).unwrap();
-        },
-        "/dir/new",
-    ),
-    (
-        "another directory took its place",
-        "echo p >> dir/two",
-        |base| {
-            std::fs::create_dir(base.join("new")).unwrap();
-            std::fs::rename(base.join("dir"), base.join("elsewhere")).unwrap();
-            std::fs::rename(base.join("twin"), base.join("dir")).unwrap();
-        },
-        "/dir/two",
-    ),
-    (
-        "a link leads elsewhere",
-        "ln -sfn src retargeted",
-        |base| {
-            std::fs::remove_file(base.join("retargeted")).unwrap();
-            std::os::unix::fs::symlink("removed", base.join("retargeted")).unwrap();
-        },
-        "/retargeted",
-    ),
-    (
-        "a mode",
-        "chmod 700 dir",
-        |base| {
-            let mode = std::fs::Permissions::from_mode(0o750);
-            std::fs::set_permissions(base.join("dir"), mode).unwrap();
-        },
-        "/dir",
-    ),
-];
-
-#[test]
-fn what_others_change_during_a_fast_run_is_a_conflict() {
-    as_each_user(|stage| {
-        for (number, (what, program, person, path)) in CASES.iter().enumerate() {
-            let stage = &Stage::new(&stage.user);
-            furnish(stage);
-            // The same names, so that only the directory tells.
-            stage.scratch.file("twin/one", "1");
-            stage.scratch.file("twin/two", "2");
-            stage.hand_over();
-            // Both orders: the program has copied the file, or is about to.
-            for before in [false, true] {
-                let session = format!("s{number}-{before}");
-                let kept = |stage: &Stage| snapshot(&stage.scratch.inside());
-                let paused = match before {
-                    false => Paused::new(stage, &session, program, ":"),
-                    // The changes below stand already.
-                    true if *what != "changed" => continue,
-                    true => Paused::new(stage, &session, ":", program),
-                };
-                person(&stage.scratch.inside());
-                stage.hand_over();
-                let state = kept(stage);
-                let told = paused.go_on();
-                assert_eq!(told.code, Some(0), "{what}: {told:?}");
-                let told = stage.handfast(&["session", "commit", "--yes", &session]);
-                assert_eq!(told.code, Some(1), "{what}: {told:?}");
-                let conflict = format!("conflict  {path}:");
-                assert!(told.out.contains(&conflict), "{what}: {told:?}");
-                assert_eq!(kept(stage), state, "{what}: {told:?}");
-                let told = stage.handfast(&["session", "diff", &session]);
-                assert!(
-                    told.code == Some(0) || told.code == Some(1),
-                    "{what}: {told:?}"
-                );
-                assert!(told.out.contains(&path[1..]), "{what}: {told:?}");
-            }
-        }
-    });
-}
-
-/// Every name below with its content.
-fn snapshot(dir: &Path) -> String {
-    let script = "find . -not -path './.git*' | LC_ALL=C sort | while read -r f; do echo \"$f\"; \
-         test -L \"$f\" && readlink \"$f\" || { test -f \"$f\" && cat \"$f\"; }; done";
-    let found = Command::new("sh")
-        .args(["-c", script])
-        .current_dir(dir)
-        .output();
-    String::from_utf8_lossy(&found.unwrap().stdout).into_owned()
-}
-
-#[test]
-fn moved_and_linked_files_are_no_conflict() {
-    as_each_user(|stage| {
-        furnish(stage);
-        let script = "set -e; mv moved/eight src/eight; rmdir moved; ln a.txt again; mv removed back; \
-             mv back removed; mkdir new; mv dir/one new/one; mv dir/sub renamed";
-        let told = stage.run(&in_session(&FAST, "s"), script);
-        assert_eq!(told.code, Some(0), "{told:?}");
-        let told = stage.handfast(&["session", "diff", "--names", "s"]);
-        assert!(!told.out.contains("meanwhile"), "{told:?}");
-        for line in [
-            "added    /src/eight",
-            "deleted  /moved/eight",
-            "added    /renamed/three",
-        ] {
-            assert!(told.out.contains(line), "{line}: {told:?}");
-        }
-        let told = stage.handfast(&["session", "commit", "--yes", "s"]);
-        assert_eq!(told.code, Some(0), "{told:?}");
-        assert_eq!(std::fs::read(stage.base("new/one")).unwrap(), b"1");
-        assert_eq!(
-            std::fs::read(stage.base("again")).unwrap(),
-            b"from the base\n"
-        );
-    });
-}
-
-#[test]
-fn what_nobody_else_changed_is_no_conflict() {
-    as_each_user(|stage| {
-        furnish(stage);
-        let program = "echo p >> a.txt; rm removed; rm -r dir; chmod 700 src; echo n > new";
-        let paused = Paused::new(stage, "s", program, ":");
-        // Beside it, a person changes and makes other files.
-        let base = stage.scratch.inside();
-        write(&base, "untouched/nine", "person");
-        write(&base, "person", "new");
-        stage.scratch.file("untouched/later", "new");
-        let told = paused.go_on();
-        assert_eq!(told.code, Some(0), "{told:?}");
-        let told = stage.handfast(&["session", "commit", "--yes", "s"]);
-        assert_eq!(told.code, Some(0), "{told:?}");
-        assert_eq!(
-            std::fs::read(stage.base("untouched/nine")).unwrap(),
-            b"person"
-        );
-        assert!(!stage.base("dir").exists() && stage.base("new").exists());
-    });
 }
 
 #[test]
@@ -531,7 +319,6 @@ fn a_killed_fast_run_loses_nothing() {
             assert!(super::is_unmounted(&stage.scratch.inside()));
             // A person has changed the base before anybody looks.
             write(&stage.scratch.inside(), "a.txt", "person\n");
-            stage.hand_over();
             if *look == "run" {
                 let told = stage.run(&in_session(&["--protect", "none"], &session), "cat made/x");
                 assert_eq!(told.out, "x\n", "{told:?}");

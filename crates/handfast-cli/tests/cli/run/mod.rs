@@ -8,6 +8,8 @@ mod attacks;
 mod bad_input;
 mod engines;
 mod fast;
+mod fast_conflicts;
+mod fast_programs;
 mod killed;
 mod logged;
 mod policy;

@@ -23,7 +23,7 @@ fn git(dir: &Path, args: &[&str]) -> String {
 }
 
 /// A repository with one commit, and worktrees beside it.
-fn with_worktrees(stage: &Stage, names: &[&str]) {
+pub(super) fn with_worktrees(stage: &Stage, names: &[&str]) {
     let inside = stage.scratch.inside();
     std::fs::write(stage.base(".gitignore"), ".env\n").unwrap();
     git(&inside, &["add", "a.txt", "src", ".gitignore"]);

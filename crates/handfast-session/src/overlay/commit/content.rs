@@ -26,7 +26,7 @@ impl Overlay {
         reserve: &mut Option<Reserve>,
     ) -> Result<Placed, Failed> {
         let expected = match expected {
-            Some(seen) => Some(self.version_now(seen.parse()?, target, run.plan)?),
+            Some(seen) => Some(self.version_now(seen.parse()?, target, run.plan)),
             None => None,
         };
         let expected = expected.map(|version| version.to_string());

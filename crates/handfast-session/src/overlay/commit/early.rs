@@ -27,7 +27,7 @@ impl Overlay {
         let at = base_path(step.at())?;
         match step {
             Early::File { version, .. } => {
-                let version = self.version_now(version.parse()?, &at, run.plan)?;
+                let version = self.version_now(version.parse()?, &at, run.plan);
                 let removed = if overwrite {
                     self.base.remove_file(&at)
                 } else {
@@ -55,10 +55,11 @@ impl Overlay {
                             && error.kind() == ErrorKind::NotFound
                             && !self.is_missing(&to)? =>
                     {
-                        // A file was compared before the commit was killed, or is found out later.
-                        if version.is_some() {
-                            return Ok(());
-                        }
+                        // A directory that others put there stays where it is.
+                        return match version {
+                            Some(_) => Ok(()),
+                            None => self.require_moved(&to, (None, dir), overwrite),
+                        };
                     }
                     moved => moved?,
                 }
@@ -109,8 +110,8 @@ impl Overlay {
         Ok(())
     }
 
-    /// Which directories of the base are moved, or get another mode. What is not there is a conflict of
-    /// its own.
+    /// Which directories of the base are moved, or get another mode. This is asked before anything is
+    /// judged: what is there later must still be it. What is not there is a conflict of its own.
     pub(in crate::overlay) fn judged_dirs(
         &self,
         items: &[ChangedName],

@@ -172,8 +172,7 @@ impl Overlay {
         let tree = locked.state().tree.clone();
         let mut chosen = seal::selected(&tree, paths);
         chosen.retain(|item| !left_out.contains(&item.path));
-        // Before anything is judged: what stands there later must still be it.
-        let mut dirs = self.judged_dirs(&chosen)?;
+        let dirs = self.judged_dirs(&chosen)?;
         let (chosen, held) = hold::hold_back(chosen, paths, guard)?;
         if let Some(shown) = shown
             && self.seal(&chosen)? != shown
@@ -249,12 +248,10 @@ impl Overlay {
                 return Err(error);
             }
         };
-        let paths: BTreeSet<_> = chosen.iter().map(|item| item.path.clone()).collect();
-        dirs.retain(|path, _| paths.contains(path));
         let choice = Choice {
             staging: fresh_id()?,
             overwrite: on_conflict == OnConflict::Overwrite,
-            paths,
+            paths: chosen.iter().map(|item| item.path.clone()).collect(),
             early_done: false,
             failed: BTreeSet::new(),
             undo: Some(undo),

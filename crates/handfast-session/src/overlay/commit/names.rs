@@ -7,11 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use handfast::{Durability, ErrorKind, RelPath, RenameMode, Version, WriteOptions};
+use handfast::{Durability, ErrorKind, Metadata, RelPath, RenameMode, Version, WriteOptions};
 use rustix::fs::AtFlags;
 
 use super::plan::{Early, Late, Plan};
 use super::roll::{CommitRun, Failed, Rolled};
+use crate::change::hex;
 use crate::error::Error;
 use crate::overlay::Overlay;
 use crate::overlay::items::{ChangedName, What};
@@ -40,6 +41,7 @@ pub(super) fn has_names_to_join(items: &[ChangedName]) -> bool {
 struct Joint<'a> {
     object: u64,
     first: &'a RelPath,
+    file: &'a handfast::File,
     path: &'a RelPath,
     /// The name in between.
     aside: RelPath,
@@ -62,12 +64,19 @@ impl Overlay {
                 continue;
             };
             let first_path = base_path(first)?;
+            // Held for all of them: opened again, it would be judged by all its names again.
+            let Ok(file) = self.base.open(&first_path) else {
+                let apart = others.iter().map(|(_, path)| path.to_vec());
+                rolled.apart.extend(apart);
+                continue;
+            };
             let mut joined = Vec::new();
             for (at, path) in others {
                 let name = format!("name-{at}");
                 let joint = Joint {
                     object,
                     first: &first_path,
+                    file: &file,
                     path: &base_path(path)?,
                     aside: (run.staging).join(handfast::NameRef::parse(name.as_bytes())?),
                 };
@@ -105,20 +114,19 @@ impl Overlay {
             return Ok(false);
         };
         let (first, copy): (Version, Version) = (first.parse()?, copy.parse()?);
-        let file = self.base.open(joint.first)?;
-        if copy.is_of_object(file.metadata()) {
+        let now = joint.file.metadata_now()?;
+        if copy.is_of_object(&now) {
             return Ok(true);
         }
-        // Others may have put another file there.
-        if !first.is_of(file.metadata()) {
+        // Others may have changed it, or put another file there.
+        if !first.is_of(&now) {
             return Ok(false);
         }
         self.link_aside(joint)?;
         tick();
         let options = WriteOptions::new().durability(Durability::None);
-        let staged = self
-            .base
-            .stage_moved(joint.path, options, &file, &self.base, &joint.aside)?;
+        let (base, file) = (&self.base, joint.file);
+        let staged = base.stage_moved(joint.path, options, file, base, &joint.aside)?;
         staged.commit_if(&copy)?;
         tick();
         Ok(true)
@@ -155,7 +163,7 @@ impl Overlay {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             aside => aside?,
         };
-        let first = self.base.symlink_metadata(joint.first)?;
+        let first = joint.file.metadata();
         let is_first = aside.identity.same_object(&first.identity);
         if !is_first && !self.has_content(&joint.aside, joint.object)? {
             let there = self.base.symlink_metadata(joint.path)?;
@@ -176,12 +184,9 @@ impl Overlay {
         };
         let seen: Version = seen;
         let at = base_path(path)?;
-        let version = match self.base.symlink_metadata(&at) {
-            Ok(now) if seen.is_of_renamed(&now) => self.base_version(&at).ok(),
-            _ => None,
-        };
-        match version {
-            Some(version) => rolled.versions.insert(path.to_vec(), version),
+        let now = self.base.symlink_metadata(&at);
+        match now.ok().and_then(|now| with_new_names(&seen, &now)) {
+            Some(version) => rolled.versions.insert(path.to_vec(), version.to_string()),
             // Others have it by now: there is no version by which it could be taken back.
             None => rolled.versions.remove(path),
         };
@@ -190,35 +195,35 @@ impl Overlay {
 
     /// The version that a file of the base must have. Where the commit removes or replaces several names
     /// of one file, each changes the change time, and nothing else, for the names after it.
-    pub(super) fn version_now(
-        &self,
-        seen: Version,
-        at: &RelPath,
-        plan: &Plan,
-    ) -> Result<Version, Failed> {
+    pub(super) fn version_now(&self, seen: Version, at: &RelPath, plan: &Plan) -> Version {
         let Ok(now) = self.base.symlink_metadata(at) else {
-            return Ok(seen);
+            return seen;
         };
-        if seen.is_of(&now) || !seen.is_of_renamed(&now) || !plan.has_several_names_of(&seen, &now)
-        {
-            return Ok(seen);
+        if seen.is_of(&now) || !plan.has_several_names_of(&now) {
+            return seen;
         }
-        let fresh = match seen.digest() {
-            Some(_) => self.base.version_with_digest(at)?,
-            None => self.base.version(at)?,
-        };
-        let is_it = fresh.is_of_object(&now)
-            && (seen.digest().is_none() || fresh.digest() == seen.digest());
-        Ok(if is_it { fresh } else { seen })
+        with_new_names(&seen, &now).unwrap_or(seen)
     }
+}
+
+/// The version of a file that got or lost names since it was seen, and is as it was otherwise. The digest
+/// is the one that was seen: whoever uses the version compares it.
+fn with_new_names(seen: &Version, now: &Metadata) -> Option<Version> {
+    if !seen.is_of_renamed(now) {
+        return None;
+    }
+    let text = Version::of_metadata(now).to_string();
+    let text = match seen.digest() {
+        Some(digest) => format!("{text}.{}", hex(&digest)),
+        None => text,
+    };
+    let version: Version = text.parse().ok()?;
+    version.is_of(now).then_some(version)
 }
 
 impl Plan {
     /// Whether more than one step removes or replaces a name of a file.
-    fn has_several_names_of(&self, seen: &Version, now: &handfast::Metadata) -> bool {
-        if !seen.is_of_object(now) {
-            return false;
-        }
+    fn has_several_names_of(&self, now: &Metadata) -> bool {
         let early = self.early.iter().chain(&self.last);
         let early = early.filter_map(|(_, step)| match step {
             Early::File { version, .. } => Some(version),

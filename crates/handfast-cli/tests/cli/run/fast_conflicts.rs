@@ -1,0 +1,280 @@
+//! What others change in the base while a program runs over the kernel's overlay.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use super::fast::{FAST, Paused, furnish, in_session, write};
+use super::stage::{Stage, as_each_user};
+
+/// What somebody does to the base during a run, after a program has done its part.
+type Case = (&'static str, &'static str, fn(&Path), &'static str);
+
+const CASES: [Case; 13] = [
+    (
+        "changed",
+        "echo p >> a.txt",
+        |base| write(base, "a.txt", "person"),
+        "/a.txt",
+    ),
+    (
+        "replaced",
+        "echo p >> a.txt",
+        |base| {
+            write(base, "other", "person");
+            std::fs::rename(base.join("other"), base.join("a.txt")).unwrap();
+        },
+        "/a.txt",
+    ),
+    (
+        "replaced by an old file",
+        "echo p >> a.txt",
+        |base| {
+            std::fs::rename(base.join("removed"), base.join("a.txt")).unwrap();
+        },
+        "/a.txt",
+    ),
+    (
+        "removed",
+        "echo p >> a.txt",
+        |base| {
+            std::fs::remove_file(base.join("a.txt")).unwrap();
+        },
+        "/a.txt",
+    ),
+    (
+        "removed by one, changed by the other",
+        "rm a.txt",
+        |base| write(base, "a.txt", "person"),
+        "/a.txt",
+    ),
+    (
+        "made by both",
+        "echo p > both",
+        |base| write(base, "both", "person"),
+        "/both",
+    ),
+    (
+        "a directory was removed, and something came into it",
+        "rm -r dir",
+        |base| {
+            write(base, "dir/person", "new");
+        },
+        "/dir",
+    ),
+    (
+        "a directory was emptied, and something came into it",
+        "rm -r emptied; mkdir emptied",
+        |base| {
+            write(base, "emptied/person", "new");
+        },
+        "/emptied/person",
+    ),
+    (
+        "a directory was renamed",
+        "echo p >> dir/two",
+        |base| {
+            std::fs::rename(base.join("dir"), base.join("elsewhere")).unwrap();
+        },
+        "/dir/two",
+    ),
+    (
+        "a directory was renamed, and a file is new in it",
+        "echo p > dir/new",
+        |base| {
+            std::fs::rename(base.join("dir"), base.join("elsewhere")).unwrap();
+        },
+        "/dir/new",
+    ),
+    (
+        "another directory took its place",
+        "echo p >> dir/two",
+        |base| {
+            std::fs::create_dir(base.join("new")).unwrap();
+            std::fs::rename(base.join("dir"), base.join("elsewhere")).unwrap();
+            std::fs::rename(base.join("twin"), base.join("dir")).unwrap();
+        },
+        "/dir/two",
+    ),
+    (
+        "a link leads elsewhere",
+        "ln -sfn src retargeted",
+        |base| {
+            std::fs::remove_file(base.join("retargeted")).unwrap();
+            std::os::unix::fs::symlink("removed", base.join("retargeted")).unwrap();
+        },
+        "/retargeted",
+    ),
+    (
+        "a mode",
+        "chmod 700 dir",
+        |base| {
+            let mode = std::fs::Permissions::from_mode(0o750);
+            std::fs::set_permissions(base.join("dir"), mode).unwrap();
+        },
+        "/dir",
+    ),
+];
+
+#[test]
+fn what_others_change_during_a_fast_run_is_a_conflict() {
+    as_each_user(|stage| {
+        for (number, (what, program, person, path)) in CASES.iter().enumerate() {
+            let stage = &Stage::new(&stage.user);
+            furnish(stage);
+            // The same names, so that only the directory tells.
+            stage.scratch.file("twin/one", "1");
+            stage.scratch.file("twin/two", "2");
+            stage.hand_over();
+            // Both orders: the program has copied the file, or is about to.
+            for before in [false, true] {
+                let session = format!("s{number}-{before}");
+                let kept = |stage: &Stage| snapshot(&stage.scratch.inside());
+                let paused = match before {
+                    false => Paused::new(stage, &session, program, ":"),
+                    // The changes below stand already.
+                    true if *what != "changed" => continue,
+                    true => Paused::new(stage, &session, ":", program),
+                };
+                // Nothing else is touched: a new owner would be a change too.
+                person(&stage.scratch.inside());
+                let state = kept(stage);
+                let told = paused.go_on();
+                assert_eq!(told.code, Some(0), "{what}: {told:?}");
+                let told = stage.handfast(&["session", "commit", "--yes", &session]);
+                assert_eq!(told.code, Some(1), "{what}: {told:?}");
+                let conflict = format!("conflict  {path}:");
+                assert!(told.out.contains(&conflict), "{what}: {told:?}");
+                assert_eq!(kept(stage), state, "{what}: {told:?}");
+                let told = stage.handfast(&["session", "diff", &session]);
+                assert!(
+                    told.code == Some(0) || told.code == Some(1),
+                    "{what}: {told:?}"
+                );
+                assert!(told.out.contains(&path[1..]), "{what}: {told:?}");
+            }
+        }
+    });
+}
+
+/// Every name below with its content.
+fn snapshot(dir: &Path) -> String {
+    let script = "find . -not -path './.git*' | LC_ALL=C sort | while read -r f; do echo \"$f\"; \
+         test -L \"$f\" && readlink \"$f\" || { test -f \"$f\" && cat \"$f\"; }; done";
+    let found = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(dir)
+        .output();
+    String::from_utf8_lossy(&found.unwrap().stdout).into_owned()
+}
+
+#[test]
+fn moved_and_linked_files_are_no_conflict() {
+    as_each_user(|stage| {
+        furnish(stage);
+        let script = "set -e; mv moved/eight src/eight; rmdir moved; ln a.txt again; mv removed back; \
+             mv back removed; mkdir new; mv dir/one new/one; mv dir/sub renamed";
+        let told = stage.run(&in_session(&FAST, "s"), script);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        let told = stage.handfast(&["session", "diff", "--names", "s"]);
+        assert!(!told.out.contains("meanwhile"), "{told:?}");
+        for line in [
+            "added    /src/eight",
+            "deleted  /moved/eight",
+            "added    /renamed/three",
+        ] {
+            assert!(told.out.contains(line), "{line}: {told:?}");
+        }
+        let told = stage.handfast(&["session", "commit", "--yes", "s"]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert_eq!(std::fs::read(stage.base("new/one")).unwrap(), b"1");
+        assert_eq!(
+            std::fs::read(stage.base("again")).unwrap(),
+            b"from the base\n"
+        );
+    });
+}
+
+#[test]
+fn what_nobody_else_changed_is_no_conflict() {
+    as_each_user(|stage| {
+        furnish(stage);
+        let program = "echo p >> a.txt; rm removed; rm -r dir; chmod 700 src; echo n > new";
+        let paused = Paused::new(stage, "s", program, ":");
+        // Beside it, a person changes and makes other files.
+        let base = stage.scratch.inside();
+        write(&base, "untouched/nine", "person");
+        write(&base, "person", "new");
+        stage.scratch.file("untouched/later", "new");
+        let told = paused.go_on();
+        assert_eq!(told.code, Some(0), "{told:?}");
+        let told = stage.handfast(&["session", "commit", "--yes", "s"]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert_eq!(
+            std::fs::read(stage.base("untouched/nine")).unwrap(),
+            b"person"
+        );
+        assert!(!stage.base("dir").exists() && stage.base("new").exists());
+    });
+}
+
+/// Two directories change places all the time, also while the changes are imported. Whichever stands there
+/// at the end has the same names and content as the one that the program saw; only where it was tells.
+#[test]
+fn directories_that_change_places_during_the_import_are_a_conflict() {
+    const ROUNDS: usize = 8;
+    as_each_user(|stage| {
+        furnish(stage);
+        for name in ["one", "two", "sub/three"] {
+            let text = std::fs::read(stage.base(&format!("dir/{name}"))).unwrap();
+            stage.scratch.file(&format!("twin/{name}"), text);
+        }
+        stage.hand_over();
+        let base = stage.scratch.inside();
+        let (mut exchanged, mut naive, mut committed) = (0, 0, 0);
+        for round in 0..ROUNDS {
+            let session = format!("x{round}");
+            let paused = Paused::new(stage, &session, "echo p >> dir/two; rm dir/one", ":");
+            let stop = std::sync::atomic::AtomicBool::new(false);
+            let told = std::thread::scope(|scope| {
+                let attacker = scope.spawn(|| {
+                    let mut count = 0;
+                    while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                        let dir = std::fs::File::open(&base).unwrap();
+                        let how = rustix::fs::RenameFlags::EXCHANGE;
+                        rustix::fs::renameat_with(&dir, "dir", &dir, "twin", how).unwrap();
+                        count += 1;
+                    }
+                    count
+                });
+                let told = paused.go_on();
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+                exchanged += attacker.join().unwrap();
+                told
+            });
+            assert_eq!(told.code, Some(0), "{told:?}");
+            // The control compares what stands there after the import with what stands there at commit.
+            let version = || {
+                std::fs::metadata(base.join("dir/two"))
+                    .unwrap()
+                    .modified()
+                    .unwrap()
+            };
+            let seen = version();
+            let told = stage.handfast(&["session", "commit", "--yes", &session]);
+            naive += usize::from(version() == seen);
+            committed += usize::from(told.code == Some(0));
+            assert_eq!(
+                std::fs::read(base.join("dir/two")).unwrap(),
+                b"2",
+                "{told:?}"
+            );
+            assert!(base.join("dir/one").exists(), "{told:?}");
+        }
+        println!(
+            "{exchanged} exchanges, the control committed {naive} of {ROUNDS}, we {committed}"
+        );
+        assert!(exchanged >= ROUNDS, "starved: the attacker had no turn");
+        assert_eq!((naive, committed), (ROUNDS, 0));
+    });
+}
