@@ -4,6 +4,7 @@
 //! A file is opened first and asked about then, so what is read is what was shown. A change is asked
 //! about before it is made. The wait holds no lock.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use handfast::{Decision, ErrorKind, Event, Metadata, Name, Phase, RelPath, Verb};
@@ -129,8 +130,9 @@ impl Session {
                 return Err(changed_meanwhile());
             }
             place.hold_to(now.status.as_ref());
-            let key = looked.key.map(ObjectKey::Overlay);
+            let key = looked.key.clone().map(ObjectKey::Overlay);
             place.expected = key.or(place.expected.take());
+            place.shown = Some(Arc::new(looked));
         }
         Ok(())
     }
@@ -233,8 +235,20 @@ impl Session {
     }
 }
 
+/// Refuses a change of what is not any more what a person said yes to. For verbs that ask a second
+/// question, about something else, between that yes and the change.
+pub(crate) fn require_shown(place: &ResolvedPlace<'_>) -> Result<(), Error> {
+    let Some(shown) = &place.shown else {
+        return Ok(());
+    };
+    match shown.again(place)?.seen == shown.seen {
+        true => Ok(()),
+        false => Err(changed_meanwhile()),
+    }
+}
+
 /// What was at a place when a person was asked about a change.
-struct Looked {
+pub(crate) struct Looked {
     /// Whose name it is, by the overlay.
     key: Option<FileKey>,
     seen: Seen,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use handfast::{Dir, ErrorKind, FileKind, Identity, Metadata, NameRef, RelPath};
 
+use crate::asking::Looked;
 use crate::caller::Caller;
 use crate::error::{Error, Reason};
 use crate::judge::protected_by;
@@ -74,6 +75,8 @@ pub(crate) struct ResolvedPlace<'a> {
     /// The file that is changed in place, where rules ask: a person was asked about it, or no rule
     /// asks about any of its names.
     pub(crate) granted: Option<Identity>,
+    /// What a person saw there before saying yes to a change of it.
+    pub(crate) shown: Option<Arc<Looked>>,
 }
 
 impl<'a> ResolvedPlace<'a> {
@@ -89,6 +92,7 @@ impl<'a> ResolvedPlace<'a> {
             must_own: false,
             asks: Vec::new(),
             granted: None,
+            shown: None,
         }
     }
 
@@ -148,6 +152,7 @@ impl<'a> ResolvedPlace<'a> {
             must_own: false,
             asks: Vec::new(),
             granted: None,
+            shown: None,
             ..self.clone()
         }
     }
@@ -163,6 +168,7 @@ impl<'a> ResolvedPlace<'a> {
             must_own: false,
             asks: Vec::new(),
             granted: None,
+            shown: None,
             ..self.clone()
         }
     }
@@ -308,7 +314,9 @@ impl Guard<'_> {
 
     /// May something of a kind come under a name? `None` if the kind is not known for certain.
     pub(crate) fn check_new(&self, path: &RelPath, kind: Option<FileKind>) -> Result<(), Error> {
-        if kind != Some(FileKind::Dir) && self.mount.rules().keeps_for_a_directory(path) {
+        // In an overlay a file of that name waits until a commit names it.
+        let waits = kind == Some(FileKind::File) && self.mount.layer.overlay().is_some();
+        if kind != Some(FileKind::Dir) && !waits && self.mount.rules().keeps_for_a_directory(path) {
             return Err(would_lose(
                 "a file here would lead git away from its protected settings; only a directory may \
                  be made under this name",

@@ -179,6 +179,8 @@ struct Chosen {
     protect: handfast_session::Protect,
     /// What a policy says of a session that will be made.
     terms: Option<policy::Terms>,
+    /// What the session that is there does not keep from a program, if nobody asked for its rules now.
+    weaker: Option<String>,
 }
 
 impl RunArgs {
@@ -210,6 +212,7 @@ impl RunArgs {
             self.refuse_rules(&chosen)?;
         }
         let mut plan = Plan::new(project, self.request(chosen.mode)?)?;
+        plan.weaker.extend(chosen.weaker.clone());
         if self.is_fast() {
             return self.run_fast(plan, chosen, out);
         }

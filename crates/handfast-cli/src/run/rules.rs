@@ -18,11 +18,6 @@ impl RunArgs {
             .unwrap_or_else(|| project.session_name());
         let terms = self.terms(project)?;
         let of_policy = terms.as_ref().map(|terms| &terms.mount);
-        let wanted = match of_policy {
-            Some(mount) => Some(mount.protection().clone()),
-            None => self.protect()?,
-        };
-        let wanted = wanted.map(|rules| worktree::project_rules(project, rules));
         let mode = of_policy.map(MountSpec::mounted_as);
         let mode = mode.or(self.mode.map(super::RunMode::mode));
         let found = match self.state.existing("run")? {
@@ -33,15 +28,23 @@ impl RunArgs {
             },
             None => None,
         };
+        let found_mode = found.as_ref().and_then(|spec| spec.mounts().first());
+        let found_mode = found_mode.map(MountSpec::mounted_as);
+        let in_mode = mode.or(found_mode).unwrap_or_default();
+        let wanted = match of_policy {
+            Some(mount) => Some(mount.protection().clone()),
+            None => self.protect(in_mode)?,
+        };
+        let wanted = wanted.map(|rules| worktree::project_rules(project, rules));
         let chosen = match found.as_ref().map(SessionSpec::mounts) {
             None => Chosen {
                 name,
                 mode: mode.unwrap_or_default(),
                 is_there: false,
-                protect: wanted.unwrap_or_else(|| {
-                    worktree::project_rules(project, preset_or_nothing("workspace"))
-                }),
+                protect: wanted
+                    .unwrap_or_else(|| worktree::project_rules(project, workspace(in_mode))),
                 terms,
+                weaker: None,
             },
             Some(mounts @ [mount, ..]) if are_places(mounts, project) => {
                 if self.quota.is_some() {
@@ -60,6 +63,10 @@ impl RunArgs {
                     is_there: true,
                     protect: mount.protection().clone(),
                     terms: None,
+                    weaker: match wanted {
+                        Some(_) => None,
+                        None => unasked(mount, project),
+                    },
                 }
             }
             Some(_) => {
@@ -111,18 +118,18 @@ impl RunArgs {
     }
 
     /// The rules that were asked for; nothing if none were.
-    fn protect(&self) -> Result<Option<Protect>, Box<Failure>> {
+    fn protect(&self, mode: Mode) -> Result<Option<Protect>, Box<Failure>> {
         if self.protect.is_none() && self.deny.is_empty() && self.ask.is_empty() {
             return Ok(None);
         }
         let mut protect = match self.protect.as_deref() {
             Some("none") => Protect::new(),
-            Some(name) => preset(name).map_err(|error| {
+            Some(name) => preset(name, mode).map_err(|error| {
                 let mut failure = failed("run", "protect", "", &error);
                 failure.exit = crate::exit::Exit::Usage;
                 failure
             })?,
-            None => preset_or_nothing("workspace"),
+            None => workspace(mode),
         };
         for pattern in &self.deny {
             protect = protect.with_deny(pattern.as_str());
@@ -194,7 +201,28 @@ pub(super) fn made_otherwise(name: &str, why: &str) -> Box<Failure> {
     failure
 }
 
-/// A preset that is known to be there.
-fn preset_or_nothing(name: &str) -> Protect {
-    preset(name).expect("the preset is built in")
+/// The rules of a run for which none were given.
+fn workspace(mode: Mode) -> Protect {
+    preset("workspace", mode).expect("the preset is built in")
+}
+
+/// What is to be said of the rules of a session that was made by others, before a program runs by them.
+/// The next run of a project finds the session of the last one, and the options of that one decided its rules.
+fn unasked(mount: &MountSpec, project: &Project) -> Option<String> {
+    let rules = mount.protection();
+    if *rules == Protect::new() {
+        return Some(
+            "this session was made without rules: the program can read every file of the project, and a \
+             commit takes every name"
+                .to_owned(),
+        );
+    }
+    let usual = worktree::project_rules(project, workspace(mount.mounted_as()));
+    let whole = Protect::preset("workspace").map(|rules| worktree::project_rules(project, rules));
+    let is_usual = *rules == usual || whole.is_ok_and(|whole| *rules == whole);
+    (!is_usual).then(|| {
+        "this session was made with other rules than the preset `workspace`; `handfast run --explain` \
+         lists them"
+            .to_owned()
+    })
 }

@@ -18,6 +18,16 @@ const SPEAKS_OF_IT: [&str; 3] = ["**/.git", "/.git", ".git"];
 /// The project's file `.git`. It is written so that it does not speak of the repository.
 const OWN_FILE: &str = "/[.]git";
 
+/// What the repository keeps of its main worktree: where that stands, and what it is in the middle of.
+const OF_MAIN_WORKTREE: &[&str] = &[
+    "/HEAD",
+    "/*_HEAD",
+    "/index",
+    "/logs/HEAD",
+    "/rebase-*",
+    "/sequencer",
+];
+
 /// Where a session has the project: at its top, or beside its repository under its own name.
 pub(super) fn place_of(project: &Project) -> VirtualPath {
     match (&project.repository, project.path.file_name()) {
@@ -81,6 +91,9 @@ fn repository_rules(project: &Protect, repository: &Repository) -> Protect {
         for file in ["gitdir", "commondir", "config.worktree"] {
             rules.read_only.push(format!("/worktrees/*/{file}"));
         }
+        rules
+            .read_only
+            .extend(OF_MAIN_WORKTREE.iter().map(|&name| name.to_owned()));
     }
     rules
 }

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::ignored::Ignores;
 use crate::mount::Mount;
 use crate::moved_names;
-use crate::overlay::{DiffChange, FileSide, Overlay, SideObject};
+use crate::overlay::{DiffChange, DiffKind, FileSide, Overlay, SideObject};
 use crate::place::Guard;
 use crate::rules::{Access, DENY, Shape};
 use crate::session::Session;
@@ -150,7 +150,8 @@ impl Session {
             },
             None => compare(path, &before, &after),
         };
-        let mut flags = flags::of(path, before.side.as_ref(), after.side.as_ref());
+        let shown = found.path.as_rel().as_bytes();
+        let mut flags = flags::of(path, shown, before.side.as_ref(), after.side.as_ref());
         flags.extend(name_flag(&found)?);
         let contents = match (options.keep_content, before.content, after.content) {
             (true, Some(before), Some(after)) => Some((before, after)),
@@ -190,6 +191,12 @@ fn name_flag(found: &PendingChange<'_>) -> Result<Option<Flag>, Error> {
             DENY => Flag::DeniedName,
             _ => Flag::ReadOnlyName,
         }));
+    }
+    // A file that leads git elsewhere.
+    if flag.is_none() && !change.is_dir && change.kind != DiffKind::Deleted {
+        let path = crate::overlay::base_path(&change.path)?;
+        let is_kept = found.mount.rules().keeps_for_a_directory(&path);
+        flag = is_kept.then_some(Flag::ReadOnlyName);
     }
     if let (None, true, Some(from)) = (flag, change.is_dir, &change.from) {
         let to: Vec<&[u8]> = std::iter::once(change.path.as_slice())

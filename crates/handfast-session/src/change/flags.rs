@@ -88,6 +88,8 @@ const KNOWN: &[FlagNames] = &[
         Flag::RunByGit,
         &[".git/", ".husky/", ".githooks/", ".lefthook/"],
         &[
+            // A directory of this name is one change as well.
+            ".git",
             ".gitattributes",
             ".gitmodules",
             ".gitconfig",
@@ -168,12 +170,16 @@ const KNOWN: &[FlagNames] = &[
     ),
 ];
 
-/// The flags that a path and both sides have.
-pub(super) fn of(path: &[u8], before: Option<&Side>, after: Option<&Side>) -> Vec<Flag> {
+/// The flags that a change has: by its path in the mount, by its path in the session, which also names
+/// a repository that is a mount of its own, and by both sides.
+pub(super) fn of(
+    path: &[u8],
+    shown: &[u8],
+    before: Option<&Side>,
+    after: Option<&Side>,
+) -> Vec<Flag> {
     let mut found = Vec::new();
-    let mut whole = vec![b'/'];
-    whole.extend_from_slice(path);
-    whole.push(b'/');
+    let whole = [b"/", shown, b"/"].concat();
     for (flag, dirs, files) in KNOWN {
         let lies_in = |dir: &&str| {
             let dir = format!("/{dir}");
@@ -257,11 +263,14 @@ mod tests {
 
     #[test]
     fn what_others_run_is_flagged_wherever_it_lies() {
-        let flags = |path: &str| of(path.as_bytes(), None, None);
+        let flags = |path: &str| of(path.as_bytes(), path.as_bytes(), None, None);
         assert_eq!(flags("a/.git/hooks/pre-commit"), [Flag::RunByGit]);
         assert_eq!(flags(".github/workflows/x.yml"), [Flag::CiWorkflow]);
         assert_eq!(flags("home/.BASHRC"), [Flag::ShellOrEditorSettings]);
         assert_eq!(flags("build.rs"), [Flag::BuildSettings]);
+        assert_eq!(flags("sub/.git"), [Flag::RunByGit]);
+        let in_repository = of(b"config", b".git/config", None, None);
+        assert_eq!(in_repository, [Flag::RunByGit]);
         assert!(flags("notes.bashrc").is_empty());
         assert!(flags("git/hooks").is_empty());
     }

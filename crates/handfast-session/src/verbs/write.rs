@@ -6,6 +6,7 @@ use handfast::{
 };
 
 use super::read::{open_judged, refuse_new};
+use crate::asking::require_shown;
 use crate::error::Error;
 use crate::layer::{FileContent, Source};
 use crate::pipeline::Request;
@@ -179,7 +180,9 @@ impl Session {
             ..put_request(&to, put)
         };
         self.act_on_two(source, target, |copying, op| {
+            // This may ask a person about the source; the yes about the target is older then.
             let opened = open_judged(copying.from, &copying.from_guard, op)?;
+            require_shown(copying.to)?;
             let there = copying.to.mount.layer.symlink_metadata(copying.to.spot());
             if let Put::New = put {
                 refuse_taken(&copying.to.rest, &there)?;

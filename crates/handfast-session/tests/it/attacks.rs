@@ -67,50 +67,98 @@ fn git_is_not_led_to_another_configuration() {
 
 #[test]
 fn only_a_directory_is_made_under_the_name_of_git() {
-    for mode in CHANGING {
-        let s = Scratch::new();
-        s.file("gitfile", "gitdir: ../evil\n").dir("a").dir("sub");
-        s.file("linked/.git", "gitdir: ../elsewhere\n").dir("other");
-        let session = s.protected(mode, workspace());
-        let text = "gitdir: ../evil\n";
-        let new = OpenOptions::new().write(true).create(true);
-        let refused = [
-            session.write("/sub/.git", text).map(drop),
-            session.write_new("/sub/.git", text).map(drop),
-            session.append("/sub/.git", text).map(drop),
-            session.append("/linked/.git", text).map(drop),
-            session.write("/linked/.git", text).map(drop),
-            session.copy("/gitfile", "/sub/.git").map(drop),
-            session.open_with("/sub/.git", new).map(drop),
-            session
-                .open_with("/linked/.git", OpenOptions::new().write(true))
-                .map(drop),
-            session.rename("/gitfile", "/sub/.git", RenameMode::NoReplace),
-            session.rename("/gitfile", "/linked/.git", RenameMode::Replace),
-            session.rename("/linked/.git", "/gitfile", RenameMode::Exchange),
-            session.rename("/linked/.git", "/other/.git", RenameMode::NoReplace),
-            session.symlink("../evil", "/sub/.git"),
-        ];
-        for (number, result) in refused.into_iter().enumerate() {
-            assert_eq!(kind(result), ErrorKind::Denied, "{mode} {number}");
-        }
-        if mode == Mode::ReadWrite {
-            let linked = session.hard_link("/gitfile", "/sub/.git");
-            assert_eq!(kind(linked), ErrorKind::Denied);
-        }
-        // A repository of its own may begin here, and others may have such files.
-        session.create_dir("/a/.git").unwrap();
+    let mode = Mode::ReadWrite;
+    let s = Scratch::new();
+    s.file("gitfile", "gitdir: ../evil\n").dir("a").dir("sub");
+    s.file("linked/.git", "gitdir: ../elsewhere\n").dir("other");
+    let session = s.protected(mode, workspace());
+    let text = "gitdir: ../evil\n";
+    let new = OpenOptions::new().write(true).create(true);
+    let refused = [
+        session.write("/sub/.git", text).map(drop),
+        session.write_new("/sub/.git", text).map(drop),
+        session.append("/sub/.git", text).map(drop),
+        session.append("/linked/.git", text).map(drop),
+        session.write("/linked/.git", text).map(drop),
+        session.copy("/gitfile", "/sub/.git").map(drop),
+        session.open_with("/sub/.git", new).map(drop),
         session
-            .write("/a/.git/HEAD", "ref: refs/heads/main\n")
-            .unwrap();
-        assert_eq!(
-            session.read("/linked/.git").unwrap(),
-            b"gitdir: ../elsewhere\n"
-        );
-        // Without the preset it is a name like any other.
-        let plain = s.protected(Mode::ReadWrite, Protect::new().with_deny(".env"));
-        plain.write("/sub/.git", text).unwrap();
+            .open_with("/linked/.git", OpenOptions::new().write(true))
+            .map(drop),
+        session.rename("/gitfile", "/sub/.git", RenameMode::NoReplace),
+        session.rename("/gitfile", "/linked/.git", RenameMode::Replace),
+        session.rename("/linked/.git", "/gitfile", RenameMode::Exchange),
+        session.rename("/linked/.git", "/other/.git", RenameMode::NoReplace),
+        session.symlink("../evil", "/sub/.git"),
+    ];
+    for (number, result) in refused.into_iter().enumerate() {
+        assert_eq!(kind(result), ErrorKind::Denied, "{mode} {number}");
     }
+    let linked = session.hard_link("/gitfile", "/sub/.git");
+    assert_eq!(kind(linked), ErrorKind::Denied);
+    // A repository of its own may begin here, and others may have such files.
+    session.create_dir("/a/.git").unwrap();
+    session
+        .write("/a/.git/HEAD", "ref: refs/heads/main\n")
+        .unwrap();
+    assert_eq!(
+        session.read("/linked/.git").unwrap(),
+        b"gitdir: ../elsewhere\n"
+    );
+    // Without the preset it is a name like any other.
+    let plain = s.protected(Mode::ReadWrite, Protect::new().with_deny(".env"));
+    plain.write("/sub/.git", text).unwrap();
+}
+
+#[test]
+fn a_file_that_leads_git_elsewhere_waits_in_an_overlay_until_it_is_named() {
+    let ways: &[&dyn Fn(&Session) -> Result<(), handfast_session::Error>] = &[
+        &|session| session.write("/sub/.git", "gitdir: ../evil\n").map(drop),
+        &|session| session.write("/linked/.git", "gitdir: ../evil\n").map(drop),
+        &|session| session.append("/linked/.git", "x").map(drop),
+        &|session| session.copy("/gitfile", "/sub/.git").map(drop),
+        &|session| session.rename("/gitfile", "/sub/.git", RenameMode::NoReplace),
+        &|session| session.rename("/gitfile", "/linked/.git", RenameMode::Replace),
+        &|session| session.hard_link("/gitfile", "/sub/.git"),
+        &|session| session.rename("/linked/.git", "/other/.git", RenameMode::NoReplace),
+    ];
+    for (number, way) in ways.iter().enumerate() {
+        let s = Scratch::new();
+        s.file("gitfile", "gitdir: ../evil\n").dir("sub");
+        s.file("linked/.git", "gitdir: ../elsewhere\n").dir("other");
+        let session = s.protected(Mode::Overlay, workspace());
+        // A link is never made there: what it leads to can change after the commit.
+        assert_eq!(
+            kind(session.symlink("../evil", "/sub/.git")),
+            ErrorKind::Denied
+        );
+        if let Err(error) = way(&session) {
+            assert_eq!(error.kind(), ErrorKind::Denied, "{number}: {error}");
+            continue;
+        }
+        session.write("/fine", "fine").unwrap();
+        let report = session
+            .commit(&CommitOptions::default(), &mut |_, _| {})
+            .unwrap();
+        assert!(s.at("fine").exists(), "{number}: {report:?}");
+        assert!(!report.held_back.is_empty(), "{number}: {report:?}");
+        for name in ["sub/.git", "other/.git"] {
+            assert!(!s.at(name).exists(), "{number}: {name}");
+        }
+        let linked = std::fs::read(s.at("linked/.git")).unwrap();
+        assert_eq!(linked, b"gitdir: ../elsewhere\n", "{number}");
+    }
+    // The first of them is allowed, so that git can make worktrees and submodules.
+    let s = Scratch::new();
+    s.dir("sub");
+    let session = s.protected(Mode::Overlay, workspace());
+    session.write("/sub/.git", "gitdir: ../evil\n").unwrap();
+    let named = CommitOptions {
+        paths: vec![v("/sub/.git")],
+        ..CommitOptions::default()
+    };
+    session.commit(&named, &mut |_, _| {}).unwrap();
+    assert!(s.at("sub/.git").exists());
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod engines;
 mod fast;
 mod fast_conflicts;
 mod fast_programs;
+mod git_settings;
 mod killed;
 mod logged;
 mod policy;

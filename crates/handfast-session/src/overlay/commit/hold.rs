@@ -3,7 +3,8 @@
 //! In an overlay a read-only name may be written, and a denied one that the base does not have may be
 //! made. A commit takes such a change only if its own path is named: not with the directory above it,
 //! not with everything, not with the rest of a git directory. The same holds for a link whose target
-//! leads outside: other programs will follow it there.
+//! leads outside, because other programs will follow it there; and, where rules protect what lies in
+//! `.git`, for a file of that name: it leads git to a repository elsewhere, whose settings name programs to run.
 
 use std::collections::BTreeSet;
 
@@ -99,6 +100,7 @@ fn rules_of(item: &ChangedName, guard: &Guard<'_>) -> Result<Vec<(Vec<u8>, Strin
     let mut found: Vec<(Vec<u8>, String)> = (places.into_iter().flatten())
         .find_map(rule_of)
         .or_else(|| leads_outside(item))
+        .or_else(|| leads_git(item, guard))
         .map(|rule| (item.path.clone(), rule))
         .into_iter()
         .collect();
@@ -134,6 +136,18 @@ fn leads_outside(item: &ChangedName) -> Option<String> {
     };
     let error = handfast::check_symlink_target(target, &base_path(&item.path).ok()?).err()?;
     Some(error.detail())
+}
+
+/// Why a file or a link waits whose name is kept for a directory: git takes the repository that a file
+/// `.git` names for the one of its directory.
+fn leads_git(item: &ChangedName, guard: &Guard<'_>) -> Option<String> {
+    let leads = matches!(
+        item.what,
+        What::MoveFile { .. } | What::File { .. } | What::Link { .. }
+    );
+    let path = base_path(&item.path).ok()?;
+    let is_kept = leads && guard.mount.rules().keeps_for_a_directory(&path);
+    is_kept.then(|| "a file of this name leads git away from its protected settings".to_owned())
 }
 
 /// Whether a path of a set lies below a directory.

@@ -1,6 +1,6 @@
 //! Attacks on what waits: another object in the place of the one that was shown, and floods.
 
-use handfast::RenameMode;
+use handfast::{ErrorKind, RenameMode};
 use handfast_session::OpenOptions;
 
 use super::*;
@@ -91,6 +91,55 @@ fn what_is_changed_is_what_was_shown() {
         );
         is_not_granted(made);
         assert_eq!(scratch.read("new.pem"), "theirs");
+    }
+}
+
+/// A copy asks about its target first, and about its source then.
+#[test]
+fn the_target_of_a_copy_is_what_was_shown_when_the_source_is_asked_about() {
+    for mode in [Mode::Overlay, Mode::ReadWrite] {
+        type Swap = fn(&Scratch);
+        let swaps: &[Option<Swap>] = &[
+            None,
+            Some(|scratch| std::fs::write(scratch.at("b.pem"), "theirs").unwrap()),
+            Some(|scratch| std::fs::rename(scratch.at("other"), scratch.at("b.pem")).unwrap()),
+        ];
+        for (number, swap) in swaps.iter().enumerate() {
+            let scratch = Scratch::new();
+            scratch
+                .file("a.pem", "source")
+                .file("b.pem", "shown!")
+                .file("other", "theirs");
+            let session = asking_session(&scratch, mode, "*.pem", LONG);
+            let inbox = session.inbox().unwrap();
+            let copied = std::thread::scope(|scope| {
+                let asks = scope.spawn(|| session.copy("/a.pem", "/b.pem"));
+                let yes = answer(true, GrantScope::Once);
+                let target = next_question(inbox);
+                inbox.answer(&target.digest, &yes).unwrap();
+                let source = loop {
+                    let found = next_question(inbox);
+                    if found.digest != target.digest {
+                        break found;
+                    }
+                };
+                if let Some(swap) = swap {
+                    swap(&scratch);
+                }
+                inbox.answer(&source.digest, &yes).unwrap();
+                asks.join().unwrap()
+            });
+            match swap {
+                None => drop(copied.unwrap()),
+                Some(_) => {
+                    let kind = copied.unwrap_err().kind();
+                    let is_fair = matches!(kind, ErrorKind::Denied | ErrorKind::Raced);
+                    assert!(is_fair, "{mode} {number}: {kind:?}");
+                    assert_eq!(scratch.read("b.pem"), "theirs", "{mode} {number}");
+                    assert!(diff(&session).is_empty(), "{mode} {number}");
+                }
+            }
+        }
     }
 }
 
