@@ -13,8 +13,8 @@ use rustix::io::Errno;
 
 use crate::error::Error;
 
-/// Names that came or went so long ago did so before a file was opened: times of files lag behind the clock
-/// by a tick, and clocks are corrected.
+/// A name that came or went before this time did so before the file was opened. A moment would do, but times
+/// of files lag behind the clock by a tick, and clocks are corrected.
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// How often a file that changes, or is replaced, while it is opened is opened again.

@@ -1,5 +1,5 @@
 //! A process outside gives a denied file a second name that no rule speaks of, and takes it away again.
-//! Whoever opens the second name in that moment holds a denied file that has one name.
+//! A program that opens the second name in that moment holds a denied file with one name.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -11,7 +11,7 @@ use handfast_session::{Mode, Protect, Session};
 use crate::support::*;
 use crate::turns::Turns;
 
-/// Each side gets so long.
+/// How long each race takes.
 const FIGHT: Duration = Duration::from_secs(2);
 
 /// An attacker, until he is told to stop.
