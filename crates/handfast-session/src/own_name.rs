@@ -5,11 +5,17 @@
 //! judged: a process outside can give a denied file a second name, and take that name away when it has
 //! been opened. Then the open file has one name, and it is the denied one.
 
-use handfast::{Dir, ErrorKind, Metadata, Name, NameRef, RelPath, Root};
-use rustix::fs::RenameFlags;
+use std::time::{Duration, SystemTime};
+
+use handfast::{Dir, ErrorKind, FilesystemKind, Metadata, Name, NameRef, RelPath, Root};
+use rustix::fs::{RenameFlags, SeekFrom};
 use rustix::io::Errno;
 
 use crate::error::Error;
+
+/// A name that came or went before this time did so before the file was opened. A moment would do, but times
+/// of files lag behind the clock by a tick, and clocks are corrected.
+const SETTLED: Duration = Duration::from_secs(2);
 
 /// How often a file that changes, or is replaced, while it is opened is opened again.
 const MAX_OPENS: u32 = 64;
@@ -48,12 +54,34 @@ fn has_kept_its_names(root: &Root, path: &RelPath, file: &handfast::File) -> Res
         // It was judged by all its names between the two looks.
         return Ok(is_as_opened(&file.metadata_now()?));
     }
+    if are_names_old(root, file)? {
+        return Ok(true);
+    }
     match found_under(root, path) {
         Ok(found) => Ok(is_as_opened(&found)),
         // No descriptor left, say: that is no race.
         Err(error) if error.kind() == ErrorKind::Io => Err(error),
         Err(_) => Ok(false),
     }
+}
+
+/// Whether a file with one name got and lost none since before it was opened. Then the one that led to it
+/// is the one it has.
+///
+/// On ext4 the kernel counts the names of a file down before it sets the change time. It holds the lock of
+/// the file for both, and `SEEK_DATA` waits for that lock: so what is looked at afterwards belongs
+/// together. Other filesystems make no such promise, and there the name is looked at.
+fn are_names_old(root: &Root, file: &handfast::File) -> Result<bool, Error> {
+    if root.enforcement().filesystem != FilesystemKind::Ext {
+        return Ok(false);
+    }
+    // An empty file has no data to be found; the lock was waited for.
+    if let Ok(1..) = rustix::fs::seek(file, SeekFrom::Data(0)) {
+        rustix::fs::seek(file, SeekFrom::Start(0))?;
+    }
+    let now = file.metadata_now()?;
+    let age = SystemTime::now().duration_since(now.changed.to_system_time());
+    Ok(now.nlink == 1 && age.is_ok_and(|age| age > SETTLED))
 }
 
 /// What a name leads to, once every change of its directory that has begun is over.

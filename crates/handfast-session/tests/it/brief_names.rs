@@ -1,9 +1,9 @@
 //! A process outside gives a denied file a second name that no rule speaks of, and takes it away again.
-//! Whoever opens the second name in that moment holds a denied file that has one name.
+//! A program that opens the second name in that moment holds a denied file with one name.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use handfast_session::{Mode, Protect, Session};
@@ -11,7 +11,7 @@ use handfast_session::{Mode, Protect, Session};
 use crate::support::*;
 use crate::turns::Turns;
 
-/// Each side gets so long.
+/// How long each race takes.
 const FIGHT: Duration = Duration::from_secs(2);
 
 /// An attacker, until he is told to stop.
@@ -128,5 +128,103 @@ fn counting_names_alone_loses() {
     if fought.secrets == 0 {
         let why = format!("nothing leaked: {fought:?}");
         turned.settle("a name that comes and goes, by counting names", &why);
+    }
+}
+
+/// Denied files that have had a second name for long, each of which is taken away once.
+const PAIRS: usize = 2000;
+
+fn old_pairs() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.dir("open");
+    for number in 0..PAIRS {
+        let secret = format!("conf/{number}/.env");
+        scratch.file(&secret, "SECRET");
+        std::fs::hard_link(scratch.at(&secret), scratch.at(&format!("open/{number}"))).unwrap();
+    }
+    // Their names are older than what counts as a change in this moment.
+    std::thread::sleep(Duration::from_millis(2200));
+    scratch
+}
+
+/// One takes the second names away, another reads by them, each name at the same time. `read` says, where
+/// it got nothing, whether the name was there; that is counted as a turn.
+fn taken_away(scratch: &Scratch, read: impl Fn(usize) -> Result<Vec<u8>, bool>) -> Fought {
+    let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let wait_until = |counter: &AtomicUsize, count| {
+        while counter.load(Ordering::Acquire) < count {
+            std::thread::yield_now();
+        }
+    };
+    let spin = |times: usize| (0..times).for_each(|_| std::hint::spin_loop());
+    let mut fought = Fought::default();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..PAIRS {
+                wait_until(&begun, number + 1);
+                spin(number % 60 * 20);
+                std::fs::remove_file(scratch.at(&format!("open/{number}"))).unwrap();
+                ended.store(number + 1, Ordering::Release);
+            }
+        });
+        for number in 0..PAIRS {
+            begun.store(number + 1, Ordering::Release);
+            spin(number % 7 * 60);
+            fought.tries += 1;
+            match read(number) {
+                Ok(content) => {
+                    fought.reads += 1;
+                    fought.secrets += u64::from(content == b"SECRET");
+                }
+                Err(was_there) => fought.turns += u64::from(was_there),
+            }
+            wait_until(&ended, number + 1);
+        }
+    });
+    fought
+}
+
+#[test]
+fn a_denied_file_is_not_read_by_an_old_name_that_goes() {
+    for mode in [Mode::Overlay, Mode::ReadWrite] {
+        let scratch = old_pairs();
+        let session = scratch.protected(mode, Protect::new().with_deny(".env"));
+        let fought = taken_away(&scratch, |number| {
+            let read = session.read(format!("/open/{number}"));
+            read.map_err(|error| error.kind() != handfast::ErrorKind::NotFound)
+        });
+        println!("{mode} old names: {fought:?}");
+        assert_eq!(fought.secrets, 0, "{mode}: {fought:?}");
+    }
+}
+
+#[test]
+fn counting_names_alone_loses_to_an_old_name_that_goes() {
+    let scratch = old_pairs();
+    let turned = Turns::start();
+    let fought = taken_away(&scratch, |number| {
+        naive(&scratch.at(&format!("open/{number}"))).ok_or(true)
+    });
+    println!("naive, old names: {fought:?}");
+    if fought.secrets == 0 {
+        let why = format!("nothing leaked: {fought:?}");
+        turned.settle("an old name that goes, by counting names", &why);
+    }
+}
+
+/// A file that begins with a hole is read from its beginning.
+#[test]
+fn looking_at_names_does_not_move_the_place_where_a_file_is_read() {
+    let scratch = Scratch::new();
+    let file = std::fs::File::create(scratch.at("sparse")).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, b"end", 1 << 20).unwrap();
+    drop(file);
+    std::thread::sleep(Duration::from_millis(2200));
+    for mode in [Mode::Overlay, Mode::ReadOnly] {
+        let session = scratch.protected(mode, Protect::new().with_deny(".env"));
+        let mut content = Vec::new();
+        let mut file = session.open("/sparse").unwrap();
+        std::io::Read::read_to_end(&mut file, &mut content).unwrap();
+        assert_eq!(content.len(), (1 << 20) + 3, "{mode}");
     }
 }

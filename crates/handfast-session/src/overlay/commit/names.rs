@@ -207,7 +207,7 @@ impl Overlay {
 }
 
 /// The version of a file that got or lost names since it was seen, and is as it was otherwise. The digest
-/// is the one that was seen: whoever uses the version compares it.
+/// is the one that was seen; the caller compares it.
 fn with_new_names(seen: &Version, now: &Metadata) -> Option<Version> {
     if !seen.is_of_renamed(now) {
         return None;
