@@ -16,9 +16,7 @@ fn title(name: &str) -> &'static str {
 fn given(name: &str) -> &'static str {
     match name {
         "fuse" => "a mount in a user namespace: changes wait, and rules hold",
-        "overlayfs" => {
-            "the kernel's overlay in a user namespace: changes wait, and nothing is denied"
-        }
+        "overlayfs" => "the kernel's overlay: changes wait, and nothing is denied",
         _ => "changes are made at once, and nothing is denied",
     }
 }

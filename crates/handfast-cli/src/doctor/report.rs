@@ -13,6 +13,9 @@ const NOWHERE: &str = "no directory could be made to try things in";
 /// Where the third column begins.
 const INDENT: usize = 48;
 
+/// How wide the third column is where it is broken.
+const WIDTH: usize = 72;
+
 /// An escape is a no; anything else that is not given cannot be enforced here.
 pub(super) fn exit(verdict: Verdict) -> Exit {
     match verdict {
@@ -78,7 +81,13 @@ fn print_engines(engines: &[Check], out: &mut Output) {
         None => "engines of `handfast run`, which is refused unless one is asked for".to_owned(),
     });
     for check in engines {
-        print_check(check, out);
+        // What helps takes more than a line.
+        let mut rest = textwrap::wrap(&check.detail, WIDTH).into_iter();
+        let detail = rest.next().unwrap_or_default().into_owned();
+        print_check(&Check { detail, ..*check }, out);
+        for more in rest {
+            out.line(&format!("{:INDENT$}{more}", ""));
+        }
     }
     out.line("");
 }

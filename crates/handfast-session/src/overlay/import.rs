@@ -8,6 +8,8 @@
 //! linked or moved since has a later one. Then it is recorded as something that the base does not have
 //! any more, so a commit is a conflict.
 
+mod base;
+
 use std::collections::BTreeMap;
 
 use handfast::files::Attributes;
@@ -21,6 +23,7 @@ use super::tree::{Change, ContentLocation, DirNode, FileNode, NodeEntry, Now, Wa
 use super::{Overlay, State};
 use crate::error::Error;
 use crate::gate::Locked;
+use base::other_version;
 
 /// Attributes of the kernel's overlay.
 const KERNEL: &[u8] = b"user.overlay.";
@@ -296,48 +299,6 @@ impl Import<'_> {
         }))
     }
 
-    /// The directory of the base under a name, if it is one. It is held first and judged then.
-    fn base_below(
-        &self,
-        base: Option<&BaseLevel>,
-        at: &RelPath,
-    ) -> Result<Option<BaseLevel>, Left> {
-        let Some(base) = base else {
-            return Ok(None);
-        };
-        let dir = match base.dir.open_dir(at) {
-            Ok(dir) => dir,
-            Err(error) => match error.kind() {
-                ErrorKind::NotFound
-                | ErrorKind::NotADirectory
-                | ErrorKind::Link
-                | ErrorKind::Raced
-                | ErrorKind::Kind => return Ok(None),
-                _ => return Err(error.into()),
-            },
-        };
-        // A directory that was moved here has a new time, and so has the one that it was moved into.
-        let was_moved = self.is_later(&dir)? && self.is_later(&base.dir)?;
-        Ok(Some(BaseLevel {
-            is_doubtful: base.is_doubtful || was_moved,
-            dir,
-        }))
-    }
-
-    /// Whether a directory has been changed since the run began.
-    fn is_later(&self, dir: &Dir) -> Result<bool, Left> {
-        let status = dir.symlink_metadata(&RelPath::root())?;
-        Ok(!self.is_before(status.changed))
-    }
-
-    /// Whether a time lies before the run. A time without a fraction may have been cut to the second.
-    fn is_before(&self, time: Timestamp) -> bool {
-        match time.nanoseconds {
-            0 => time.seconds < self.began.seconds,
-            _ => time < self.began,
-        }
-    }
-
     /// The mode of a directory of the base that is still there.
     fn mode_of_kept(&mut self, base: &BaseLevel, path: &[u8], mode: u32) -> Result<(), Left> {
         let status = base.dir.symlink_metadata(&RelPath::root())?;
@@ -422,85 +383,6 @@ impl Import<'_> {
         Ok(of_object(id))
     }
 
-    /// What a look at the base says. What others change meanwhile is no failure of ours.
-    fn looked<T>(&self, look: Result<T, Error>) -> Result<Result<T, ErrorKind>, Left> {
-        match look {
-            Ok(found) => Ok(Ok(found)),
-            Err(error) => match Left::from(error) {
-                Left::Failed(error) => Err(Left::Failed(error)),
-                Left::Out(kind, _) => Ok(Err(kind)),
-            },
-        }
-    }
-
-    /// What the base had under a name when the run began, as far as that is known.
-    fn was(&self, base: Option<&BaseLevel>, at: &RelPath) -> Result<Was, Left> {
-        let Some(base) = base else {
-            return Ok(Was::Absent);
-        };
-        let status = match base.dir.symlink_metadata(at) {
-            Ok(status) => status,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Was::Absent),
-            Err(error) => return Err(error.into()),
-        };
-        match status.kind {
-            FileKind::File => {
-                let version = match self.looked(base.dir.version(at))? {
-                    Ok(version) => Some(version),
-                    // A file that we may not read is known by its times.
-                    Err(ErrorKind::Denied) => Some(handfast::Version::of_metadata(&status)),
-                    Err(_) => None,
-                };
-                let after = self
-                    .looked(base.dir.symlink_metadata(at))?
-                    .unwrap_or(status);
-                let is_known = |version: &handfast::Version| {
-                    version.is_of(&after) && self.is_before(after.changed) && !base.is_doubtful
-                };
-                Ok(Was::File(match version.filter(is_known) {
-                    Some(version) => version.to_string(),
-                    None => other_version(&after),
-                }))
-            }
-            FileKind::Symlink => {
-                let target = self.looked(base.dir.read_link(at))?;
-                let after = self.looked(base.dir.symlink_metadata(at))?;
-                let is_known = after.is_ok_and(|after| {
-                    after.identity == status.identity && self.is_before(after.changed)
-                });
-                // No link has an empty target.
-                Ok(Was::Link(match target {
-                    Ok(target) if is_known && !base.is_doubtful => target.as_bytes().to_vec(),
-                    _ => Vec::new(),
-                }))
-            }
-            FileKind::Dir => {
-                let Some(mut below) = self.base_below(Some(base), at)? else {
-                    return Err(Left::Out(
-                        ErrorKind::Kind,
-                        "the base has something else there".to_owned(),
-                    ));
-                };
-                let names = names_in(&below.dir)?;
-                // Names that came or went since: then none of the rest is certain.
-                below.is_doubtful |= self.is_later(&below.dir)?;
-                let mut entries = BTreeMap::new();
-                for name in names {
-                    let was = self.was(Some(&below), &RelPath::from(&name))?;
-                    entries.insert(name.as_bytes().to_vec(), was);
-                }
-                Ok(Was::Dir(entries))
-            }
-            kind => Err(Left::Out(
-                ErrorKind::Kind,
-                format!(
-                    "the base has a {} there, which no change replaces",
-                    kind.name()
-                ),
-            )),
-        }
-    }
-
     /// Makes the changes.
     fn record(&mut self, locked: &Locked<'_, State>) -> Result<(), Error> {
         let linked = std::mem::take(&mut self.linked);
@@ -533,14 +415,6 @@ impl Import<'_> {
         }
         self.overlay.record(locked, portion)
     }
-}
-
-/// A version that the object does not have, and never had.
-fn other_version(status: &Metadata) -> String {
-    let never = Timestamp::default();
-    let mut other = *status;
-    (other.modified, other.changed) = (never, never);
-    handfast::Version::of_metadata(&other).to_string()
 }
 
 fn names_in(dir: &Dir) -> Result<Vec<Name>, Error> {
