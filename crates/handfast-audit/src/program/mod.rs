@@ -5,7 +5,7 @@ pub(crate) mod changed;
 mod imports;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use crate::ir::{Class, Function, Module, Span, Sym};
 use crate::lang::Lang;
@@ -46,6 +46,13 @@ impl SourceFile {
 /// So many classes are tried in the place of the one that a method was written for.
 const MAX_HEIRS: usize = 3;
 
+/// What was found by the names that a file uses.
+#[derive(Debug, Default)]
+struct FoundNames {
+    modules: HashMap<String, Option<u32>, Quick>,
+    functions: HashMap<String, Option<FnId>, Quick>,
+}
+
 /// The files and an index over their functions.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
@@ -64,6 +71,8 @@ pub(crate) struct Program {
     /// For each file, the files it imports from, and a number that connected files share.
     imported: Vec<Vec<u32>>,
     units: Vec<usize>,
+    /// What names of each file mean, as far as somebody asked.
+    found: Vec<Mutex<FoundNames>>,
     /// Files that register handlers, once somebody asked.
     registrars: OnceLock<Vec<u32>>,
     /// What the C files change, once somebody asked.
@@ -124,6 +133,8 @@ impl Program {
         }
         program.files = files;
         program.connect();
+        let count = program.files.len();
+        program.found.resize_with(count, Mutex::default);
         program
     }
 
@@ -207,7 +218,10 @@ impl Program {
     /// Classes that inherit a method and put something else in the place of what it calls.
     pub(crate) fn overriding(&self, id: FnId) -> Vec<Sym> {
         let function = self.function(id);
-        let heirs = function.class.as_ref().and_then(|class| self.heirs.get(&**class));
+        let heirs = function
+            .class
+            .as_ref()
+            .and_then(|class| self.heirs.get(&**class));
         let Some(heirs) = heirs.filter(|_| !function.is_ctor && function.receiver.is_some()) else {
             return Vec::new();
         };
@@ -226,12 +240,18 @@ impl Program {
             &mut |_| {},
         );
         let has_own = |class: &Sym, name: &str| {
-            let all = self.functions.get(name).map(Vec::as_slice).unwrap_or_default();
+            let all = self
+                .functions
+                .get(name)
+                .map(Vec::as_slice)
+                .unwrap_or_default();
             all.iter().any(|of| {
                 self.function(*of).class.as_ref() == Some(class) && self.same_program(id.0, of.0)
             })
         };
-        let heirs = heirs.iter().filter(|(file, _)| self.same_program(id.0, *file));
+        let heirs = heirs
+            .iter()
+            .filter(|(file, _)| self.same_program(id.0, *file));
         let heirs = heirs.map(|(_, class)| class);
         let heirs = heirs.filter(|class| {
             !has_own(class, &function.name) && called.iter().any(|name| has_own(class, name))
@@ -341,6 +361,23 @@ impl Program {
 
     /// A free function by a name as written in a file, following imports and re-exports.
     pub(crate) fn free_function(&self, file: u32, dotted: &str) -> Option<FnId> {
+        let Some(known) = self.found.get(file as usize) else {
+            return self.find_function(file, dotted);
+        };
+        let lock = || {
+            known
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+        };
+        if let Some(found) = lock().functions.get(dotted) {
+            return *found;
+        }
+        let found = self.find_function(file, dotted);
+        lock().functions.insert(dotted.to_owned(), found);
+        found
+    }
+
+    fn find_function(&self, file: u32, dotted: &str) -> Option<FnId> {
         let mut file = file;
         let mut dotted = dotted.to_owned();
         for _ in 0..4 {
