@@ -26,8 +26,15 @@ impl Interp<'_> {
         state.dead = false;
         self.push_frame((file, top), Span::default());
         let program = self.program;
-        let body = &program.function((file, top)).body;
-        self.exec_all(body, &mut state);
+        // A module that nobody could import has no handlers: where a statement seems never to end, what
+        // was called is not understood, and the next ones are run all the same.
+        for statement in &program.function((file, top)).body {
+            let before = state.clone();
+            self.exec_all(std::slice::from_ref(statement), &mut state);
+            if state.dead {
+                state = before;
+            }
+        }
         self.frames.pop();
         self.muted = muted;
         self.at_top = was_top;

@@ -81,23 +81,20 @@ fn body(cx: &mut Cx<'_>, node: Option<Node<'_>>) -> Vec<Stmt> {
     out
 }
 
-fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
-    let kind = match node.kind() {
+/// What declares something, or only holds other statements; `false` for the rest.
+fn declares(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) -> bool {
+    match node.kind() {
         "function_definition" => {
             function_definition(cx, node, out);
-            return;
         }
         "declaration" | "field_declaration" => {
             declaration(cx, node, out);
-            return;
         }
         "preproc_def" => {
             define(cx, node, out);
-            return;
         }
         "preproc_function_def" => {
             macro_function(cx, node, out);
-            return;
         }
         "preproc_ifdef"
         | "preproc_if"
@@ -109,11 +106,9 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
         | "template_declaration"
         | "ERROR" => {
             out.extend(block(cx, node));
-            return;
         }
         "struct_specifier" | "class_specifier" => {
             class(cx, node, out);
-            return;
         }
         "namespace_alias_definition" => {
             let parts = children(node);
@@ -123,7 +118,6 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
                     .imports
                     .push((cx.sym(*name), Arc::from(target.as_str())));
             }
-            return;
         }
         "using_declaration" => {
             if let Some(inner) = children(node).first() {
@@ -138,8 +132,17 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
                     .imports
                     .push((Arc::from(local), Arc::from(full.as_str())));
             }
-            return;
         }
+        _ => return false,
+    }
+    true
+}
+
+fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
+    if declares(cx, node, out) {
+        return;
+    }
+    let kind = match node.kind() {
         "expression_statement" => {
             let Some(inner) = children(node).first().copied() else {
                 return;
@@ -183,26 +186,7 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
                 body_first: node.kind() == "do_statement",
             }
         }
-        "for_statement" => {
-            if let Some(init) = field(node, "initializer") {
-                if init.kind() == "declaration" {
-                    declaration(cx, init, out);
-                } else {
-                    expression_statement(cx, init, out);
-                }
-            }
-            let cond = field(node, "condition").map(|n| expr(cx, n));
-            let mut step = Vec::new();
-            if let Some(update) = field(node, "update") {
-                expression_statement(cx, update, &mut step);
-            }
-            StmtKind::While {
-                cond,
-                step,
-                body: body(cx, field(node, "body")),
-                body_first: false,
-            }
-        }
+        "for_statement" => for_loop(cx, node, out),
         "for_range_loop" => {
             let (Some(name), Some(right)) = (field(node, "declarator"), field(node, "right"))
             else {
@@ -216,42 +200,67 @@ fn statement(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) {
                 is_pair: false,
             }
         }
-        "try_statement" => {
-            let statements = body(cx, field(node, "body"));
-            let mut handlers = Vec::new();
-            for clause in children(node)
-                .into_iter()
-                .filter(|n| n.kind() == "catch_clause")
-            {
-                let types = field(clause, "parameters")
-                    .map(|n| cx.s(n))
-                    .unwrap_or_default();
-                let types = if types.contains("...") {
-                    Vec::new()
-                } else {
-                    vec![Arc::from(types)]
-                };
-                let inner = body(cx, field(clause, "body"));
-                let span = cx.span(clause);
-                handlers.push(Handler {
-                    types,
-                    name: None,
-                    body: inner,
-                    span,
-                });
-            }
-            StmtKind::Try {
-                body: statements,
-                handlers,
-                finally: Vec::new(),
-            }
-        }
+        "try_statement" => try_block(cx, node),
         "switch_statement" => switch(cx, node),
         "preproc_include" | "preproc_call" | "type_definition" | "enum_specifier"
         | "access_specifier" | "alias_declaration" | ";" => return,
         _ => StmtKind::Expr(expr(cx, node)),
     };
     out.push(cx.stmt(kind, node));
+}
+
+/// C's `for`: what comes first stands before the loop.
+fn for_loop(cx: &mut Cx<'_>, node: Node<'_>, out: &mut Vec<Stmt>) -> StmtKind {
+    if let Some(init) = field(node, "initializer") {
+        if init.kind() == "declaration" {
+            declaration(cx, init, out);
+        } else {
+            expression_statement(cx, init, out);
+        }
+    }
+    let cond = field(node, "condition").map(|n| expr(cx, n));
+    let mut step = Vec::new();
+    if let Some(update) = field(node, "update") {
+        expression_statement(cx, update, &mut step);
+    }
+    StmtKind::While {
+        cond,
+        step,
+        body: body(cx, field(node, "body")),
+        body_first: false,
+    }
+}
+
+/// `try` with its handlers.
+fn try_block(cx: &mut Cx<'_>, node: Node<'_>) -> StmtKind {
+    let statements = body(cx, field(node, "body"));
+    let mut handlers = Vec::new();
+    for clause in children(node)
+        .into_iter()
+        .filter(|n| n.kind() == "catch_clause")
+    {
+        let types = field(clause, "parameters")
+            .map(|n| cx.s(n))
+            .unwrap_or_default();
+        let types = if types.contains("...") {
+            Vec::new()
+        } else {
+            vec![Arc::from(types)]
+        };
+        let inner = body(cx, field(clause, "body"));
+        let span = cx.span(clause);
+        handlers.push(Handler {
+            types,
+            name: None,
+            body: inner,
+            span,
+        });
+    }
+    StmtKind::Try {
+        body: statements,
+        handlers,
+        finally: Vec::new(),
+    }
 }
 
 fn is_word(text: &str) -> bool {

@@ -101,29 +101,8 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
         "false" => ExprKind::Bool(false),
         "null" => ExprKind::Null,
         "number_literal" => ExprKind::Num(number(cx.s(node))),
-        "string_literal" | "char_literal" | "raw_string_literal" => {
-            let text = cx.s(node).trim_start_matches(['L', 'u', 'U', 'R', '8']);
-            let text = text
-                .get(1..text.len().saturating_sub(1))
-                .unwrap_or_default();
-            ExprKind::Str(Arc::from(unescape(text).as_str()))
-        }
-        "concatenated_string" => {
-            let parts: Vec<_> = children(node).iter().map(|n| expr(cx, *n)).collect();
-            let mut text = String::new();
-            let mut all = true;
-            for part in &parts {
-                match &part.kind {
-                    ExprKind::Str(one) => text.push_str(one),
-                    _ => all = false,
-                }
-            }
-            if all {
-                ExprKind::Str(Arc::from(text.as_str()))
-            } else {
-                ExprKind::Concat(parts)
-            }
-        }
+        "string_literal" | "char_literal" | "raw_string_literal" => literal(cx, node),
+        "concatenated_string" => concatenated(cx, node),
         "field_expression" => {
             let base = boxed(cx, field(node, "argument"), node);
             let name = field(node, "field").map_or("", |n| cx.s(n));
@@ -147,21 +126,7 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
                 None => cx.opaque(node),
             };
         }
-        "call_expression" => {
-            let callee = boxed(cx, field(node, "function"), node);
-            let mut args = Vec::new();
-            for child in field(node, "arguments").map(children).unwrap_or_default() {
-                args.push(Arg {
-                    name: None,
-                    value: expr(cx, child),
-                });
-            }
-            ExprKind::Call {
-                callee,
-                args,
-                is_new: false,
-            }
-        }
+        "call_expression" => call(cx, node),
         "new_expression" => {
             let ty = field(node, "type").map_or(String::new(), |n| dots(cx.s(n)));
             return match field(node, "arguments") {
@@ -176,60 +141,9 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
                 None => cx.opaque(node),
             };
         }
-        "initializer_list" => {
-            let mut args = Vec::new();
-            let mut list = Vec::new();
-            for part in children(node) {
-                if part.kind() == "initializer_pair" {
-                    let name = field(part, "designator").map(|n| cx.s(n).trim_start_matches('.'));
-                    let value = *boxed(cx, field(part, "value"), part);
-                    args.push(Arg {
-                        name: name.map(Arc::from),
-                        value,
-                    });
-                } else {
-                    list.push(expr(cx, part));
-                }
-            }
-            if args.is_empty() {
-                ExprKind::List(list)
-            } else {
-                let callee = Box::new(cx.name("struct", node));
-                ExprKind::Call {
-                    callee,
-                    args,
-                    is_new: true,
-                }
-            }
-        }
-        "pointer_expression" => {
-            let value = boxed(cx, field(node, "argument"), node);
-            if cx.s(node).starts_with('*')
-                && let Some(path) = begun(&value)
-            {
-                // `*path.begin()`: the first of its parts.
-                let parts = cx.call_of("%components", vec![path], node);
-                let parts = Box::new(cx.expr(parts, node));
-                let first = Box::new(cx.expr(ExprKind::Num(0), node));
-                ExprKind::Index(parts, first)
-            } else if cx.s(node).starts_with('*') {
-                // What it points at: one of the characters, for a string.
-                let any = Box::new(cx.opaque(node));
-                ExprKind::Index(value, any)
-            } else {
-                ExprKind::Ref(value)
-            }
-        }
-        "unary_expression" => {
-            let op = field(node, "operator").map_or("", |n| cx.s(n));
-            let value = boxed(cx, field(node, "argument"), node);
-            match (op, &value.kind) {
-                ("!" | "not", _) => ExprKind::Not(value),
-                ("-", ExprKind::Num(n)) => ExprKind::Num(n.wrapping_neg()),
-                ("~", _) => ExprKind::Opaque(vec![*value]),
-                _ => ExprKind::Ref(value),
-            }
-        }
+        "initializer_list" => initializer(cx, node),
+        "pointer_expression" => pointer(cx, node),
+        "unary_expression" => unary(cx, node),
         "update_expression" => {
             let value = *boxed(cx, field(node, "argument"), node);
             cx.call_of("%step", vec![value], node)
@@ -246,18 +160,7 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             let left = boxed(cx, field(node, "left"), node);
             ExprKind::Binary(op, left, boxed(cx, field(node, "right"), node))
         }
-        "assignment_expression" => {
-            let target = boxed(cx, field(node, "left"), node);
-            let value = boxed(cx, field(node, "right"), node);
-            let op = field(node, "operator").map_or("=", |n| cx.s(n));
-            if op == "=" {
-                ExprKind::Assign(target, value)
-            } else {
-                let op = binary(op.trim_end_matches('='));
-                let sum = cx.expr(ExprKind::Binary(op, target.clone(), value), node);
-                ExprKind::Assign(target, Box::new(sum))
-            }
-        }
+        "assignment_expression" => assignment(cx, node),
         "conditional_expression" => {
             let cond = boxed(cx, field(node, "condition"), node);
             let then = boxed(cx, field(node, "consequence"), node);
@@ -278,30 +181,151 @@ fn inner(cx: &mut Cx<'_>, node: Node<'_>) -> Expr {
             let parts: Vec<_> = children(node).iter().map(|n| expr(cx, *n)).collect();
             ExprKind::Opaque(parts)
         }
-        "lambda_expression" => {
-            let index = cx.begin(Arc::from("<closure>"), node);
-            let mut params = Vec::new();
-            let list = field(node, "declarator").and_then(|n| field(n, "parameters"));
-            for one in list.map(children).unwrap_or_default() {
-                if let Some(declarator) = field(one, "declarator") {
-                    let (name, _) = super::declared(cx, declarator);
-                    let ty = field(one, "type").map(|n| cx.sym(n));
-                    params.push(Param {
-                        name,
-                        ty,
-                        pattern: None,
-                    });
-                }
-            }
-            let statements = body(cx, field(node, "body"));
-            let function = cx.end(index);
-            function.params = params;
-            function.body = statements;
-            ExprKind::Lambda(index)
-        }
+        "lambda_expression" => lambda(cx, node),
         _ => ExprKind::Opaque(children(node).iter().map(|n| expr(cx, *n)).collect()),
     };
     cx.expr(kind, node)
+}
+
+/// Text between its quotes.
+fn literal(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
+    let text = cx.s(node).trim_start_matches(['L', 'u', 'U', 'R', '8']);
+    let text = text
+        .get(1..text.len().saturating_sub(1))
+        .unwrap_or_default();
+    ExprKind::Str(Arc::from(unescape(text).as_str()))
+}
+
+/// Strings one behind the other.
+fn concatenated(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
+    let parts: Vec<_> = children(node).iter().map(|n| expr(cx, *n)).collect();
+    let mut text = String::new();
+    let mut all = true;
+    for part in &parts {
+        match &part.kind {
+            ExprKind::Str(one) => text.push_str(one),
+            _ => all = false,
+        }
+    }
+    if all {
+        ExprKind::Str(Arc::from(text.as_str()))
+    } else {
+        ExprKind::Concat(parts)
+    }
+}
+
+/// A call, as it is written.
+fn call(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
+    let callee = boxed(cx, field(node, "function"), node);
+    let mut args = Vec::new();
+    for child in field(node, "arguments").map(children).unwrap_or_default() {
+        args.push(Arg {
+            name: None,
+            value: expr(cx, child),
+        });
+    }
+    ExprKind::Call {
+        callee,
+        args,
+        is_new: false,
+    }
+}
+
+/// `{ .a = 1 }` is an object, `{ 1, 2 }` a list.
+fn initializer(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
+    let mut args = Vec::new();
+    let mut list = Vec::new();
+    for part in children(node) {
+        if part.kind() == "initializer_pair" {
+            let name = field(part, "designator").map(|n| cx.s(n).trim_start_matches('.'));
+            let value = *boxed(cx, field(part, "value"), part);
+            args.push(Arg {
+                name: name.map(Arc::from),
+                value,
+            });
+        } else {
+            list.push(expr(cx, part));
+        }
+    }
+    if args.is_empty() {
+        ExprKind::List(list)
+    } else {
+        let callee = Box::new(cx.name("struct", node));
+        ExprKind::Call {
+            callee,
+            args,
+            is_new: true,
+        }
+    }
+}
+
+/// `*p`, `&x`.
+fn pointer(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
+    let value = boxed(cx, field(node, "argument"), node);
+    if cx.s(node).starts_with('*')
+        && let Some(path) = begun(&value)
+    {
+        // `*path.begin()`: the first of its parts.
+        let parts = cx.call_of("%components", vec![path], node);
+        let parts = Box::new(cx.expr(parts, node));
+        let first = Box::new(cx.expr(ExprKind::Num(0), node));
+        ExprKind::Index(parts, first)
+    } else if cx.s(node).starts_with('*') {
+        // What it points at: one of the characters, for a string.
+        let any = Box::new(cx.opaque(node));
+        ExprKind::Index(value, any)
+    } else {
+        ExprKind::Ref(value)
+    }
+}
+
+/// `!x`, `-1`, `~x`.
+fn unary(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
+    let op = field(node, "operator").map_or("", |n| cx.s(n));
+    let value = boxed(cx, field(node, "argument"), node);
+    match (op, &value.kind) {
+        ("!" | "not", _) => ExprKind::Not(value),
+        ("-", ExprKind::Num(n)) => ExprKind::Num(n.wrapping_neg()),
+        ("~", _) => ExprKind::Opaque(vec![*value]),
+        _ => ExprKind::Ref(value),
+    }
+}
+
+/// `a = b`, `a += b`.
+fn assignment(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
+    let target = boxed(cx, field(node, "left"), node);
+    let value = boxed(cx, field(node, "right"), node);
+    let op = field(node, "operator").map_or("=", |n| cx.s(n));
+    if op == "=" {
+        ExprKind::Assign(target, value)
+    } else {
+        let op = binary(op.trim_end_matches('='));
+        let sum = cx.expr(ExprKind::Binary(op, target.clone(), value), node);
+        ExprKind::Assign(target, Box::new(sum))
+    }
+}
+
+/// A function without a name.
+fn lambda(cx: &mut Cx<'_>, node: Node<'_>) -> ExprKind {
+    let index = cx.begin(Arc::from("<closure>"), node);
+    let mut params = Vec::new();
+    let list = field(node, "declarator").and_then(|n| field(n, "parameters"));
+    for one in list.map(children).unwrap_or_default() {
+        if let Some(declarator) = field(one, "declarator") {
+            let (name, _) = super::declared(cx, declarator);
+            let ty = field(one, "type").map(|n| cx.sym(n));
+            params.push(Param {
+                name,
+                ty,
+                pattern: None,
+            });
+        }
+    }
+    let statements = body(cx, field(node, "body"));
+    let function = cx.end(index);
+    function.params = params;
+    function.body = statements;
+    ExprKind::Lambda(index)
 }
 
 /// The type in `static_cast<T>(x)`.

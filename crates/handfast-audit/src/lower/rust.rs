@@ -22,6 +22,33 @@ pub(super) fn module(cx: &mut Cx<'_>, root: Node<'_>) {
     cx.module.top = top;
 }
 
+/// Traits of the standard library, which bring no methods of the program.
+fn is_of_library(name: &str) -> bool {
+    let known = [
+        "Display",
+        "Debug",
+        "Default",
+        "Drop",
+        "Clone",
+        "Iterator",
+        "Deref",
+        "DerefMut",
+        "FromStr",
+        "Read",
+        "Write",
+        "Error",
+        "Hash",
+        "PartialEq",
+        "Eq",
+        "Ord",
+        "PartialOrd",
+        "Future",
+        "Serialize",
+    ];
+    let last = name.rsplit(':').next().unwrap_or(name);
+    name.contains('<') || known.contains(&last)
+}
+
 fn items(cx: &mut Cx<'_>, node: Node<'_>) -> Vec<Stmt> {
     let mut out = Vec::new();
     let mut attributes = Vec::new();
@@ -70,7 +97,15 @@ fn item(cx: &mut Cx<'_>, node: Node<'_>, is_test: bool, out: &mut Vec<Stmt>) {
                 out.extend(items(cx, inner));
             }
             // What a trait asks for is called by the users of the trait.
-            if field(node, "trait").is_some() {
+            if let Some(of) = field(node, "trait") {
+                let name = cx.sym(of);
+                let class = cx.class.clone();
+                let mut classes = cx.module.classes.iter_mut();
+                let class = classes.find(|known| Some(&known.name) == class.as_ref());
+                // Its own methods are inherited.
+                if let Some(class) = class.filter(|_| !is_of_library(&name)) {
+                    class.bases.push(name);
+                }
                 let top = cx.open.last().copied();
                 for function in &mut cx.module.functions[first..] {
                     function.is_public |= function.parent == top && !function.is_test;

@@ -43,6 +43,23 @@ impl Program {
         if module.is_empty() {
             return None;
         }
+        let Some(known) = self.found.get(from as usize) else {
+            return self.find_module(from, module);
+        };
+        let lock = || {
+            known
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+        };
+        if let Some(found) = lock().modules.get(module) {
+            return *found;
+        }
+        let found = self.find_module(from, module);
+        lock().modules.insert(module.to_owned(), found);
+        found
+    }
+
+    fn find_module(&self, from: u32, module: &str) -> Option<u32> {
         let here = self.file(from);
         let family = here.lang.family();
         let wanted: Vec<&str> = module

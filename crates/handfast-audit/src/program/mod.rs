@@ -5,7 +5,7 @@ pub(crate) mod changed;
 mod imports;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use crate::ir::{Class, Function, Module, Span, Sym};
 use crate::lang::Lang;
@@ -46,6 +46,13 @@ impl SourceFile {
 /// So many classes are tried in the place of the one that a method was written for.
 const MAX_HEIRS: usize = 3;
 
+/// What was found by the names that a file uses.
+#[derive(Debug, Default)]
+struct FoundNames {
+    modules: HashMap<String, Option<u32>, Quick>,
+    functions: HashMap<String, Option<FnId>, Quick>,
+}
+
 /// The files and an index over their functions.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
@@ -64,6 +71,8 @@ pub(crate) struct Program {
     /// For each file, the files it imports from, and a number that connected files share.
     imported: Vec<Vec<u32>>,
     units: Vec<usize>,
+    /// What names of each file mean, as far as somebody asked.
+    found: Vec<Mutex<FoundNames>>,
     /// Files that register handlers, once somebody asked.
     registrars: OnceLock<Vec<u32>>,
     /// What the C files change, once somebody asked.
@@ -124,6 +133,8 @@ impl Program {
         }
         program.files = files;
         program.connect();
+        let count = program.files.len();
+        program.found.resize_with(count, Mutex::default);
         program
     }
 
@@ -350,6 +361,23 @@ impl Program {
 
     /// A free function by a name as written in a file, following imports and re-exports.
     pub(crate) fn free_function(&self, file: u32, dotted: &str) -> Option<FnId> {
+        let Some(known) = self.found.get(file as usize) else {
+            return self.find_function(file, dotted);
+        };
+        let lock = || {
+            known
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+        };
+        if let Some(found) = lock().functions.get(dotted) {
+            return *found;
+        }
+        let found = self.find_function(file, dotted);
+        lock().functions.insert(dotted.to_owned(), found);
+        found
+    }
+
+    fn find_function(&self, file: u32, dotted: &str) -> Option<FnId> {
         let mut file = file;
         let mut dotted = dotted.to_owned();
         for _ in 0..4 {
