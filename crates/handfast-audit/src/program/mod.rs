@@ -230,10 +230,10 @@ impl Program {
             &function.body,
             &mut |callee, _| match &callee.kind {
                 crate::ir::ExprKind::Name(name) => called.push(name.clone()),
-                crate::ir::ExprKind::Field(base, name) => {
-                    if base.dotted().as_deref() == function.receiver.as_deref() {
-                        called.push(name.clone());
-                    }
+                crate::ir::ExprKind::Field(base, name)
+                    if base.dotted().as_deref() == function.receiver.as_deref() =>
+                {
+                    called.push(name.clone());
                 }
                 _ => {}
             },
