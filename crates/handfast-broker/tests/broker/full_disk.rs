@@ -142,7 +142,7 @@ fn serve_buffered(stage: &Stage) -> Running {
         stage.root("")
     );
     let rulebook = Rulebook::parse(text.as_bytes(), &stage.dir, false).unwrap();
-    let listener = bind_socket(stage.socket(), false).unwrap();
+    let listener = bind_socket(&stage.socket(), false).unwrap();
     let options = ServeOptions::new(rulebook, stage.dir.join("state")).fence(Fence::Thread);
     // A thread of its own: the wall stays around the thread that raises it.
     let started = std::thread::spawn(move || options.start(listener));
