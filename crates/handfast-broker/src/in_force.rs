@@ -14,6 +14,8 @@ pub(crate) struct InForce {
     now: RwLock<(Arc<Rulebook>, Session)>,
     /// How often it has changed.
     changes: AtomicU64,
+    /// How often the rules of the roots have changed, and with them the session.
+    rules: AtomicU64,
 }
 
 impl InForce {
@@ -21,6 +23,7 @@ impl InForce {
         Self {
             now: RwLock::new((Arc::new(rulebook), looking)),
             changes: AtomicU64::new(0),
+            rules: AtomicU64::new(0),
         }
     }
 
@@ -42,10 +45,19 @@ impl InForce {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// From here on, this counts.
-    pub(crate) fn replace(&self, rulebook: Rulebook, looking: Session) {
+    /// A number that is another one after every change of the roots' modes and patterns.
+    pub(crate) fn rules(&self) -> u64 {
+        self.rules.load(Ordering::Acquire)
+    }
+
+    /// From here on, this counts. Without another session the roots keep their rules.
+    pub(crate) fn replace(&self, rulebook: Rulebook, looking: Option<Session>) {
         let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
-        *now = (Arc::new(rulebook), looking);
+        now.0 = Arc::new(rulebook);
+        if let Some(looking) = looking {
+            now.1 = looking;
+            self.rules.fetch_add(1, Ordering::Release);
+        }
         self.changes.fetch_add(1, Ordering::Release);
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
-use handfast::{Decision, Event, Phase, RecordError, Recorder};
+use handfast::{Decision, Event, Phase, RecordError, Recorder, Root};
 use handfast_ledger::event::{DecisionField, EventKind, Fold, Record, U64, Workload, rfc3339};
 use handfast_ledger::{
     Context, Error, ErrorKind, Keep, Ledger, LedgerRecorder, Level, OpenOptions as LogOptions,
@@ -20,6 +20,8 @@ use handfast_session::policy::LogRules;
 use crate::budget::{Counted, RefusalBudget};
 use crate::clock;
 use crate::fault::{Code, Fault};
+use crate::lost_note::LostNote;
+use crate::start::StartError;
 
 /// How soon a log that could not be opened is tried again.
 const RETRY_NS: u64 = 500_000_000;
@@ -39,6 +41,8 @@ pub(crate) struct Journal {
     failures: AtomicU64,
     /// Events that were answered and that no log has, and no log says so yet.
     lost: AtomicU64,
+    /// The same number, for the next start.
+    note: LostNote,
     rules: LogRules,
     pub(crate) budget: RefusalBudget,
 }
@@ -52,21 +56,36 @@ pub(crate) struct PeerRecorder {
 }
 
 impl Journal {
-    pub(crate) fn open(dir: &Path, budget: RefusalBudget, rules: LogRules) -> Result<Self, Error> {
-        let ledger = Ledger::open(dir, options_of(rules))?;
-        Ok(Self {
+    /// Opens the log. What a broker before this one lost is told first.
+    ///
+    /// # Errors
+    /// In words, if the log or the note of what was lost cannot be used.
+    pub(crate) fn open(
+        dir: &Path,
+        state: &Root,
+        budget: RefusalBudget,
+        rules: LogRules,
+    ) -> Result<Self, StartError> {
+        let failed = |error: Error| StartError::Log(error.to_string());
+        let ledger = Arc::new(Ledger::open(dir, options_of(rules)).map_err(failed)?);
+        let (note, lost) = LostNote::open(state)
+            .map_err(|error| StartError::Log(format!("the note of what was lost: {error}")))?;
+        let journal = Self {
             dir: dir.to_owned(),
             opened: RwLock::new(OpenLog {
-                ledger: Some(Arc::new(ledger)),
+                ledger: Some(Arc::clone(&ledger)),
                 generation: 0,
                 tried_ns: 0,
             }),
             recorders: Mutex::default(),
             failures: AtomicU64::new(0),
-            lost: AtomicU64::new(0),
+            lost: AtomicU64::new(lost),
+            note,
             rules,
             budget,
-        })
+        };
+        journal.tell_lost(&ledger).map_err(failed)?;
+        Ok(journal)
     }
 
     /// Does something with the ledger; once more with a new one, if the old one has failed.
@@ -82,7 +101,7 @@ impl Journal {
             }
         };
         self.failures.fetch_add(1, Ordering::Relaxed);
-        self.reopen(failed)?;
+        self.reopen(failed, RETRY_NS)?;
         let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
         match &opened.ledger {
             Some(ledger) => act(ledger, opened.generation).map_err(|error| unavailable(&error)),
@@ -90,15 +109,15 @@ impl Journal {
         }
     }
 
-    /// Closes a ledger that has failed, and opens the log again.
-    fn reopen(&self, failed: Option<u64>) -> Result<(), Fault> {
+    /// Closes a ledger that has failed, and opens the log again, if that was not tried a moment ago.
+    fn reopen(&self, failed: Option<u64>, moment_ns: u64) -> Result<(), Fault> {
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         if opened.ledger.is_some() && failed != Some(opened.generation) {
             // Another thread was faster.
             return Ok(());
         }
         let now = clock::now_ns();
-        if now < opened.tried_ns + RETRY_NS {
+        if now < opened.tried_ns + moment_ns {
             return Err(closed());
         }
         opened.tried_ns = now;
@@ -109,7 +128,11 @@ impl Journal {
             }
         }
         if let Some(failed) = opened.ledger.take() {
-            self.lost.fetch_add(failed.lost(), Ordering::Relaxed);
+            let lost = failed.lost();
+            if lost > 0 {
+                let before = self.lost.fetch_add(lost, Ordering::Relaxed);
+                self.note.set(before + lost);
+            }
         }
         let options = options_of(self.rules).patience(Duration::ZERO);
         let ledger = Ledger::open(&self.dir, options).map_err(|error| unavailable(&error))?;
@@ -127,9 +150,33 @@ impl Journal {
         if lost > 0 {
             let why = "the log failed before these reads were written; they were answered";
             let _receipt = ledger.gap(Some(lost), why)?;
-            self.lost.fetch_sub(lost, Ordering::Relaxed);
+            let before = self.lost.fetch_sub(lost, Ordering::Relaxed);
+            self.note.set(before - lost);
         }
         Ok(())
+    }
+
+    /// The end: what is counted and what is buffered is written, and what cannot be is said. Gives how many
+    /// answered events no log has; the next start tells them.
+    pub(crate) fn end(&self) -> u64 {
+        self.settle();
+        let failed = {
+            let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+            let has_failed = |ledger: &Arc<Ledger>| ledger.lost() > 0;
+            let failed = opened.ledger.as_ref().is_some_and(has_failed);
+            failed.then_some(opened.generation)
+        };
+        if failed.is_some() || !self.health().0 {
+            drop(self.reopen(failed, 0));
+        }
+        self.publish();
+        let lost = self.lost.load(Ordering::Relaxed);
+        if lost > 0 {
+            crate::complain(&format!(
+                "{lost} reads were answered and are in no log, which could not be written; the next start says so in the log"
+            ));
+        }
+        lost
     }
 
     /// What an answered event has survived; nothing while no log is open.
@@ -174,7 +221,7 @@ impl Journal {
     /// Takes up a log that is closed, and writes what was counted instead of told.
     pub(crate) fn settle(&self) {
         if !self.health().0 {
-            drop(self.reopen(None));
+            drop(self.reopen(None, RETRY_NS));
         }
         self.budget
             .settle(|counted| self.append(&told(counted)).is_ok());

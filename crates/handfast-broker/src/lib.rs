@@ -43,6 +43,7 @@ mod journal;
 mod lease;
 mod limits;
 mod log;
+mod lost_note;
 #[doc(hidden)]
 pub mod measure;
 mod mount;

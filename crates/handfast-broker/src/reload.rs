@@ -98,8 +98,8 @@ impl Broker {
         rulebook.check_follows(&before)?;
         let looking = match rulebook.has_roots_of(&before) {
             // Counts of what was written go on.
-            true => self.in_force.looking(),
-            false => self.open_again(&rulebook)?,
+            true => None,
+            false => Some(self.open_again(&rulebook)?),
         };
         let journal = self.scribe.journal();
         journal
@@ -115,6 +115,8 @@ impl Broker {
             }
             ended += self.end(&lease, Ended::Revoked, None).complain();
         }
+        // What the kernel has of a file that is denied by now must be asked for again.
+        self.mounts.judged_anew();
         Ok(ended)
     }
 

@@ -359,6 +359,21 @@ impl Rulebook {
         if self.allow.is_empty() {
             return peer.uid == self.own_uid;
         }
+        // Directories on the way may be looked at, so that what lies below is found.
+        let leads = matches!(verb, Verb::ReadDir | Verb::Walk | Verb::Metadata);
+        self.grants(peer, verb, path, leads)
+    }
+
+    /// Whether the policy lets a peer see a name in a list, now. What may be a directory is shown, too, if it
+    /// leads to something that is granted.
+    pub(crate) fn shows(&self, peer: &Peer, verb: Verb, path: &VirtualPath, leads: bool) -> bool {
+        if self.allow.is_empty() {
+            return peer.uid == self.own_uid;
+        }
+        self.grants(peer, verb, path, leads) || (leads && self.leads_to_root(peer, verb, path))
+    }
+
+    fn grants(&self, peer: &Peer, verb: Verb, path: &VirtualPath, leads: bool) -> bool {
         let Some((number, rest)) = self.route(path) else {
             return false;
         };
@@ -369,11 +384,20 @@ impl Rulebook {
                         return true;
                     };
                     let rest = rest.to_path();
-                    // Directories on the way may be looked at, so that what lies below is found.
-                    paths.covers(&rest)
-                        || (matches!(verb, Verb::ReadDir | Verb::Walk | Verb::Metadata)
-                            && paths.leads_to_covered(&rest))
+                    paths.covers(&rest) || (leads && paths.leads_to_covered(&rest))
                 })
+        })
+    }
+
+    /// Whether a root of which a peer is granted something is mounted below a path.
+    fn leads_to_root(&self, peer: &Peer, verb: Verb, path: &VirtualPath) -> bool {
+        let is_below = |root: &RootRule| root.spec.mount_point().strip_prefix(path).is_some();
+        let mut roots = self.roots.iter().enumerate();
+        roots.any(|(number, root)| {
+            is_below(root)
+                && self
+                    .rules_of(peer)
+                    .any(|rule| rule.verbs.has(verb) && rule.grants_in(number).is_some())
         })
     }
 

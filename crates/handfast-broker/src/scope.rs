@@ -71,6 +71,10 @@ impl Scope for LeaseScope {
         let lease = &self.claim.lease;
         let leads = matches!(kind, FileKind::Dir | FileKind::Unknown);
         (lease.covers(path) || (leads && lease.leads_to_covered(path)))
+            && self
+                .in_force
+                .rulebook()
+                .shows(&self.claim.peer, self.verb, path, leads)
             && self.claim.token_allows(self.verb, path).is_ok()
     }
 }

@@ -202,8 +202,7 @@ fn start(options: ServeOptions, listener: UnixListener) -> Result<Running, Start
     };
     let limits = options.limits.with_policy(&rulebook.limits);
     let budget = RefusalBudget::new(limits.refusal_bytes, limits.refusal_bytes_per_second);
-    let journal = Journal::open(&log_dir, budget, rulebook.log)
-        .map_err(|error| StartError::Log(error.to_string()))?;
+    let journal = Journal::open(&log_dir, &site.state, budget, rulebook.log)?;
     let journal = Arc::new(journal);
     journal
         .policy_loaded(None, &rulebook.sha256)

@@ -9,8 +9,8 @@ use handfast_session::VirtualPath;
 
 use super::view::Seat;
 
-/// An open file. The lease is looked at again at every use, and the policy whenever it has changed; at
-/// every use as well for a token or a proof, which may be over by now.
+/// An open file. The lease is looked at again at every use, and the policy and the rules of the roots whenever they
+/// have changed; at every use as well for a token or a proof, which may be over by now.
 pub(super) struct LeaseFile {
     pub(super) inner: Box<dyn FileHandle>,
     pub(super) seat: Arc<Seat>,
@@ -20,6 +20,8 @@ pub(super) struct LeaseFile {
     pub(super) opened: Metadata,
     /// The change of the policy under which it was judged last.
     pub(super) policy: AtomicU64,
+    /// The change of the roots' rules under which it was judged last.
+    pub(super) rules: AtomicU64,
 }
 
 impl LeaseFile {
@@ -29,6 +31,14 @@ impl LeaseFile {
             if self.seat.may_lapse() || self.policy.load(Ordering::Acquire) != now {
                 self.seat.judge(broker, self.verb, &self.path)?;
                 self.policy.store(now, Ordering::Release);
+            }
+            // Read before the session is: a change meanwhile is judged at the next use once more.
+            let rules = broker.in_force.rules();
+            if self.rules.load(Ordering::Acquire) != rules {
+                let object = self.inner.opened_metadata().identity;
+                self.seat
+                    .judge_object(broker, self.verb, &self.path, &object)?;
+                self.rules.store(rules, Ordering::Release);
             }
             act(&*self.inner)
         })

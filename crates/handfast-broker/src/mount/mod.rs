@@ -4,12 +4,15 @@
 //! device. From then on each request of the kernel is judged like a call: by the lease, those above it,
 //! the policy and the patterns. Because reads and writes come through here, a lease that ends ends
 //! for files that are open already: first it is over, and the next request is refused; then a
-//! thread makes the kernel forget the pages that it has, so that mappings lose them too.
+//! thread makes the kernel forget the pages that it has, so that mappings lose them too. A policy that is
+//! read again does the same: an open file is judged anew by what counts now.
 
 mod file;
 mod known;
 mod node;
 mod ops;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use std::collections::HashMap;
@@ -80,6 +83,16 @@ impl Mounts {
     pub(crate) fn ended(&self, handle: &LeaseHandle) {
         let of_lease = self.hold().get(handle).cloned();
         for mounted in of_lease.into_iter().flatten() {
+            mounted.forget();
+        }
+    }
+}
+
+impl Mounts {
+    /// Another policy counts: what the kernel was given under the one before, it forgets.
+    pub(crate) fn judged_anew(&self) {
+        let all: Vec<Arc<Mounted>> = self.hold().values().flatten().cloned().collect();
+        for mounted in all {
             mounted.forget();
         }
     }

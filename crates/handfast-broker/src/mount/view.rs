@@ -7,8 +7,8 @@ use handfast::files::{
     At, Attributes, Entries, FileHandle, Files, Node, Put, Space, StagedContent, WhatToRemove,
 };
 use handfast::{
-    Error, ErrorKind, Links, Metadata, NameRef, OpenOptions, RenameMode, SymlinkTarget, Verb,
-    WriteOptions, Written,
+    Error, ErrorKind, Identity, Links, Metadata, NameRef, OpenOptions, RenameMode, SymlinkTarget,
+    Verb, WriteOptions, Written,
 };
 use handfast_session::{Reason, Session, VirtualPath};
 
@@ -97,6 +97,43 @@ impl Seat {
         judged.map_err(|fault| refused(&fault))
     }
 
+    /// Whether the rules of the roots still let an object be used that is open. It is opened once more by its
+    /// path, as the program would do it now: what is judged is the object that is open, or it is refused.
+    pub(super) fn judge_object(
+        &self,
+        broker: &Broker,
+        verb: Verb,
+        path: &VirtualPath,
+        object: &Identity,
+    ) -> Result<(), Error> {
+        let how = match verb {
+            Verb::OpenWrite => OpenOptions::new().write(true),
+            _ => OpenOptions::new(),
+        };
+        let caller = broker.caller_for(&self.claim, verb);
+        let session = broker.in_force.looking().for_caller(caller);
+        let found = session.open_with(path, how).inspect_err(|error| {
+            if error.kind() == ErrorKind::Denied {
+                self.claim.remember(broker, verb, path, &error.detail());
+            }
+        })?;
+        if found.identity().same_object(object) {
+            return Ok(());
+        }
+        let why = "the rules have changed, and the file is not where it was opened; open it again";
+        let fault = self.claim.refuse(broker, verb, path, Fault::denied(why));
+        Err(refused(&fault))
+    }
+
+    /// How often the policy and the rules of the roots have changed. Read before a file is opened: what
+    /// changes meanwhile is judged at its first use.
+    fn judged_by(&self) -> (u64, u64) {
+        let broker = self.broker.upgrade();
+        broker.map_or((0, 0), |broker| {
+            (broker.in_force.changes(), broker.in_force.rules())
+        })
+    }
+
     /// As the kernel is told of it. Who may do what is decided here and not by owners: the kernel, which
     /// checks modes besides, takes everything for the program's user's own.
     pub(super) fn shown(&self, mut found: Metadata) -> Metadata {
@@ -158,9 +195,13 @@ impl LeaseView {
         self.seat.act(verb, &dir.child(at.name), act)
     }
 
-    fn file(&self, inner: Box<dyn FileHandle>, path: VirtualPath, verb: Verb) -> LeaseFile {
-        let policy = self.seat.broker.upgrade();
-        let policy = policy.map_or(0, |broker| broker.in_force.changes());
+    fn file(
+        &self,
+        inner: Box<dyn FileHandle>,
+        path: VirtualPath,
+        verb: Verb,
+        (policy, rules): (u64, u64),
+    ) -> LeaseFile {
         LeaseFile {
             opened: self.seat.shown(*inner.opened_metadata()),
             inner,
@@ -168,6 +209,7 @@ impl LeaseView {
             path,
             verb,
             policy: AtomicU64::new(policy),
+            rules: AtomicU64::new(rules),
         }
     }
 }
@@ -221,9 +263,10 @@ impl Files for LeaseView {
 
     fn open_node(&self, node: &Node, how: OpenOptions) -> Result<Box<dyn FileHandle>, Error> {
         let verb = verb_of(how);
+        let judged_by = self.seat.judged_by();
         let file = self.on(verb, node, |session, node| session.open_node(node, how))?;
         let path = node::of(node)?.path.clone();
-        Ok(Box::new(self.file(file, path, verb)))
+        Ok(Box::new(self.file(file, path, verb, judged_by)))
     }
 
     fn set_attributes_of(&self, node: &Node, attributes: &Attributes) -> Result<(), Error> {
@@ -234,9 +277,10 @@ impl Files for LeaseView {
 
     fn create_at(&self, at: At<'_>, how: OpenOptions) -> Result<Box<dyn FileHandle>, Error> {
         let verb = Verb::OpenWrite;
+        let judged_by = self.seat.judged_by();
         let file = self.at(verb, at, |session, at| session.create_at(at, how))?;
         let path = node::of(at.dir)?.child(at.name);
-        Ok(Box::new(self.file(file, path, verb)))
+        Ok(Box::new(self.file(file, path, verb, judged_by)))
     }
 
     fn put_at(

@@ -31,7 +31,7 @@ const LIVELY_NS: u64 = 20_000_000_000;
 
 /// A broker that accepts connections.
 pub struct Running {
-    broker: Arc<Broker>,
+    pub(crate) broker: Arc<Broker>,
     log: PathBuf,
     stop: Arc<OwnedFd>,
     threads: Vec<JoinHandle<()>>,
@@ -201,16 +201,17 @@ impl Running {
         }
     }
 
-    /// Stops accepting. Connections that are open are served on until they close.
-    pub fn stop(mut self) {
+    /// Stops accepting. Connections that are open are served on until they close. Gives how many reads were
+    /// answered and are in no log, because it could not be written; that is also said on standard error, and in
+    /// the log by the next start.
+    #[expect(clippy::must_use_candidate, reason = "it stops the broker")]
+    pub fn stop(mut self) -> u64 {
         self.broker.reaper.stop();
         let _rung = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
         for thread in self.threads.drain(..) {
             drop(thread.join());
         }
-        self.broker.scribe.journal().settle();
-        // What readers of the log have not seen yet.
-        self.broker.scribe.journal().publish();
+        self.broker.scribe.journal().end()
     }
 }
 

@@ -4,11 +4,13 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use handfast_broker::{Acquire, Code};
+use handfast::Verb;
+use handfast_broker::{Acquire, Code, Fence, Rulebook, Running, ServeOptions, bind_socket};
+use handfast_ledger::event::{EventKind, Record};
 use handfast_ledger::{LogReader, VerifyOptions, verify};
 
 use crate::stage::{Stage, code, text, until};
-use crate::witness::Small;
+use crate::witness::{Small, leaves};
 
 fn names(dir: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(dir)
@@ -130,4 +132,63 @@ fn b2_without_room_nothing_is_done_and_with_room_again_all_works() {
     let log = LogReader::open(stage.log_dir()).unwrap();
     let found = verify(&log, &VerifyOptions::new()).unwrap();
     assert!(found.problems.is_empty(), "{found:?}");
+}
+
+/// A broker of this process, which can be ended in order.
+fn serve_buffered(stage: &Stage) -> Running {
+    let text = format!(
+        "version = 1\n[[root]]\nname = \"ws\"\npath = {:?}\nmount = \"/\"\nmode = \"read-write\"\n\
+         [log]\nlevel = \"buffered\"\n",
+        stage.root("")
+    );
+    let rulebook = Rulebook::parse(text.as_bytes(), &stage.dir, false).unwrap();
+    let listener = bind_socket(&stage.socket(), false).unwrap();
+    let options = ServeOptions::new(rulebook, stage.dir.join("state")).fence(Fence::Thread);
+    // A thread of its own: the wall stays around the thread that raises it.
+    let started = std::thread::spawn(move || options.start(listener));
+    started.join().unwrap().unwrap()
+}
+
+/// How many opens the log tells of, and how many events it says are missing.
+fn opens_and_gaps(stage: &Stage) -> (u64, u64) {
+    let (mut opens, mut missing) = (0, 0);
+    for leaf in leaves(stage) {
+        let record = Record::parse(&leaf).unwrap();
+        if record.kind == EventKind::Verb(Verb::Open) {
+            opens += record.fold.map_or(1, |fold| fold.count.0);
+        }
+        let gap = record.gap.and_then(|gap| gap.events);
+        missing += gap.map_or(0, |events| events.0);
+    }
+    (opens, missing)
+}
+
+/// Reads that were answered and could not be written any more are told: when the broker is ended in order, and
+/// in the log by the next start.
+#[test]
+fn reads_that_no_log_has_are_told_at_the_end_and_by_the_next_start() {
+    let stage = Stage::prepare(&[]);
+    let Some(disk) = Small::mount(stage.dir.join("state"), "8m") else {
+        return;
+    };
+    let running = serve_buffered(&stage);
+    let mut client = stage.client();
+    let id = stage.lease(&mut client).lease_id;
+    disk.fill();
+    let mut answered = 0;
+    while client.open(&id, "top.txt").is_ok() {
+        answered += 1;
+        assert!(answered < 1_000_000, "the log takes everything");
+    }
+    let lost = running.stop();
+    drop(client);
+    let (told, missing) = opens_and_gaps(&stage);
+    assert!(lost > 0, "{answered} answered, {told} told");
+    assert_eq!((told + lost, missing), (answered, 0));
+    // With room again the next one says it, once.
+    disk.free();
+    for _ in 0..2 {
+        assert_eq!(serve_buffered(&stage).stop(), 0);
+        assert_eq!(opens_and_gaps(&stage), (told, lost));
+    }
 }

@@ -262,6 +262,11 @@ impl McpArgs {
         options.read_only = self.read_only;
         options.deny.clone_from(&self.deny);
         options.protect.clone_from(&self.protect);
+        let no_rules = self.deny.is_empty() && self.protect.is_none();
+        if self.overlay == Some(WhichOverlay::Fresh) && no_rules {
+            // As in the overlay of a project, which has it from the server.
+            options.protect = Some("workspace".to_owned());
+        }
         options.links = self.links.map(|rule| match rule {
             LinkRule::Beneath => Links::Beneath,
             LinkRule::Refuse => Links::Refuse,

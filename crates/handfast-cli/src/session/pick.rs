@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, Write};
 
+use handfast::Effect;
 use handfast_session::change::{Content, Hunk};
 use handfast_session::{
     Change, CommitOptions, Committed, DiffKind, Error, ReviewOptions, Session, Shown, VirtualPath,
@@ -213,6 +214,21 @@ fn reply(question: &str, input: &mut dyn BufRead, out: &mut Output) -> PromptRep
     }
 }
 
+/// A failure after some paths were committed: it says which, since they are in the base.
+fn partly(mut failure: Box<Failure>, committed: &[VirtualPath]) -> Box<Failure> {
+    if committed.is_empty() {
+        return failure;
+    }
+    let mut paths: Vec<String> = committed.iter().map(|path| format!("`{path}`")).collect();
+    paths.sort();
+    let paths = paths.join(", ");
+    failure.detail = format!("{}; committed before that: {paths}", failure.detail);
+    if failure.effect == Effect::None {
+        failure.effect = Effect::Visible;
+    }
+    failure
+}
+
 impl Picked {
     /// Commits what was chosen, if it is still what was shown.
     pub(super) fn commit(
@@ -228,7 +244,9 @@ impl Picked {
         }
         // Hunks have IDs of their own content, so it does not matter what else was committed.
         if !self.hunks.is_empty() && all.conflicts.is_empty() {
-            let lines = session.commit_hunks(&self.hunks, message).map_err(failed)?;
+            let lines = session
+                .commit_hunks(&self.hunks, message)
+                .map_err(|error| partly(failed(error), &all.committed))?;
             all.committed.extend(lines.committed);
             all.conflicts.extend(lines.conflicts);
             all.not_undoable = all.not_undoable.or(lines.not_undoable);

@@ -1,6 +1,6 @@
 //! `session commit -p`: one question a hunk, asked on a terminal.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 use crate::support::{Scratch, binary, skip};
@@ -118,4 +118,61 @@ fn what_makes_no_sense_is_refused() {
             "{said}"
         );
     }
+}
+
+/// A hunk that is gone when its turn comes stops the commit, and paths go first: what they brought into the
+/// base is told.
+#[test]
+fn what_was_committed_before_a_failure_is_told() {
+    if Command::new("script").arg("--version").output().is_err() {
+        skip("commit -p", "script, which makes a terminal, is not there");
+        return;
+    }
+    let s = Scratch::new();
+    s.file("f", "a\nb\nc\n");
+    s.new_session(&[]);
+    s.inside_session(&["write", "/f"], b"a\nGOOD\nc\n").ok();
+    s.inside_session(&["write", "/g"], b"new\n").ok();
+    let state = s.path.join("state");
+    let command = format!(
+        "{} session --state {} commit -p s",
+        binary().display(),
+        state.display()
+    );
+    let mut child = Command::new("script")
+        .args(["-q", "-e", "-c", &command, "/dev/null"])
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let mut said = Vec::new();
+    let mut until = |question: &str| {
+        let has = |said: &[u8]| String::from_utf8_lossy(said).contains(question);
+        while !has(&said) {
+            let mut some = [0; 512];
+            let got = stdout.read(&mut some).unwrap();
+            assert_ne!(got, 0, "{}", String::from_utf8_lossy(&said));
+            said.extend_from_slice(&some[..got]);
+        }
+    };
+    until("commit this hunk of `/f` [y,n,q,a,d,?]?");
+    stdin.write_all(b"y\n").unwrap();
+    until("commit `/g` [y,n,q,a,d,?]?");
+    s.inside_session(&["write", "/f"], b"a\nOTHER\nc\n").ok();
+    stdin.write_all(b"y\n").unwrap();
+    drop(stdin);
+    stdout.read_to_end(&mut said).unwrap();
+    let code = child.wait().unwrap().code();
+    let said = String::from_utf8_lossy(&said).replace('\r', "");
+    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(
+        (read(&s, "f"), read(&s, "g")),
+        ("a\nb\nc\n".into(), "new\n".into())
+    );
+    assert!(said.contains("there is no hunk"), "{said}");
+    assert!(said.contains("; committed before that: `/g`\n"), "{said}");
+    assert!(said.contains("visible already"), "{said}");
 }

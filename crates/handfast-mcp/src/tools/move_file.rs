@@ -3,14 +3,17 @@
 use std::io::Write as _;
 
 use handfast::files::{LastLink, Put, WhatToRemove};
-use handfast::{Error, ErrorKind, Metadata, OpenOptions, RenameMode, Version, Written};
+use handfast::{Difference, Error, ErrorKind, Metadata, OpenOptions, RenameMode, Version, Written};
 use handfast_session::{Reason, SessionError as _};
+use sha2::{Digest as _, Sha256};
 
 use super::{content, versions};
 use crate::answer::ToolResult;
 use crate::call::Call;
 use crate::place::Location;
 use crate::trouble::Trouble;
+
+const OTHER_FILE: &str = "another file has this name now";
 
 pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
     let expected = call.expected_version()?;
@@ -21,8 +24,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<ToolResult, Trouble> {
         None => None,
     };
     rename(call, &from, &to)?;
-    if let Some(before) = before {
-        check_moved(call, &from, &to, &before)?;
+    if let Some((version, before)) = before {
+        check_moved(call, (&from, &to), &version, &before)?;
     }
     let text = format!(
         "Successfully moved {} to {}",
@@ -123,56 +126,79 @@ fn taken(to: &Location) -> Trouble {
     Trouble::new(ErrorKind::Exists, text)
 }
 
-/// The file must be the version that was expected.
-fn require(call: &Call<'_>, place: &Location, expected: &Version) -> Result<Metadata, Trouble> {
+/// The file must be the version that was expected. Gives that, and what its name leads to.
+fn require(
+    call: &Call<'_>,
+    place: &Location,
+    expected: &Version,
+) -> Result<(Version, Metadata), Trouble> {
     let (bytes, now) =
         content::versioned(call, place)?.ok_or_else(|| content::too_large(call, place))?;
     if let Some(why) = versions::difference(expected, &now, &bytes) {
         return Err(versions::stale(why, place, Some(now)));
     }
-    // The name is looked up again: what moves must be the file that was read, and no link to it.
+    // The name is looked up again: what moves must be the file that was read, and no link to it. It must
+    // be as it was read, too: what is found here is what the moved file is compared with.
     let status = itself(call, place).map_err(|error| content::unreadable(call, &error, place))?;
-    match now.is_of_object(&status) {
-        true => Ok(status),
-        false => Err(versions::stale(
-            "another file has this name now",
-            place,
-            None,
-        )),
-    }
+    let why = if now.is_of(&status) {
+        return Ok((now, status));
+    } else if !now.is_of_object(&status) {
+        OTHER_FILE
+    } else if now.is_of_renamed(&status) {
+        Difference::Metadata.sentence()
+    } else {
+        Difference::Content.sentence()
+    };
+    Err(versions::stale(why, place, None))
 }
 
-/// Between the look and the move another file may have taken the name: then it is moved back.
+/// Between the look and the move another file may have taken the name, or the file may have been
+/// changed: then it is moved back.
 fn check_moved(
     call: &Call<'_>,
-    from: &Location,
-    to: &Location,
+    (from, to): (&Location, &Location),
+    version: &Version,
     before: &Metadata,
 ) -> Result<(), Trouble> {
-    let same = itself(call, to).is_ok_and(|now| {
-        let facts = |status: &Metadata| {
-            let identity = status.identity;
-            (
-                identity.device,
-                identity.inode,
-                identity.born,
-                status.len,
-                status.modified,
-            )
-        };
-        facts(&now) == facts(before)
-    });
-    if same {
+    let facts = |status: &Metadata| {
+        let identity = status.identity;
+        (
+            identity.device,
+            identity.inode,
+            identity.born,
+            status.len,
+            status.modified,
+        )
+    };
+    let same = itself(call, to).is_ok_and(|now| facts(&now) == facts(before));
+    if same && has_content_of(call, to, version) {
         return Ok(());
     }
     let back = call
         .files()
         .rename(to.rel(), from.rel(), RenameMode::NoReplace);
-    let mut trouble = versions::stale("another file has this name now", from, None);
+    let mut trouble = versions::stale(
+        "it was changed, or another file has this name now",
+        from,
+        None,
+    );
     if back.is_err() {
         trouble
             .text
             .push_str(" (it was moved, and could not be moved back)");
     }
     Err(trouble)
+}
+
+/// Whether a file has the content of a version. One that was written a moment before it was read has a
+/// digest: the next change may have left it the same times.
+fn has_content_of(call: &Call<'_>, place: &Location, version: &Version) -> bool {
+    let Some(digest) = version.digest() else {
+        return true;
+    };
+    let found: Option<[u8; 32]> = content::versioned(call, place)
+        .ok()
+        .flatten()
+        .map(|(bytes, _)| Sha256::digest(bytes).into());
+    found == Some(digest)
 }

@@ -1,10 +1,12 @@
 //! Files that somebody exchanges while a tool works on them: nothing is lost, and the log names the
 //! object that was read. Each has a naive control that must fail under the same attacker.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use handfast_ledger::LogReader;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -157,6 +159,94 @@ fn a_move_that_fails_removes_nothing_of_somebody_else() {
     println!("{ROUNDS} moves: {failed} failed, {lost} removed another's file; naive {control}");
     assert_eq!(lost, 0);
     if control == 0 || failed == 0 {
+        crate::turns::starved("swapped", "the attacker never came in between");
+    }
+}
+
+/// A move by the version that was read: the version, and the move that expects it.
+type VersionedMover<'a> = (
+    &'a mut dyn FnMut(&Path) -> Value,
+    &'a mut dyn FnMut(&Path, &Path, &Value) -> bool,
+);
+
+/// Rounds in which a file was cut in place before it was moved and the move was said to be done all the
+/// same; and moves in all, and cuts that came before the move.
+fn cut_and_moved(scratch: &Scratch, rounds: u32, mover: VersionedMover<'_>) -> (u32, u32, u32) {
+    let (look, act) = mover;
+    let (from, to) = (scratch.at("from"), scratch.at("to"));
+    let (mut wrong, mut moved, mut cuts) = (0, 0, 0);
+    let (mut took, mut seed) = (Duration::from_micros(500), 12345_u64);
+    for _ in 0..rounds {
+        std::fs::write(&from, "A".repeat(2500)).unwrap();
+        let seen = look(&from);
+        let file = std::fs::File::options().write(true).open(&from).unwrap();
+        let inode = file.metadata().unwrap().ino();
+        // Anywhere in the time that a move takes.
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let delay = took.mul_f64((seed >> 40) as f64 / f64::from(1 << 24));
+        let go = AtomicBool::new(false);
+        let (done, was_before) = std::thread::scope(|scope| {
+            let cutter = scope.spawn(|| {
+                while !go.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+                let begun = Instant::now();
+                while begun.elapsed() < delay {
+                    std::hint::spin_loop();
+                }
+                file.set_len(1000).unwrap();
+                // The old name still leads to it, so it was cut before the move.
+                std::fs::metadata(&from).is_ok_and(|found| found.ino() == inode)
+            });
+            go.store(true, Ordering::Release);
+            let begun = Instant::now();
+            let done = act(&from, &to, &seen);
+            took = begun.elapsed().min(Duration::from_millis(20));
+            (done, cutter.join().unwrap())
+        });
+        moved += u32::from(done);
+        cuts += u32::from(was_before);
+        wrong += u32::from(done && was_before);
+        for path in [&from, &to] {
+            drop(std::fs::remove_file(path));
+        }
+    }
+    (wrong, moved, cuts)
+}
+
+#[test]
+fn a_file_that_was_cut_is_not_moved_by_the_version_before() {
+    const ROUNDS: u32 = 1500;
+    let scratch = Scratch::new();
+    let len = |path: &Path| json!(std::fs::read(path).map_or(0, |content| content.len()));
+    let (control, ..) = cut_and_moved(
+        &scratch,
+        ROUNDS,
+        (&mut { len }, &mut |from, to, seen| {
+            len(from) == *seen && std::fs::rename(from, to).is_ok()
+        }),
+    );
+    let server = RefCell::new(Mcp::start(&scratch, &["--no-log"]));
+    let (wrong, moved, cuts) = cut_and_moved(
+        &scratch,
+        ROUNDS,
+        (
+            &mut |from| {
+                let arguments = json!({"path": from});
+                json!(server.borrow_mut().version("read_text_file", arguments))
+            },
+            &mut |from, to, seen| {
+                let arguments = json!({"source": from, "destination": to, "expectedVersion": seen});
+                let answer = server.borrow_mut().call("move_file", arguments);
+                answer["result"].get("isError").is_none()
+            },
+        ),
+    );
+    println!(
+        "{ROUNDS} moves: {moved} done, {cuts} cut before, {wrong} of those done; naive {control}"
+    );
+    assert_eq!(wrong, 0);
+    if control == 0 || cuts == 0 || moved == 0 {
         crate::turns::starved("swapped", "the attacker never came in between");
     }
 }

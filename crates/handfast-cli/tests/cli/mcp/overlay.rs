@@ -154,6 +154,28 @@ fn a_project_has_one_overlay_for_servers_and_runs() {
 }
 
 #[test]
+fn a_new_overlay_protects_what_a_projects_overlay_protects() {
+    let scratch = Scratch::new();
+    scratch.file(".env", "TOKEN=1");
+    scratch.file("own", "own\n");
+    let read = |more: &[&str], name: &str| {
+        let mut command = command(&scratch, &["--overlay=fresh"]);
+        command.args(more).arg(scratch.inside());
+        let mut server = Mcp::spawn(command);
+        server.initialize(json!({}));
+        server.call("read_text_file", json!({"path": name}))["result"].to_string()
+    };
+    let is_denied = |answer: &str| answer.contains("protected by deny");
+    let plain = read(&[], ".env");
+    assert!(is_denied(&plain) && !plain.contains("TOKEN"), "{plain}");
+    assert!(read(&[], "own").contains("own"));
+    // Rules that are given stand in its place.
+    let own = read(&["--deny", "own"], ".env");
+    assert!(own.contains("TOKEN=1"), "{own}");
+    assert!(is_denied(&read(&["--deny", "own"], "own")));
+}
+
+#[test]
 fn an_overlay_of_no_project_or_of_two_is_refused() {
     let scratch = Scratch::new();
     let mut two = command(&scratch, &["--overlay"]);
