@@ -223,7 +223,10 @@ fn a_file_that_was_cut_is_not_moved_by_the_version_before() {
         &scratch,
         ROUNDS,
         (&mut { len }, &mut |from, to, seen| {
-            len(from) == *seen && std::fs::rename(from, to).is_ok()
+            // It notes what it does between the look and the move.
+            let is_expected = len(from) == *seen;
+            let noted = std::fs::write(scratch.at("note"), "moving");
+            is_expected && noted.is_ok() && std::fs::rename(from, to).is_ok()
         }),
     );
     let server = RefCell::new(Mcp::start(&scratch, &["--no-log"]));
