@@ -250,6 +250,7 @@ impl Printable for Report {
             .with("committed", output::list(committed))
             .with("conflicts", output::list(conflicts))
             .with("held_back", output::list(held))
+            .with("apart", output::list(self.0.apart.iter().map(path)))
             .with("not_undoable", self.0.not_undoable.clone())
     }
 
@@ -268,6 +269,11 @@ impl Printable for Report {
             ),
             (_, 0) => {}
             _ => out.note("what is in conflict stays in the session"),
+        }
+        for path in &self.0.apart {
+            out.note(&format!(
+                "note: {path} is a file of its own, not another name of one file as in the session"
+            ));
         }
         if let Some(why) = &self.0.not_undoable {
             out.note(&format!("note: this commit cannot be taken back: {why}"));

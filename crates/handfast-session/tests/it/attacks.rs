@@ -112,15 +112,16 @@ fn only_a_directory_is_made_under_the_name_of_git() {
 
 #[test]
 fn a_file_that_leads_git_elsewhere_waits_in_an_overlay_until_it_is_named() {
-    let ways: &[&dyn Fn(&Session) -> Result<(), handfast_session::Error>] = &[
-        &|session| session.write("/sub/.git", "gitdir: ../evil\n").map(drop),
-        &|session| session.write("/linked/.git", "gitdir: ../evil\n").map(drop),
-        &|session| session.append("/linked/.git", "x").map(drop),
-        &|session| session.copy("/gitfile", "/sub/.git").map(drop),
-        &|session| session.rename("/gitfile", "/sub/.git", RenameMode::NoReplace),
-        &|session| session.rename("/gitfile", "/linked/.git", RenameMode::Replace),
-        &|session| session.hard_link("/gitfile", "/sub/.git"),
-        &|session| session.rename("/linked/.git", "/other/.git", RenameMode::NoReplace),
+    type Way = fn(&Session) -> Result<(), handfast_session::Error>;
+    let ways: &[Way] = &[
+        |session| session.write("/sub/.git", "gitdir: ../evil\n").map(drop),
+        |session| session.write("/linked/.git", "gitdir: ../evil\n").map(drop),
+        |session| session.append("/linked/.git", "x").map(drop),
+        |session| session.copy("/gitfile", "/sub/.git").map(drop),
+        |session| session.rename("/gitfile", "/sub/.git", RenameMode::NoReplace),
+        |session| session.rename("/gitfile", "/linked/.git", RenameMode::Replace),
+        |session| session.hard_link("/gitfile", "/sub/.git"),
+        |session| session.rename("/linked/.git", "/other/.git", RenameMode::NoReplace),
     ];
     for (number, way) in ways.iter().enumerate() {
         let s = Scratch::new();
