@@ -278,21 +278,24 @@ impl Asked<'_> {
     }
 
     fn set_len(&self, number: u64, id: Option<u64>, len: u64) -> Result<(), Errno> {
-        let open = match id {
-            Some(id) => self.open.file(id),
-            None => None,
-        };
-        let open = open.or_else(|| {
-            let files = self.open.files_of(number);
-            files.into_iter().find(|file| file.changes)
-        });
-        if let Some(file) = open {
+        let cut = |file: Arc<OpenFile>| {
             let handle = file.handle();
             self.set_ids.drop_from(&*handle);
-            return handle.set_len(len).map_err(|error| errno(&error));
+            handle.set_len(len).map_err(|error| errno(&error))
+        };
+        if let Some(file) = id.and_then(|id| self.open.file(id)) {
+            return cut(file);
         }
+        // The request names the file and no open one, so it is judged: another program may have been
+        // allowed to open it. Only a file without a name has nothing else than what is open.
         let how = OpenOptions::new().read(false).write(true);
-        let file = self.on_node(number, |node| self.files.open_node(node, how))?;
+        let file = match self.on_node(number, |node| self.files.open_node(node, how)) {
+            Err(gone @ (Errno::ENOENT | Errno::ESTALE)) => {
+                let mut files = self.open.files_of(number).into_iter();
+                return files.find(|file| file.changes).map_or(Err(gone), cut);
+            }
+            opened => opened?,
+        };
         self.set_ids.drop_from(&*file);
         file.set_len(len).map_err(|error| errno(&error))?;
         self.follow_copy(number);

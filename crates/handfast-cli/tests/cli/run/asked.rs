@@ -27,7 +27,17 @@ fn questions(stage: &Stage, expected: usize) -> Vec<Value> {
 
 /// A run that has said its first line.
 fn started(stage: &Stage, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
-    let args = ["run", "--ask", "a.txt", "--", "sh", "-c", script];
+    let args = [
+        "run",
+        "--session",
+        "s",
+        "--ask",
+        "a.txt",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ];
     let mut command = stage.command("", &args);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -75,6 +85,39 @@ fn a_request_that_waits_can_be_killed_and_ends_with_its_run() {
         assert_eq!(told.code, Some(0), "{told:?}");
         assert!(begun.elapsed() < Duration::from_secs(50), "it waited");
         assert!(questions(stage, 0).is_empty(), "nobody waits any more");
+    });
+}
+
+/// A person allowed one program to open a file for writing; another program names the file.
+#[test]
+fn a_file_that_another_program_has_open_is_not_cut_without_a_question() {
+    as_each_user(|stage| {
+        let script = "exec 3>>a.txt && echo open; \
+            perl -e 'print truncate(\"a.txt\", 3) ? \"cut\\n\" : \"refused\\n\"'; echo more >&3; echo end";
+        let (child, mut out) = started(stage, script);
+        let [first] = &questions(stage, 1)[..] else {
+            panic!("one question at a time")
+        };
+        let told = stage.handfast(&["approve", "--yes", first["id"].as_str().unwrap()]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        let mut text = String::new();
+        out.read_line(&mut text).unwrap();
+        assert_eq!(text, "open\n");
+        let [second] = &questions(stage, 1)[..] else {
+            panic!("one question at a time")
+        };
+        assert!(
+            second["caller"].as_str().unwrap().contains("perl"),
+            "{second}"
+        );
+        let told = stage.handfast(&["approve", "--deny", second["id"].as_str().unwrap()]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        out.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "open\nrefused\nend\n");
+        let told = Told::from(child.wait_with_output().unwrap());
+        assert_eq!(told.code, Some(0), "{told:?}");
+        let diff = stage.handfast(&["session", "diff", "--names", "s"]);
+        assert!(diff.out.contains("14 to 19 bytes"), "{diff:?}");
     });
 }
 
