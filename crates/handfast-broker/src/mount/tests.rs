@@ -18,7 +18,7 @@ use crate::start::{Fence, ServeOptions};
 use crate::{Acquire, Client, Rulebook};
 
 /// A broker in this process, and what it serves to a mount: everything but the kernel.
-struct Scene {
+struct UnmountedView {
     dir: PathBuf,
     running: Running,
     claim: Claim,
@@ -27,7 +27,7 @@ struct Scene {
     told: std::io::PipeReader,
 }
 
-impl Scene {
+impl UnmountedView {
     fn new(name: &str, rules: &str, allow: &str) -> Self {
         let name = format!("hf-{name}-{}", std::process::id());
         let dir = std::env::temp_dir().join(name);
@@ -121,7 +121,7 @@ fn rules_that_are_read_again_count_for_files_that_are_open() {
         ("read-write", "read_only = [\"a\"]\ndeny = [\"k\"]"),
         ("read-only", "deny = [\"k\"]"),
     ] {
-        let scene = Scene::new(&format!("open-{mode}"), "", "");
+        let scene = UnmountedView::new(&format!("open-{mode}"), "", "");
         let (a, k) = (scene.open("a", WRITE), scene.open("k", OpenOptions::new()));
         let (free, reading) = (scene.open("a", OpenOptions::new()), &mut [0; 8][..]);
         assert_eq!(a.write_at(b"before", 0).unwrap(), 6);
@@ -149,7 +149,7 @@ fn rules_that_are_read_again_count_for_files_that_are_open() {
 /// The file that is open counts, not what its name leads to by now.
 #[test]
 fn an_open_file_is_not_judged_by_another_one_under_its_name() {
-    let scene = Scene::new("moved", "", "");
+    let scene = UnmountedView::new("moved", "", "");
     let a = scene.open("a", WRITE);
     let root = scene.dir.join("root");
     std::fs::rename(root.join("a"), root.join("secret")).unwrap();
@@ -168,7 +168,7 @@ fn an_open_file_is_not_judged_by_another_one_under_its_name() {
 
 #[test]
 fn the_kernel_forgets_its_pages_when_rules_are_read_again() {
-    let mut scene = Scene::new("forgets", "", "");
+    let mut scene = UnmountedView::new("forgets", "", "");
     let k = scene.open("k", OpenOptions::new());
     assert_eq!(k.read_at(&mut [0; 8], 0).unwrap(), 0);
     let number = k.opened_metadata().identity.inode;
@@ -188,7 +188,7 @@ fn the_kernel_forgets_its_pages_when_rules_are_read_again() {
 
 #[test]
 fn a_list_shows_what_the_policy_grants_now() {
-    let scene = Scene::new("lists", "", "");
+    let scene = UnmountedView::new("lists", "", "");
     let names = || -> Vec<String> {
         let top = scene.view.top().unwrap();
         let entries = scene.view.entries_of(&top).unwrap();
