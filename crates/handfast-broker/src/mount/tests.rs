@@ -1,3 +1,8 @@
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the user outside of the broker has paths"
+)]
+
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -7,6 +12,7 @@ use std::sync::Arc;
 use handfast::files::{FileHandle, Files, Node};
 use handfast::{FileKind, Name, OpenOptions, Verb};
 use handfast_session::{Scope, VirtualPath};
+use rustix::event::{PollFd, PollFlags, poll};
 
 use super::Mounted;
 use super::known::KnownPages;
@@ -174,7 +180,17 @@ fn the_kernel_forgets_its_pages_when_rules_are_read_again() {
     let number = k.opened_metadata().identity.inode;
     scene.reload("read-write", "deny = [\"k\"]", "");
     let mut message = [0; 40];
-    // It waits for ever if nothing is told, and the numbers of the mount itself follow.
+    // A thread tells it. The numbers of the mount itself follow.
+    let patience = rustix::event::Timespec {
+        tv_sec: 60,
+        tv_nsec: 0,
+    };
+    let mut waiting = [PollFd::new(&scene.told, PollFlags::IN)];
+    assert_eq!(
+        poll(&mut waiting, Some(&patience)),
+        Ok(1),
+        "nothing is told"
+    );
     scene.told.read_exact(&mut message).unwrap();
     assert_eq!(message[4..8], 2_i32.to_ne_bytes());
     assert_eq!(message[16..24], number.to_ne_bytes());
