@@ -116,7 +116,7 @@ impl Broker {
             ended += self.end(&lease, Ended::Revoked, None).complain();
         }
         // What the kernel has of a file that is denied by now must be asked for again.
-        self.mounts.judged_anew();
+        self.mounts.rules_changed();
         Ok(ended)
     }
 

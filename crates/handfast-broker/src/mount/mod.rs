@@ -5,7 +5,7 @@
 //! the policy and the patterns. Because reads and writes come through here, a lease that ends ends
 //! for files that are open already: first it is over, and the next request is refused; then a
 //! thread makes the kernel forget the pages that it has, so that mappings lose them too. A policy that is
-//! read again does the same: an open file is judged anew by what counts now.
+//! read again does the same: an open file is judged again by what counts now.
 
 mod file;
 mod known;
@@ -90,7 +90,7 @@ impl Mounts {
 
 impl Mounts {
     /// Another policy counts: what the kernel was given under the one before, it forgets.
-    pub(crate) fn judged_anew(&self) {
+    pub(crate) fn rules_changed(&self) {
         let all: Vec<Arc<Mounted>> = self.hold().values().flatten().cloned().collect();
         for mounted in all {
             mounted.forget();

@@ -1,6 +1,6 @@
-#![allow(
+#![expect(
     clippy::disallowed_methods,
-    reason = "tests set their scenes with ambient calls"
+    reason = "the user outside of the broker has paths"
 )]
 
 use std::io::Read;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use handfast::files::{FileHandle, Files, Node};
 use handfast::{FileKind, Name, OpenOptions, Verb};
 use handfast_session::{Scope, VirtualPath};
+use rustix::event::{PollFd, PollFlags, poll};
 
 use super::Mounted;
 use super::known::KnownPages;
@@ -23,7 +24,7 @@ use crate::start::{Fence, ServeOptions};
 use crate::{Acquire, Client, Rulebook};
 
 /// A broker in this process, and what it serves to a mount: everything but the kernel.
-struct Scene {
+struct UnmountedView {
     dir: PathBuf,
     running: Running,
     claim: Claim,
@@ -32,7 +33,7 @@ struct Scene {
     told: std::io::PipeReader,
 }
 
-impl Scene {
+impl UnmountedView {
     fn new(name: &str, rules: &str, allow: &str) -> Self {
         let name = format!("hf-{name}-{}", std::process::id());
         let dir = std::env::temp_dir().join(name);
@@ -126,7 +127,7 @@ fn rules_that_are_read_again_count_for_files_that_are_open() {
         ("read-write", "read_only = [\"a\"]\ndeny = [\"k\"]"),
         ("read-only", "deny = [\"k\"]"),
     ] {
-        let scene = Scene::new(&format!("open-{mode}"), "", "");
+        let scene = UnmountedView::new(&format!("open-{mode}"), "", "");
         let (a, k) = (scene.open("a", WRITE), scene.open("k", OpenOptions::new()));
         let (free, reading) = (scene.open("a", OpenOptions::new()), &mut [0; 8][..]);
         assert_eq!(a.write_at(b"before", 0).unwrap(), 6);
@@ -154,7 +155,7 @@ fn rules_that_are_read_again_count_for_files_that_are_open() {
 /// The file that is open counts, not what its name leads to by now.
 #[test]
 fn an_open_file_is_not_judged_by_another_one_under_its_name() {
-    let scene = Scene::new("moved", "", "");
+    let scene = UnmountedView::new("moved", "", "");
     let a = scene.open("a", WRITE);
     let root = scene.dir.join("root");
     std::fs::rename(root.join("a"), root.join("secret")).unwrap();
@@ -173,13 +174,23 @@ fn an_open_file_is_not_judged_by_another_one_under_its_name() {
 
 #[test]
 fn the_kernel_forgets_its_pages_when_rules_are_read_again() {
-    let mut scene = Scene::new("forgets", "", "");
+    let mut scene = UnmountedView::new("forgets", "", "");
     let k = scene.open("k", OpenOptions::new());
     assert_eq!(k.read_at(&mut [0; 8], 0).unwrap(), 0);
     let number = k.opened_metadata().identity.inode;
     scene.reload("read-write", "deny = [\"k\"]", "");
     let mut message = [0; 40];
-    // It waits for ever if nothing is told, and the numbers of the mount itself follow.
+    // A thread tells it. The numbers of the mount itself follow.
+    let patience = rustix::event::Timespec {
+        tv_sec: 60,
+        tv_nsec: 0,
+    };
+    let mut waiting = [PollFd::new(&scene.told, PollFlags::IN)];
+    assert_eq!(
+        poll(&mut waiting, Some(&patience)),
+        Ok(1),
+        "nothing is told"
+    );
     scene.told.read_exact(&mut message).unwrap();
     assert_eq!(message[4..8], 2_i32.to_ne_bytes());
     assert_eq!(message[16..24], number.to_ne_bytes());
@@ -193,7 +204,7 @@ fn the_kernel_forgets_its_pages_when_rules_are_read_again() {
 
 #[test]
 fn a_list_shows_what_the_policy_grants_now() {
-    let scene = Scene::new("lists", "", "");
+    let scene = UnmountedView::new("lists", "", "");
     let names = || -> Vec<String> {
         let top = scene.view.top().unwrap();
         let entries = scene.view.entries_of(&top).unwrap();
