@@ -172,8 +172,16 @@ impl ServeArgs {
             match signals.wait(tick) {
                 Some(Signalled::Reload) => reload(out, &running, policy.as_deref()),
                 Some(_) => {
-                    running.stop();
-                    return Ok(());
+                    return match running.stop() {
+                        0 => Ok(()),
+                        // How many they are is on standard error by now.
+                        _ => Err(cannot(
+                            Exit::No,
+                            ErrorKind::Io,
+                            "write answered reads to the log",
+                            &"they are lost; the next start records the gap",
+                        )),
+                    };
                 }
                 None if running.has_ended() => {
                     running.wait();
