@@ -195,10 +195,9 @@ impl Overlay {
         };
         let (mut conflicts, settled) = match on_conflict {
             OnConflict::Overwrite => {
-                if !self.verify(&chosen)?.is_empty() {
-                    past.why_not = Some("it took the session's side over what others had changed");
-                }
-                (Vec::new(), Vec::new())
+                let (stays, why_not) = self.overwriting(&chosen)?;
+                past.why_not = past.why_not.or(why_not);
+                (stays, Vec::new())
             }
             _ => self.verify_unsettled(&chosen)?,
         };
