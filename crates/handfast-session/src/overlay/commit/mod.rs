@@ -296,6 +296,7 @@ impl Overlay {
         let path = base_path(&item.path)?;
         guard.check(&path)?;
         guard.check_new(&path, item.what.kind())?;
+        self.require_readable(item)?;
         let Some(source) = choice::source(item) else {
             return Ok(());
         };
