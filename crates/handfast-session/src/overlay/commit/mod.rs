@@ -11,6 +11,7 @@ mod both_made;
 mod choice;
 mod content;
 mod early;
+mod finished;
 mod git;
 mod hold;
 mod moving;
@@ -37,6 +38,7 @@ use crate::gate::Locked;
 use crate::log::Log;
 use crate::place::Guard;
 pub(super) use choice::Choice;
+pub use finished::Finished;
 pub(crate) use part::Part;
 pub(super) use prepare::Reserve;
 pub(super) use roll::{Rolled, STAGING};
@@ -334,7 +336,12 @@ impl Overlay {
         self.base
             .recover(&handfast::RelPath::root())
             .map_err(unfinished)?;
+        let what = match choice.taking.is_empty() {
+            true => Finished::Commit,
+            false => Finished::Undo,
+        };
         self.roll_forward(locked, choice, None, true, &mut |_, _| {})?;
+        self.note_finished(what);
         self.collect(locked)
     }
 
