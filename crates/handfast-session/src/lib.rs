@@ -79,7 +79,7 @@ pub use inbox::{
 pub use kernel_run::FastRun;
 pub use meter::Used;
 pub use mount::{Mode, MountSpec};
-pub use overlay::{CommitOptions, DiffKind, OnConflict, Shown};
+pub use overlay::{CommitOptions, DiffKind, Finished, OnConflict, Shown};
 pub use policy::Policy;
 pub use quota::Quota;
 pub use rules::{Access, PRESETS, Patterns, Protect, Rule};

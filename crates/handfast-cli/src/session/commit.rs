@@ -71,6 +71,7 @@ impl CommitArgs {
     pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> PrintResult {
         let session = state.open_with("commit", &self.name, opening)?;
         let failed = |error| failures::failed("commit", "commit the session", &self.name, &error);
+        failures::tell_finished(&session, out).map_err(failed)?;
         if !self.hunks.is_empty() {
             return self.run_hunks(&session, out);
         }

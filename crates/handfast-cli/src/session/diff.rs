@@ -98,6 +98,7 @@ impl DiffArgs {
                 return Ok(());
             }
             diff.count += 1;
+            diff.unreadable += usize::from(review::is_unreadable(&change));
             if self.patch {
                 diff.patch(&change, out);
             } else if out.is_json() {
@@ -149,6 +150,8 @@ struct Diff {
     patched: Vec<Vec<u8>>,
     new_dirs: Vec<(Vec<u8>, String)>,
     unpatchable: Vec<String>,
+    /// Files that their modes keep from us.
+    unreadable: usize,
 }
 
 impl Diff {
@@ -198,11 +201,17 @@ impl Printable for Diff {
         for line in &self.unpatchable {
             out.note(&format!("not in the patch: {line}"));
         }
+        if self.unreadable > 0 {
+            let count = review::counted(self.unreadable);
+            out.note(&format!(
+                "{count} of content that cannot be read, because of the mode"
+            ));
+        }
         Ok(())
     }
 
     fn verdict(&self) -> Exit {
-        match self.unpatchable.is_empty() {
+        match self.unpatchable.is_empty() && self.unreadable == 0 {
             true => Exit::Yes,
             false => Exit::No,
         }

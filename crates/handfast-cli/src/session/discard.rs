@@ -49,6 +49,7 @@ impl DiscardArgs {
             return rm::remove("discard", &self.name, self.yes, state, opening, out);
         }
         let session = state.open_with("discard", &self.name, opening)?;
+        failures::tell_finished(&session, out).map_err(failed)?;
         let paths = commit::paths("discard", &self.paths)?;
         if !self.yes {
             let options = ReviewOptions {

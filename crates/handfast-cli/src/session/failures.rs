@@ -1,11 +1,12 @@
 //! Failures of sessions as the command prints them, and the question before a change.
 
 use handfast::{Effect, ErrorKind, escape};
-use handfast_session::Error;
+use handfast_session::{Error, Finished};
 
 use super::hints::hint;
 use crate::exit::Exit;
 use crate::failure::{Failure, exit_of};
+use crate::output::Output;
 
 /// The session refused: ``cannot <deed> `what`: …``.
 pub(crate) fn failed(verb: &'static str, deed: &str, what: &str, error: &Error) -> Box<Failure> {
@@ -103,4 +104,22 @@ pub(super) fn confirm(
         return Ok(false);
     }
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Finishes what a killed process began, and says so: a person would look for those changes in the session.
+pub(super) fn tell_finished(
+    session: &handfast_session::Session,
+    out: &mut Output,
+) -> Result<(), handfast_session::Error> {
+    match session.finish_interrupted()? {
+        Some(Finished::Commit) => out.note(
+            "note: a commit that was interrupted was finished first: its changes are in the base now; \
+             `session undo` takes them back",
+        ),
+        Some(_) => out.note(
+            "note: an undo that was interrupted was finished first: those changes are in the session again",
+        ),
+        None => {}
+    }
+    Ok(())
 }

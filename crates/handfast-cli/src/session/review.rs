@@ -97,6 +97,26 @@ fn hunk(hunk: &Hunk) -> JsonObject {
         .with("lines", lines.collect::<Json>())
 }
 
+/// Whether the mode of a file keeps its content even from us.
+pub(super) fn is_unreadable(change: &Change) -> bool {
+    let is_hidden = |side: &Side| {
+        let is_closed = side.mode.is_some_and(|mode| mode & 0o400 == 0);
+        side.kind == FileKind::File && side.digest.is_none() && is_closed
+    };
+    let denied = matches!(
+        &change.content,
+        Content::NotShown {
+            why: NotShown::Denied(_),
+            ..
+        }
+    );
+    denied
+        && [&change.before, &change.after]
+            .into_iter()
+            .flatten()
+            .any(is_hidden)
+}
+
 /// How many changes.
 pub(super) fn counted(count: usize) -> String {
     match count {

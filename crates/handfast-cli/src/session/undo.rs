@@ -38,6 +38,7 @@ impl UndoArgs {
     pub(super) fn run(&self, state: &StateArgs, opening: Opening, out: &mut Output) -> PrintResult {
         let session = state.open_with("undo", &self.name, opening)?;
         let failed = |error| failures::failed("undo", "undo", &self.name, &error);
+        failures::tell_finished(&session, out).map_err(failed)?;
         let past = session.past_commits().map_err(failed)?;
         if self.commits == 0 || self.commits > past.len() {
             let why = match past.len() {

@@ -40,6 +40,7 @@ mod run;
 mod serving;
 mod session;
 mod session_faults;
+mod session_interrupted;
 mod session_list;
 mod session_pick;
 mod session_review;

@@ -131,7 +131,7 @@ impl Session {
         let limit = options.text_limit.min(ReviewOptions::FULL);
         let denied = self.may_read(&found).err().map(|error| error.detail());
         let hides = |object: &SideObject| match object {
-            SideObject::Kept(why) => Some(why.clone()),
+            SideObject::Kept(_, why) => Some(why.clone()),
             _ => None,
         };
         let before = found.overlay.side_before(&found.inner)?;
@@ -263,7 +263,13 @@ fn told(object: SideObject, limit: u64, is_shown: bool) -> Result<SideWithConten
     };
     Ok(match object {
         SideObject::Nothing => empty(None),
-        SideObject::Kept(_) => empty(Some(side(FileKind::File))),
+        SideObject::Kept(status, _) => empty(Some(Side {
+            mode: Some(status.mode & 0o7777),
+            len: status.len,
+            names: status.nlink,
+            modified: Some(status.modified),
+            ..side(FileKind::File)
+        })),
         SideObject::Other(status) => empty(Some(side(status.kind))),
         SideObject::Dir(mode) => empty(Some(Side {
             mode,

@@ -171,6 +171,11 @@ impl Overlay {
             Err(error) if error.kind() == ErrorKind::NotFound && self.was_moved(id)? => {
                 return Ok((true, None));
             }
+            // A program may have taken the right to read it from us: that hides no other change.
+            Err(error) if error.kind() == ErrorKind::Denied => {
+                let modes = self.modes(at, id);
+                return Ok((false, modes.filter(|(old, new)| old != new)));
+            }
             Err(error) => return Err(super::store::lost(error)),
         };
         let base = match self.base.open(at) {
@@ -190,6 +195,13 @@ impl Overlay {
 }
 
 impl Overlay {
+    /// The modes of a file of the base and of an object, if both are there.
+    fn modes(&self, at: &RelPath, id: u64) -> Option<(u32, u32)> {
+        let old = self.base.symlink_metadata(at).ok()?;
+        let new = self.store.symlink_metadata(&object_path(id)).ok()?;
+        Some((old.mode, new.mode))
+    }
+
     /// Whether an object that is missing may have become the base's: a commit is under way, or the
     /// journal does not name the object any more.
     fn was_moved(&self, id: u64) -> Result<bool, Error> {

@@ -23,6 +23,7 @@ use super::tree::{Change, ContentLocation, DirNode, FileNode, NodeEntry, Now, Wa
 use super::{Overlay, State};
 use crate::error::Error;
 use crate::gate::Locked;
+pub(super) use base::UNSEEN;
 use base::other_version;
 
 /// Attributes of the kernel's overlay.
@@ -67,8 +68,10 @@ struct Level {
 /// A directory of the base.
 struct BaseLevel {
     dir: Dir,
-    /// Another one may have stood in its place when the run began.
+    /// Another one may have stood in its place when the run began, or names in it came and went.
     is_doubtful: bool,
+    /// Another one may have stood in its place: nothing in it is known to have been there.
+    may_be_another: bool,
 }
 
 /// Why something is not imported.
@@ -129,6 +132,7 @@ impl Import<'_> {
         let base = BaseLevel {
             dir: base,
             is_doubtful: false,
+            may_be_another: false,
         };
         let names = names_in(&upper)?;
         let mut levels = vec![Level {
@@ -330,7 +334,12 @@ impl Import<'_> {
             if names.contains(&name) || name.as_bytes().starts_with(OWN) {
                 continue;
             }
-            let was = self.was(Some(base), &RelPath::from(&name))?;
+            let at = RelPath::from(&name);
+            // What may have come since is a conflict, and no commit removes it.
+            let was = match self.may_have_come(base, &at)? {
+                true => Was::File(UNSEEN.to_owned()),
+                false => self.was(Some(base), &at)?,
+            };
             let now = Now::Gone;
             children.insert(name.as_bytes().to_vec(), NodeEntry { was, now });
         }

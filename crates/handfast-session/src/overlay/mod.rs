@@ -37,7 +37,7 @@ mod watch;
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
 use handfast::{Durability, Effect, ErrorKind, Limits, Metadata, RelPath, Root};
@@ -60,7 +60,7 @@ pub(crate) use sides::{FileSide, SideObject};
 pub(crate) use store::{Source, fresh_id};
 
 use commit::STAGING;
-pub use commit::{CommitOptions, OnConflict, Shown};
+pub use commit::{CommitOptions, Finished, OnConflict, Shown};
 pub(crate) use commit::{CommitReport, Conflict, How, Part};
 pub(crate) use diff::DiffChange;
 pub use diff::DiffKind;
@@ -102,6 +102,8 @@ pub(crate) struct Overlay {
     template: OnceLock<Metadata>,
     /// How often another process was seen to change the journal.
     others: AtomicU64,
+    /// What this process finished for others that were killed, and nobody has been told yet.
+    finished: Mutex<Option<Finished>>,
 }
 
 /// What this process knows of the journal.
@@ -139,6 +141,7 @@ impl Overlay {
             umask: OnceLock::new(),
             template: OnceLock::new(),
             others: AtomicU64::new(0),
+            finished: Mutex::new(None),
         };
         Ok(overlay)
     }

@@ -1,6 +1,6 @@
 //! Both sides of a change: what the base has, and what a commit puts there.
 
-use handfast::{ErrorKind, FileKind, Metadata};
+use handfast::{ErrorKind, FileKind, Metadata, RelPath, Root};
 
 use super::look::Where;
 use super::tree::base_path;
@@ -16,8 +16,8 @@ pub(crate) enum SideObject {
     File(Box<FileSide>),
     /// Something that an overlay does not cover.
     Other(Metadata),
-    /// A rule of the base keeps its content.
-    Kept(String),
+    /// A file whose content is kept from us, by a rule or by its mode: what is known of it, and why.
+    Kept(Box<Metadata>, String),
 }
 
 /// A file that is open for reading.
@@ -65,7 +65,7 @@ impl Overlay {
             FileKind::File => match self.base.open(&at) {
                 Ok(file) => SideObject::File(Box::new(FileSide::of(file))),
                 Err(error) if is_gone(&error) => SideObject::Nothing,
-                Err(error) if error.kind() == ErrorKind::Denied => SideObject::Kept(error.detail()),
+                Err(error) if error.kind() == ErrorKind::Denied => kept(status, &error),
                 Err(error) => return Err(error),
             },
             _ => SideObject::Other(status),
@@ -78,17 +78,21 @@ impl Overlay {
             return Ok(SideObject::Nothing);
         }
         let path = base_path(&change.path)?;
-        let file = |opened: Result<handfast::File, Error>| match opened {
+        let file = |root: &Root, at: &RelPath| match root.open(at) {
             Ok(file) => Ok(SideObject::File(Box::new(FileSide::of(file)))),
-            Err(error) if error.kind() == ErrorKind::Denied => Ok(SideObject::Kept(error.detail())),
+            Err(error) if error.kind() == ErrorKind::Denied => {
+                Ok(kept(root.symlink_metadata(at)?, &error))
+            }
             Err(error) => Err(error),
         };
         let seen = self.again(super::look::whole(&path), |place| match place {
             Where::Top => Ok(SideObject::Dir(self.top()?.mode.checked_rem(0o10000))),
             Where::Object(id, names) => {
-                let mut side = file(self.store.open(&super::store::object_path(*id)))?;
-                if let SideObject::File(side) = &mut side {
-                    side.names = (*names).into();
+                let mut side = file(&self.store, &super::store::object_path(*id))?;
+                match &mut side {
+                    SideObject::File(side) => side.names = (*names).into(),
+                    SideObject::Kept(status, _) => status.nlink = (*names).into(),
+                    _ => {}
                 }
                 Ok(side)
             }
@@ -100,7 +104,7 @@ impl Overlay {
             })),
             Where::Base(at) | Where::MovedFile(at) => match self.base.symlink_metadata(at)?.kind {
                 // A file that only moves keeps its attributes.
-                FileKind::File => file(self.base.open(at)),
+                FileKind::File => file(&self.base, at),
                 _ => Ok(SideObject::Nothing),
             },
         });
@@ -110,6 +114,18 @@ impl Overlay {
             seen => seen,
         }
     }
+}
+
+/// A file that cannot be opened. A mode that a program gave it is a reason that a person can do something about.
+fn kept(status: Metadata, error: &Error) -> SideObject {
+    let why = match status.mode & 0o400 {
+        0 => format!(
+            "it cannot be read, its mode {:04o} forbids it",
+            status.mode & 0o7777
+        ),
+        _ => error.detail(),
+    };
+    SideObject::Kept(Box::new(status), why)
 }
 
 fn is_gone(error: &Error) -> bool {

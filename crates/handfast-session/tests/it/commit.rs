@@ -146,6 +146,34 @@ fn a_conflict_commits_nothing_unless_told() {
 }
 
 #[test]
+fn a_directory_that_others_put_something_into_stays_whole_whoever_wins() {
+    let scratch = Scratch::new();
+    scratch.file("d/x", "1").file("d/sub/y", "1").file("a", "1");
+    let session = scratch.session(Mode::Overlay);
+    session.remove_tree("/d").unwrap();
+    session.write("/a", "ours").unwrap();
+    scratch.file("d/sub/mine", "theirs");
+    let before = scratch.tree();
+    let report = commit(&session, OnConflict::Overwrite, &["/d"]);
+    assert_eq!(report.committed, []);
+    assert_eq!(conflicts(&report), ["/d"]);
+    assert_eq!(scratch.tree(), before, "nothing was changed");
+    // The rest is committed, and can be taken back: nobody else's change was overwritten.
+    let report = commit(&session, OnConflict::Overwrite, &[]);
+    assert_eq!(report.committed, [v("/a")]);
+    assert_eq!(conflicts(&report), ["/d"]);
+    assert_eq!(report.not_undoable, None);
+    assert_eq!(scratch.read("a"), "ours");
+    assert_eq!(scratch.read("d/x"), "1");
+    // What was there and was only changed goes.
+    std::fs::remove_file(scratch.at("d/sub/mine")).unwrap();
+    scratch.file("d/sub/y", "theirs");
+    let report = commit(&session, OnConflict::Overwrite, &[]);
+    assert_eq!(report.conflicts, []);
+    assert!(!scratch.at("d").exists());
+}
+
+#[test]
 fn some_paths_can_be_committed() {
     let scratch = Scratch::new();
     scratch

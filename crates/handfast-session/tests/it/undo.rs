@@ -31,6 +31,28 @@ fn undone(session: &Session) {
     assert_eq!(undo(session).conflicts, []);
 }
 
+#[test]
+fn a_new_directory_that_waits_in_a_committed_one_stays_where_it_is() {
+    let scratch = Scratch::new();
+    let session = scratch.session(Mode::Overlay);
+    session.create_dir_with("/n", 0o755).unwrap();
+    session.write("/n/f", "f").unwrap();
+    session.create_dir_with("/n/waits", 0o750).unwrap();
+    session.write("/n/waits/hook", "h").unwrap();
+    commit(&session, &["/n/f"]);
+    assert!(scratch.at("n/f").exists() && !scratch.at("n/waits").exists());
+    undone(&session);
+    assert!(!scratch.at("n").exists());
+    assert_eq!(session.read("/n/f").unwrap(), b"f");
+    assert_eq!(session.read("/n/waits/hook").unwrap(), b"h");
+    let mode = session.metadata("/n/waits").unwrap().mode & 0o777;
+    assert_eq!(mode, 0o750);
+    commit(&session, &[]);
+    assert_eq!(scratch.read("n/waits/hook"), "h");
+    let mode = std::fs::metadata(scratch.at("n/waits")).unwrap().mode() & 0o777;
+    assert_eq!(mode, 0o750);
+}
+
 /// Every kind of change, and some on top of each other.
 fn change_much(session: &Session) {
     let mv = |from: &str, to: &str| session.rename(from, to, RenameMode::Replace).unwrap();

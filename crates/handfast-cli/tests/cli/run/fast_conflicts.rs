@@ -157,6 +157,96 @@ fn what_others_change_during_a_fast_run_is_a_conflict() {
     });
 }
 
+/// What somebody puts into a directory that a program removes, and where it must be afterwards.
+type Added = (
+    &'static str,
+    fn(&Path),
+    &'static [(&'static str, &'static str)],
+);
+
+const ADDED: [Added; 7] = [
+    (
+        "rm -r dir",
+        |base| write(base, "dir/person", "new"),
+        &[("dir/person", "new")],
+    ),
+    (
+        "rm -r dir",
+        |base| write(base, "dir/sub/person", "new"),
+        &[("dir/sub/person", "new")],
+    ),
+    (
+        "rm -r dir",
+        |base| std::fs::rename(base.join("removed"), base.join("dir/old")).unwrap(),
+        &[("dir/old", "1")],
+    ),
+    (
+        "rm -r dir",
+        |base| std::fs::rename(base.join("twin"), base.join("dir/twin")).unwrap(),
+        &[
+            ("dir/twin/one", "of the twin"),
+            ("dir/twin/two", "of the twin"),
+        ],
+    ),
+    (
+        "rm -r dir",
+        |base| {
+            std::fs::rename(base.join("dir"), base.join("elsewhere")).unwrap();
+            std::fs::rename(base.join("twin"), base.join("dir")).unwrap();
+        },
+        &[("dir/one", "of the twin"), ("dir/two", "of the twin")],
+    ),
+    (
+        "rm -r dir; echo file > dir",
+        |base| write(base, "dir/person", "new"),
+        &[("dir/person", "new")],
+    ),
+    (
+        "rm -r emptied; mkdir emptied",
+        |base| write(base, "emptied/person", "new"),
+        &[("emptied/person", "new")],
+    ),
+];
+
+#[test]
+fn what_others_put_into_a_directory_during_a_fast_run_is_never_removed() {
+    as_each_user(|stage| {
+        for (number, (program, person, kept)) in ADDED.iter().enumerate() {
+            let stage = &Stage::new(&stage.user);
+            furnish(stage);
+            stage.scratch.file("twin/one", "of the twin");
+            stage.scratch.file("twin/two", "of the twin");
+            stage.hand_over();
+            let session = format!("s{number}");
+            let paused = Paused::new(stage, &session, program, ":");
+            person(&stage.scratch.inside());
+            let told = paused.go_on();
+            assert_eq!(told.code, Some(0), "{number}: {told:?}");
+            let told = stage.handfast(&["session", "commit", "--yes", "--overwrite", &session]);
+            assert_eq!(told.code, Some(1), "{number}: {told:?}");
+            assert!(told.out.contains("conflict  /"), "{number}: {told:?}");
+            for (name, text) in *kept {
+                let there = std::fs::read_to_string(stage.base(name));
+                assert_eq!(
+                    there.ok().as_deref(),
+                    Some(*text),
+                    "{number} {name}: {told:?}"
+                );
+            }
+        }
+        // What was there and was only changed goes: that is what was asked for.
+        furnish(stage);
+        let paused = Paused::new(stage, "changed", "rm -r dir emptied; mkdir emptied", ":");
+        write(&stage.scratch.inside(), "dir/two", "person");
+        write(&stage.scratch.inside(), "emptied/old", "person");
+        let told = paused.go_on();
+        assert_eq!(told.code, Some(0), "{told:?}");
+        let told = stage.handfast(&["session", "commit", "--yes", "--overwrite", "changed"]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert!(!stage.base("dir").exists() && !stage.base("emptied/old").exists());
+    });
+}
+
 /// Every name below with its content.
 fn snapshot(dir: &Path) -> String {
     let script = "find . -not -path './.git*' | LC_ALL=C sort | while read -r f; do echo \"$f\"; \

@@ -18,6 +18,7 @@ mod programs;
 mod self_approval;
 mod siege;
 mod stage;
+mod unreadable;
 mod walls;
 mod worktrees;
 

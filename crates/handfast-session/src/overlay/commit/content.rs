@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use handfast::{Durability, Effect, Metadata, RelPath, WriteOptions};
+use handfast::{Durability, Effect, ErrorKind, Metadata, RelPath, WriteOptions};
 use sha2::{Digest, Sha256};
 
 use super::prepare::Reserve;
@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::overlay::Overlay;
 use crate::overlay::attributes::{read_xattrs, write_xattrs};
 use crate::overlay::diff::same_content;
+use crate::overlay::items::{ChangedName, What};
 use crate::overlay::store::{Source, lost, object_path};
 
 impl Overlay {
@@ -81,6 +82,22 @@ impl Overlay {
                 }
                 Err(error.into())
             }
+        }
+    }
+
+    /// Refuses content that its own mode keeps from us, before anything is changed: nobody was shown it.
+    pub(super) fn require_readable(&self, item: &ChangedName) -> Result<(), Error> {
+        let What::File { object, .. } = item.what else {
+            return Ok(());
+        };
+        let at = object_path(object);
+        let is_closed = (self.store.symlink_metadata(&at)).is_ok_and(|file| file.mode & 0o400 == 0);
+        match is_closed.then(|| self.store.open(&at)) {
+            Some(Err(error)) if error.kind() == ErrorKind::Denied => Err(Error::refused(
+                ErrorKind::Denied,
+                "its mode forbids even its owner to read it; `fs chmod` in the session changes that",
+            )),
+            _ => Ok(()),
         }
     }
 

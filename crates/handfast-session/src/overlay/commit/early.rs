@@ -7,6 +7,7 @@ use super::plan::Early;
 use super::roll::{CommitRun, Failed, slot_path};
 use crate::error::Error;
 use crate::overlay::Overlay;
+use crate::overlay::import::UNSEEN;
 use crate::overlay::items::{ChangedName, What};
 use crate::overlay::tree::base_path;
 
@@ -27,8 +28,9 @@ impl Overlay {
         let at = base_path(step.at())?;
         match step {
             Early::File { version, .. } => {
+                let is_seen = version != UNSEEN;
                 let version = self.version_now(version.parse()?, &at, run.plan);
-                let removed = if overwrite {
+                let removed = if overwrite && is_seen {
                     self.base.remove_file(&at)
                 } else {
                     self.base.remove_if(&at, &version)

@@ -11,6 +11,7 @@ mod both_made;
 mod choice;
 mod content;
 mod early;
+mod finished;
 mod git;
 mod hold;
 mod moving;
@@ -37,6 +38,7 @@ use crate::gate::Locked;
 use crate::log::Log;
 use crate::place::Guard;
 pub(super) use choice::Choice;
+pub use finished::Finished;
 pub(crate) use part::Part;
 pub(super) use prepare::Reserve;
 pub(super) use roll::{Rolled, STAGING};
@@ -195,10 +197,9 @@ impl Overlay {
         };
         let (mut conflicts, settled) = match on_conflict {
             OnConflict::Overwrite => {
-                if !self.verify(&chosen)?.is_empty() {
-                    past.why_not = Some("it took the session's side over what others had changed");
-                }
-                (Vec::new(), Vec::new())
+                let (stays, why_not) = self.overwriting(&chosen)?;
+                past.why_not = past.why_not.or(why_not);
+                (stays, Vec::new())
             }
             _ => self.verify_unsettled(&chosen)?,
         };
@@ -297,6 +298,7 @@ impl Overlay {
         let path = base_path(&item.path)?;
         guard.check(&path)?;
         guard.check_new(&path, item.what.kind())?;
+        self.require_readable(item)?;
         let Some(source) = choice::source(item) else {
             return Ok(());
         };
@@ -334,7 +336,12 @@ impl Overlay {
         self.base
             .recover(&handfast::RelPath::root())
             .map_err(unfinished)?;
+        let what = match choice.taking.is_empty() {
+            true => Finished::Commit,
+            false => Finished::Undo,
+        };
         self.roll_forward(locked, choice, None, true, &mut |_, _| {})?;
+        self.note_finished(what);
         self.collect(locked)
     }
 

@@ -8,6 +8,7 @@ use handfast::{ErrorKind, Metadata, RelPath, TempFile, Version};
 use super::Conflict;
 use crate::error::Error;
 use crate::overlay::Overlay;
+use crate::overlay::import::UNSEEN;
 use crate::overlay::items::{ChangedName, What};
 use crate::overlay::store::object_path;
 use crate::overlay::tree::{Was, base_path, join};
@@ -19,6 +20,12 @@ pub(in crate::overlay) struct Reserve {
     /// Given back already, and not used yet.
     ahead: u64,
 }
+
+/// What stays, and why the rest cannot be taken back.
+type Overwriting = (Vec<Conflict>, Option<&'static str>);
+
+/// Why the session's side is not taken.
+const STAYS: &str = "a commit never removes what others put into a directory";
 
 /// So much is given back at once: a system call for many small files.
 const PORTION: u64 = 1 << 20;
@@ -77,6 +84,63 @@ impl Overlay {
                 moved: Some((from, version)),
                 ..
             } => self.differs(from, &Was::File(version.clone())),
+            _ => Ok(None),
+        }
+    }
+
+    /// The items that the session's side does not win either: what others put into a directory stays, so the
+    /// directory stays, with everything in it. And why the commit cannot be taken back, if something else
+    /// that others changed goes.
+    pub(super) fn overwriting(&self, items: &[ChangedName]) -> Result<Overwriting, Error> {
+        let mut conflicts: Vec<Conflict> = Vec::new();
+        for item in items {
+            let Some(home) = &item.home else {
+                continue;
+            };
+            if let Some(why) = self.foreign_in(home, &item.covered)? {
+                let path = item.path.clone();
+                conflicts.push(Conflict { path, why });
+            }
+        }
+        let stays = |path| conflicts.iter().any(|known| known.path == path);
+        let changed = self.verify(items)?;
+        let takes_sides = changed.into_iter().any(|found| !stays(found.path));
+        let why_not = "it took the session's side over what others had changed";
+        Ok((conflicts, takes_sides.then_some(why_not)))
+    }
+
+    /// What the base has where something goes, and the session never saw.
+    fn foreign_in(&self, at: &[u8], was: &Was) -> Result<Option<String>, Error> {
+        let path = base_path(at)?;
+        match was {
+            Was::File(version) if version == UNSEEN => match self.base.symlink_metadata(&path) {
+                Err(error) if is_absent(&error) => Ok(None),
+                _ => Ok(Some(format!("it appeared in the base; {STAYS}"))),
+            },
+            Was::Dir(entries) => {
+                let mut listing = match self.base.read_dir(&path) {
+                    Ok(listing) => listing,
+                    Err(error) if error.kind() == ErrorKind::Denied => {
+                        return Ok(Some(error.detail()));
+                    }
+                    // It is gone, or something else, and nothing in it is removed.
+                    Err(_) => return Ok(None),
+                };
+                while let Some(entry) = listing.next_entry()? {
+                    if !entries.contains_key(entry.name().as_bytes()) {
+                        let name = handfast::escape(entry.name().as_bytes());
+                        let why = format!("`{name}` appeared in it in the base; {STAYS}");
+                        return Ok(Some(why));
+                    }
+                }
+                for (name, was) in entries {
+                    if let Some(why) = self.foreign_in(&join(at, name), was)? {
+                        let name = handfast::escape(name);
+                        return Ok(Some(format!("`{name}` in it: {why}")));
+                    }
+                }
+                Ok(None)
+            }
             _ => Ok(None),
         }
     }

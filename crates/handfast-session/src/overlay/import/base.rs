@@ -33,6 +33,7 @@ impl Import<'_> {
         let was_moved = self.is_later(&dir)? && self.is_later(&base.dir)?;
         Ok(Some(BaseLevel {
             is_doubtful: base.is_doubtful || was_moved,
+            may_be_another: base.may_be_another || was_moved,
             dir,
         }))
     }
@@ -49,6 +50,18 @@ impl Import<'_> {
             0 => time.seconds < self.began.seconds,
             _ => time < self.began,
         }
+    }
+
+    /// Whether a name that nobody saw the program remove may have come into a directory since the run began:
+    /// it came with the directory, or both the directory and what stands there have a later time. What was
+    /// moved here has one too.
+    pub(super) fn may_have_come(&self, base: &BaseLevel, at: &RelPath) -> Result<bool, Left> {
+        if base.may_be_another {
+            return Ok(true);
+        }
+        let status = self.looked(base.dir.symlink_metadata(at))?;
+        let is_later = status.is_ok_and(|status| !self.is_before(status.changed));
+        Ok(is_later && self.is_later(&base.dir)?)
     }
 
     /// What a look at the base says. What others change meanwhile is no failure of ours.
@@ -115,7 +128,12 @@ impl Import<'_> {
                 below.is_doubtful |= self.is_later(&below.dir)?;
                 let mut entries = BTreeMap::new();
                 for name in names {
-                    let was = self.was(Some(&below), &RelPath::from(&name))?;
+                    let at = RelPath::from(&name);
+                    // Not covered, so it is a conflict, and no commit removes it.
+                    if self.may_have_come(&below, &at)? {
+                        continue;
+                    }
+                    let was = self.was(Some(&below), &at)?;
                     entries.insert(name.as_bytes().to_vec(), was);
                 }
                 Ok(Was::Dir(entries))
@@ -131,10 +149,22 @@ impl Import<'_> {
     }
 }
 
+/// The version of a file that the program may never have seen. No object has the number zero, and no commit
+/// removes what is recorded with it. It is not the unknown version of an undo, which has no length.
+pub(in crate::overlay) const UNSEEN: &str = "v1.0.0.0.1.0-0.0-0";
+
 /// A version that the object does not have, and never had.
 pub(super) fn other_version(status: &Metadata) -> String {
     let never = Timestamp::default();
     let mut other = *status;
     (other.modified, other.changed) = (never, never);
     handfast::Version::of_metadata(&other).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_version_that_no_file_has_is_one() {
+        assert!(super::UNSEEN.parse::<handfast::Version>().is_ok());
+    }
 }

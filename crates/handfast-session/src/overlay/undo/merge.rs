@@ -99,7 +99,11 @@ fn put_aside(path: &[u8], entry: &NodeEntry, stash: &mut Stash) -> Option<&'stat
                 pending.extend(
                     inside.map(|(name, entry)| (crate::overlay::tree::join(&path, name), entry)),
                 );
-                dir.mode.is_none() && (entry.was == Was::Kept || dir.origin.is_none())
+                match entry.was {
+                    Was::Kept => dir.mode.is_none(),
+                    // The session's own, with whatever mode it was made.
+                    _ => dir.origin.is_none(),
+                }
             }
         };
         if !is_own || matches!(entry.was, Was::Moved(_)) {
