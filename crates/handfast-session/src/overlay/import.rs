@@ -60,6 +60,8 @@ struct Level {
     base: Option<BaseLevel>,
     /// The base had it, and has it no more.
     is_lost: bool,
+    /// Nothing of the base shows through: it was removed and made again, or lies in one that was.
+    is_hidden: bool,
     /// The rest of its names.
     names: Vec<Name>,
 }
@@ -137,6 +139,7 @@ impl Import<'_> {
             upper,
             base: Some(base),
             is_lost: false,
+            is_hidden: false,
             names,
         }];
         while let Some(level) = levels.last_mut() {
@@ -245,11 +248,12 @@ impl Import<'_> {
         let upper = level.upper.open_dir(at)?;
         let names = names_in(&upper)?;
         let mode = status.mode & 0o777;
-        let is_opaque = has(&upper, &RelPath::root(), OPAQUE);
+        // The kernel marks the topmost of the directories that are new, and none below it.
+        let is_hidden = level.is_hidden || has(&upper, &RelPath::root(), OPAQUE);
         let base = self.base_below(level.base.as_ref(), at)?;
-        let is_lost = base.is_none() && !is_opaque && has(&upper, &RelPath::root(), COPIED);
+        let is_lost = base.is_none() && !is_hidden && has(&upper, &RelPath::root(), COPIED);
         let base = match base {
-            Some(base) if !is_opaque => {
+            Some(base) if !is_hidden => {
                 self.mode_of_kept(&base, path, mode)?;
                 Some(base)
             }
@@ -295,6 +299,7 @@ impl Import<'_> {
             upper,
             base,
             is_lost,
+            is_hidden,
             names,
         }))
     }

@@ -22,6 +22,9 @@ pub(super) fn furnish(stage: &Stage) {
         ("dir/sub/three", "3"),
         ("emptied/old", "4"),
         ("emptied/kept", "5"),
+        ("again/sub/old", "5"),
+        ("again/sub/deep/old", "5"),
+        ("again/sub/deep/same", "5"),
         ("file-to-dir", "6"),
         ("dir-to-file/seven", "7"),
         ("link-to-file", "8"),
@@ -40,6 +43,7 @@ const CHANGES: &str = r#"set -e
 echo more >> a.txt; echo new > new.txt; chmod 750 new.txt; : > empty; rm removed dir/one
 mkdir -p made/deep; echo x > made/deep/x; ln made/deep/x made/y; chmod 711 made
 rm -r dir/sub; rm -r emptied; mkdir emptied; echo z > emptied/z
+rm -r again; mkdir -p again/sub/deep; echo n > again/sub/new; echo n > again/sub/deep/same
 rm file-to-dir; mkdir file-to-dir; echo in > file-to-dir/in
 rm -r dir-to-file; echo file > dir-to-file
 ln -sfn src retargeted; rm unlinked; ln -s ../outside/secret out; rm link-to-file; ln -s a.txt link-to-file
@@ -67,6 +71,7 @@ fn the_changes_of_a_fast_run_are_those_of_the_mount() {
         let diff = |name| stage.handfast(&["session", "diff", name]).out;
         let (one, other) = (diff("mount"), diff("kernel"));
         assert!(one.contains("new.txt") && one.contains("emptied/kept"));
+        assert!(one.contains("again/sub/old") && one.contains("again/sub/deep/old"));
         assert_eq!(one, other);
         assert!(stage.base("removed").exists() && !stage.base("new.txt").exists());
         // The times of files, which build tools go by.
@@ -78,6 +83,7 @@ fn the_changes_of_a_fast_run_are_those_of_the_mount() {
         let told = stage.handfast(&["session", "commit", "--yes", "kernel"]);
         assert_eq!(told.code, Some(0), "{told:?}");
         assert!(!stage.base("removed").exists() && !stage.base("emptied/kept").exists());
+        assert!(!stage.base("again/sub/old").exists() && stage.base("again/sub/new").exists());
         assert_eq!(std::fs::read(stage.base("made/y")).unwrap(), b"x\n");
         assert_eq!(left_by_kernel(stage), 0);
     });
