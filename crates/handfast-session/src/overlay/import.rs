@@ -49,7 +49,16 @@ struct Import<'a> {
     linked: BTreeMap<u64, (u64, Vec<usize>)>,
     /// Objects that were made.
     objects: Vec<u64>,
-    left_out: Vec<String>,
+    left_out: LeftOut,
+}
+
+/// What was not imported.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    /// A sentence each.
+    pub(super) lines: Vec<String>,
+    /// Some of it is nowhere else: a file with its content, a link, a directory with what it holds.
+    pub(super) has_content: bool,
 }
 
 /// A directory of the upper layer, and what the base has in its place.
@@ -97,20 +106,20 @@ impl From<rustix::io::Errno> for Left {
 }
 
 impl Overlay {
-    /// Imports an upper directory. What is in it and was not imported, a sentence each.
+    /// Imports an upper directory, and says what is in it and was not imported.
     pub(super) fn import_upper(
         &self,
         locked: &Locked<'_, State>,
         upper: Dir,
         began: Timestamp,
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<LeftOut, Error> {
         let mut import = Import {
             overlay: self,
             began,
             changes: Vec::new(),
             linked: BTreeMap::new(),
             objects: Vec::new(),
-            left_out: Vec::new(),
+            left_out: LeftOut::default(),
         };
         let done = import.walk(upper).and_then(|()| import.record(locked));
         if done.is_err() {
@@ -126,7 +135,7 @@ impl Import<'_> {
         let (ours, theirs) = (upper.opened_metadata().mode, base.opened_metadata().mode);
         if (ours ^ theirs) & 0o777 != 0 {
             let why = "the mode of the project itself is not changed";
-            self.left_out.push(format!("/: {why}"));
+            self.left_out.lines.push(format!("/: {why}"));
         }
         let base = BaseLevel {
             dir: base,
@@ -151,7 +160,12 @@ impl Import<'_> {
             match self.entry(level, &name, &path) {
                 Ok(Some(below)) => levels.push(below),
                 Ok(None) => {}
-                Err(Left::Out(_, why)) => self.leave_out(&path, &why),
+                Err(Left::Out(_, why)) => {
+                    // Only a mark that a name is gone holds nothing. What cannot be told may hold something.
+                    let is_mark = is_whiteout(&level.upper, &name).unwrap_or(false);
+                    self.left_out.has_content |= !is_mark;
+                    self.leave_out(&path, &why);
+                }
                 Err(Left::Failed(error)) => return Err(error),
             }
         }
@@ -160,7 +174,7 @@ impl Import<'_> {
 
     fn leave_out(&mut self, path: &[u8], why: &str) {
         let shown = handfast::escape(path);
-        self.left_out.push(format!("/{shown}: {why}"));
+        self.left_out.lines.push(format!("/{shown}: {why}"));
     }
 
     /// One name of the upper layer. A directory is walked next.
@@ -408,6 +422,7 @@ impl Import<'_> {
         for change in std::mem::take(&mut self.changes) {
             let length = super::record::write(std::slice::from_ref(&change)).len();
             if let (true, Change::Put { path, .. }) = (length > crate::log::MOST, &change) {
+                self.left_out.has_content = true;
                 self.leave_out(&path.clone(), "it holds too many names for one change");
                 continue;
             }

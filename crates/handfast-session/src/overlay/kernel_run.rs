@@ -5,7 +5,7 @@
 //! that was killed: the next change of the overlay, and the next that opens the session, imports it first.
 
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, SystemTime};
 
 use handfast::{
@@ -24,6 +24,8 @@ use crate::gate::Locked;
 const KERNEL: &str = "kernel";
 /// What is left of it while it is removed.
 const DONE: &str = "kernel-done-";
+/// What was imported in part: what was left out is nowhere else.
+const KEPT: &str = "kernel-kept-";
 /// When the run began. The process that serves it has it locked.
 const BEGUN: &str = "begun";
 /// The kernel's directories in it.
@@ -136,16 +138,36 @@ impl Overlay {
         };
         let began = Beginning::read(&lock)?.now();
         let upper = dir.open_dir(&RelPath::parse(UPPER)?)?;
-        let left_out = self.import_upper(locked, upper, began)?;
+        let mut left_out = self.import_upper(locked, upper, began)?;
         locked.state().log.sync()?;
-        self.tell_left_out(&left_out)?;
+        let name = match left_out.has_content {
+            true => KEPT,
+            false => DONE,
+        };
+        let name = format!("{name}{:016x}", fresh_id()?);
+        if left_out.has_content {
+            let place = self.shown_home();
+            let line = format!("what was left out stays in {place}/{name}/{UPPER}");
+            left_out.lines.insert(0, line);
+        }
+        self.tell_left_out(&left_out.lines)?;
         // All at once: what is half removed is never taken for what a run has left.
-        let done = RelPath::parse(format!("{DONE}{:016x}", fresh_id()?))?;
         let at = RelPath::parse(KERNEL)?;
-        self.home.rename(&at, &done, RenameMode::NoReplace)?;
+        self.home
+            .rename(&at, &RelPath::parse(name)?, RenameMode::NoReplace)?;
         // What cannot be removed now is removed before the next run.
         drop(self.remove_done());
         Ok(())
+    }
+
+    /// Where the home is, for the person whose it is.
+    fn shown_home(&self) -> String {
+        let fd = self.home.as_fd().as_raw_fd();
+        let link = rustix::fs::readlink(format!("/proc/self/fd/{fd}"), Vec::new());
+        link.map_or_else(
+            |_| "the directory of the session".to_owned(),
+            |path| handfast::escape(path.as_bytes()).to_string(),
+        )
     }
 
     /// Removes what was imported.
