@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, SystemTime};
 
 use handfast::{
-    Dir, ErrorKind, FileKind, FilesystemKind, OpenOptions, RelPath, RenameMode, Root, Timestamp,
-    WriteOptions,
+    Dir, ErrorKind, FileKind, FilesystemKind, HardLinks, OpenOptions, RelPath, RenameMode, Root,
+    Timestamp, WriteOptions,
 };
 use rustix::fs::{FlockOperation, Mode, OFlags};
 
@@ -137,7 +137,10 @@ impl Overlay {
             ));
         };
         let began = Beginning::read(&lock)?.now();
+        // All names of a file are ours: to read it, its mode may be changed by any of them.
         let upper = dir.open_dir(&RelPath::parse(UPPER)?)?;
+        let options = self.home.options().clone().hard_links(HardLinks::Allow);
+        let upper = Root::from_fd(upper.as_fd().try_clone_to_owned()?, options)?.as_dir()?;
         let mut left_out = self.import_upper(locked, upper, began)?;
         locked.state().log.sync()?;
         let name = match left_out.has_content {

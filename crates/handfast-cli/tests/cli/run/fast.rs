@@ -114,7 +114,8 @@ fn what_a_session_does_not_keep_is_said_and_attributes_are_kept() {
              os.setxattr('a.txt', 'user.overlay.metacopy', b''); os.mkfifo('fifo')";
         let script = format!(
             "{PYTHON} -c \"{code}\"; echo x > .handfast-mine; rm -f .env; chmod 700 .; \
-             mkdir shut; echo in > shut/in; chmod 000 shut"
+             mkdir shut; echo in > shut/in; chmod 000 shut; \
+             echo unread > one; chmod 200 one; ln one another"
         );
         let told = stage.run(&in_session(&FAST, "s"), &script);
         assert_eq!(told.code, Some(0), "{told:?}");
@@ -131,6 +132,10 @@ fn what_a_session_does_not_keep_is_said_and_attributes_are_kept() {
         assert!(!diff.out.contains("main.rs"), "{diff:?}");
         assert!(!diff.out.contains("user.overlay"), "{diff:?}");
         assert!(diff.out.contains("shut/in"), "{diff:?}");
+        for name in ["/one", "/another"] {
+            assert!(!told.words.contains(&format!("{name}:")), "{told:?}");
+            assert!(diff.out.contains(name), "{name}: {diff:?}");
+        }
         assert!(!diff.out.contains("handfast-mine"), "{diff:?}");
         assert_eq!(left_by_kernel(stage), 1);
     });
