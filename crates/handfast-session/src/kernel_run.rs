@@ -75,23 +75,22 @@ impl Session {
         Ok(false)
     }
 
-    /// What the last imports left out, a line each; nothing the second time.
+    /// Tells what the last imports left out, a line each, and how many lines that were. What was told is
+    /// forgotten.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn take_left_out(&self) -> Result<Vec<String>, Error> {
-        let mut all = Vec::new();
+    /// What the disk says; `Busy` if another process changes the session for long.
+    pub fn tell_left_out(&self, mut tell: impl FnMut(&str)) -> Result<usize, Error> {
+        let mut count = 0;
         for (mount, overlay) in self.overlays() {
-            let told = overlay.take_left_out()?;
             let at = mount.at.to_string();
             let top = at.trim_end_matches('/');
-            let shown = |line: String| match line.starts_with('/') {
-                true => format!("{top}{line}"),
-                false => line,
-            };
-            all.extend(told.into_iter().map(shown));
+            count += overlay.tell_what_was_left_out(|line| match line.starts_with('/') {
+                true => tell(&format!("{top}{line}")),
+                false => tell(line),
+            })?;
         }
-        Ok(all)
+        Ok(count)
     }
 
     /// Imports what killed runs left.

@@ -210,20 +210,28 @@ impl Overlay {
         Ok(())
     }
 
-    /// What imports left out and nobody has been told yet.
-    pub(crate) fn take_left_out(&self) -> Result<Vec<String>, Error> {
+    /// Tells what imports left out and nobody has been told yet. It is forgotten after that: what is told
+    /// twice is better than what is never told.
+    pub(crate) fn tell_what_was_left_out(
+        &self,
+        mut tell: impl FnMut(&str),
+    ) -> Result<usize, Error> {
         let at = RelPath::parse(LEFT_OUT)?;
-        let text = match self.home.read(&at) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
+        let is_absent = |error: &Error| error.kind() == ErrorKind::NotFound;
+        match self.home.symlink_metadata(&at) {
+            Err(error) if is_absent(&error) => return Ok(0),
+            looked => looked?,
         };
-        match self.home.remove_file(&at) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        // Nobody adds to it meanwhile.
+        let _locked = self.lock()?;
+        let text = match self.home.read(&at) {
+            Err(error) if is_absent(&error) => return Ok(0),
+            text => text?,
+        };
         let text = String::from_utf8_lossy(&text);
-        Ok(text.lines().map(str::to_owned).collect())
+        text.lines().for_each(&mut tell);
+        self.home.remove_file(&at)?;
+        Ok(text.lines().count())
     }
 }
 

@@ -45,7 +45,7 @@ fn git_works_in_a_linked_worktree_over_the_kernels_overlay() {
         let told = Told::from(stage.command("cd ../tree;", &args).output().unwrap());
         assert_eq!(
             (told.code, told.out.as_str()),
-            (Some(0), "second\nfirst\n"),
+            (Some(1), "second\nfirst\n"),
             "{told:?}"
         );
         assert!(told.words.contains("not kept: /tree/fifo"), "{told:?}");
