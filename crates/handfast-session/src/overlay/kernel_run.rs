@@ -102,13 +102,18 @@ impl Overlay {
 
     /// Whether a run over the kernel's overlay is under way.
     pub(crate) fn is_kernel_at_it(&self) -> Result<bool, Error> {
+        if self.left_by_kernel()?.is_none() {
+            return Ok(false);
+        }
+        // An import and another look hold the lock of the run too, but only with ours.
+        let _locked = self.lock()?;
         match self.left_by_kernel()? {
             Some(dir) => Ok(abandoned(&dir)?.is_none()),
             None => Ok(false),
         }
     }
 
-    /// Imports what a run has left, if it is not under way any more.
+    /// Imports what a run has left, if it is not under way any more. Waits for an import that is.
     pub(crate) fn import_left(&self) -> Result<(), Error> {
         match self.left_by_kernel()? {
             Some(_) if !self.is_kernel_at_it()? => self.begin().map(drop),

@@ -374,6 +374,43 @@ fn a_killed_fast_run_loses_nothing() {
     });
 }
 
+/// The directory of a session's first mount.
+fn home_of(stage: &Stage, session: &str) -> std::path::PathBuf {
+    let sessions = stage.scratch.path.join("state/handfast/sessions");
+    sessions.join(session).join("mount-0")
+}
+
+/// Whoever imports holds two locks: that of the session, and that of the run. A second look is not told
+/// that a run is under way, and that nothing was changed yet.
+#[test]
+fn a_look_waits_for_an_import() {
+    as_each_user(|stage| {
+        let mut paused = Paused::new(stage, "s", "echo p >> a.txt", ":");
+        paused.child.kill().unwrap();
+        paused.child.wait().unwrap();
+        let home = home_of(stage, "s");
+        let locks = [home.clone(), home.join("kernel/begun")].map(|path| {
+            let file = std::fs::File::open(path).unwrap();
+            let how = rustix::fs::FlockOperation::LockExclusive;
+            rustix::fs::flock(&file, how).unwrap();
+            file
+        });
+        let mut look = stage.command("", &["session", "diff", "--names", "s"]);
+        let look = look.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut look = look.spawn().unwrap();
+        // It has had its turn once it ends, which it does not.
+        for _ in 0..100 {
+            if look.try_wait().unwrap().is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        drop(locks);
+        let told = Told::from(look.wait_with_output().unwrap());
+        assert!(told.out.contains("changed  /a.txt"), "{told:?}");
+    });
+}
+
 /// Attributes by which the kernel's overlay would show other files, if it believed the base.
 #[test]
 fn what_the_base_says_of_itself_is_not_believed() {
