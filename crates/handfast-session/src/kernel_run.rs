@@ -23,7 +23,8 @@ pub struct FastRun {
 
 impl Session {
     /// Makes room for a run over the kernel's overlay: a directory for each mount, which the kernel keeps
-    /// changes in.
+    /// changes in. `first` are the processes that outlive all others of the run: if this one is killed, an
+    /// import waits until they have ended too.
     ///
     /// # Errors
     /// `Unsupported` if the session has rules, limits or mounts that the kernel's overlay does not enforce,
@@ -33,7 +34,7 @@ impl Session {
     /// # Security
     /// Rules that deny or ask are refused: the kernel shows every file of the base. Names that are
     /// read-only can be changed, as in every overlay, and wait for a commit that names them.
-    pub fn begin_fast_run(&self) -> Result<FastRun, Error> {
+    pub fn begin_fast_run(&self, first: &[u32]) -> Result<FastRun, Error> {
         for mount in self.mounts().iter() {
             if mount.mode != Mode::Overlay {
                 return Err(unsupported("there is no other mode than `overlay`"));
@@ -54,7 +55,7 @@ impl Session {
         }
         let mut mounts = Vec::new();
         for (mount, overlay) in self.overlays() {
-            mounts.push((mount.at.clone(), overlay.begin_kernel_run()?));
+            mounts.push((mount.at.clone(), overlay.begin_kernel_run(first)?));
         }
         Ok(FastRun {
             session: self.clone(),

@@ -79,7 +79,7 @@ impl RunArgs {
             let session = self.state.open_with("run", &chosen.name, opening)?;
             pinned(&session, &plan.project, &chosen.name)?;
             self.refuse_beside_others(&chosen.name)?;
-            let run = session.begin_fast_run().map_err(|error| {
+            let run = session.begin_fast_run(&children()).map_err(|error| {
                 let mut failure = failed("run", "make room in the session", &chosen.name, &error);
                 failure.exit = Exit::CannotTell;
                 failure
@@ -176,6 +176,29 @@ impl RunArgs {
         }
         Ok(count > 0)
     }
+}
+
+/// The processes that this thread has started: the first one of the run, whose end is that of all others.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "files of the kernel, by the only paths they have"
+)]
+fn children() -> Vec<u32> {
+    if let Ok(listed) = std::fs::read_to_string("/proc/thread-self/children") {
+        let listed = listed.split_ascii_whitespace();
+        return listed.filter_map(|pid| pid.parse().ok()).collect();
+    }
+    // A kernel that lists no children says of each process whose child it is.
+    let parent = std::process::id().to_string();
+    let is_ours = |pid: &u32| {
+        let status = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let status = String::from_utf8_lossy(&status).into_owned();
+        let rest = status.rsplit_once(')').map_or("", |(_, rest)| rest);
+        rest.split_ascii_whitespace().nth(1) == Some(parent.as_str())
+    };
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(is_ours).collect()
 }
 
 /// A descriptor to give away.

@@ -380,6 +380,22 @@ fn home_of(stage: &Stage, session: &str) -> std::path::PathBuf {
     sessions.join(session).join("mount-0")
 }
 
+/// If the command is killed, its lock is free before the program is dead. So the run notes its first process.
+#[test]
+fn a_fast_run_notes_the_process_that_an_import_waits_for() {
+    as_each_user(|stage| {
+        let paused = Paused::new(stage, "s", ":", ":");
+        let command = paused.child.id();
+        let listed = format!("/proc/{command}/task/{command}/children");
+        let listed = std::fs::read_to_string(listed).unwrap();
+        let first: u64 = listed.trim().parse().unwrap();
+        let begun = std::fs::read(home_of(stage, "s").join("kernel/begun")).unwrap();
+        let noted = |pid: u64| begun.windows(8).any(|bytes| bytes == pid.to_le_bytes());
+        assert!(noted(first) && !noted(command.into()), "{first}: {begun:?}");
+        assert_eq!(paused.go_on().code, Some(0));
+    });
+}
+
 /// Whoever imports holds two locks: that of the session, and that of the run. A second look is not told
 /// that a run is under way, and that nothing was changed yet.
 #[test]
