@@ -231,7 +231,7 @@ impl Import<'_> {
     /// Whether the base may have lost a file since the run began: the kernel has copied it, from this name
     /// or from another one, and names of the base have gone.
     fn was_lost(&self, level: &Level, at: &RelPath, status: &Metadata) -> Result<bool, Left> {
-        let was_copied = status.kind == FileKind::File && has(&level.upper, at, COPIED);
+        let was_copied = status.kind == FileKind::File && has(&level.upper, at, COPIED)?;
         Ok(was_copied
             && match &level.base {
                 Some(base) => self.is_later(&base.dir)?,
@@ -263,9 +263,9 @@ impl Import<'_> {
         let names = names_in(&upper)?;
         let mode = status.mode & 0o777;
         // The kernel marks the topmost of the directories that are new, and none below it.
-        let is_hidden = level.is_hidden || has(&upper, &RelPath::root(), OPAQUE);
+        let is_hidden = level.is_hidden || has(&upper, &RelPath::root(), OPAQUE)?;
         let base = self.base_below(level.base.as_ref(), at)?;
-        let is_lost = base.is_none() && !is_hidden && has(&upper, &RelPath::root(), COPIED);
+        let is_lost = base.is_none() && !is_hidden && has(&upper, &RelPath::root(), COPIED)?;
         let base = match base {
             Some(base) if !is_hidden => {
                 self.mode_of_kept(&base, path, mode)?;
@@ -447,9 +447,18 @@ fn names_in(dir: &Dir) -> Result<Vec<Name>, Error> {
     Ok(names)
 }
 
-/// Whether something has an attribute. What cannot be asked has none.
-fn has(dir: &Dir, at: &RelPath, name: &str) -> bool {
-    dir.get_xattr(at, name).is_ok_and(|value| value.is_some())
+/// Whether something has an attribute. Where there are none at all it has not; a disk that does not answer
+/// says neither.
+fn has(dir: &Dir, at: &RelPath, name: &str) -> Result<bool, Left> {
+    is_there(dir.get_xattr(at, name))
+}
+
+fn is_there(answer: Result<Option<Vec<u8>>, Error>) -> Result<bool, Left> {
+    match answer {
+        Ok(value) => Ok(value.is_some()),
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Whether a character device stands for a name that is gone: it has no number.
@@ -458,4 +467,21 @@ fn is_whiteout(dir: &Dir, name: &Name) -> Result<bool, Left> {
     let status = rustix::fs::statat(&**dir, name.as_bytes(), flags)?;
     let kind = rustix::fs::FileType::from_raw_mode(status.st_mode);
     Ok(kind == rustix::fs::FileType::CharacterDevice && status.st_rdev == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory whose mark the disk does not tell is not taken for one without.
+    #[test]
+    fn a_disk_that_does_not_answer_says_nothing_of_attributes() {
+        let refused = |kind| is_there(Err(Error::refused(kind, "said")));
+        assert!(matches!(is_there(Ok(None)), Ok(false)));
+        assert!(matches!(is_there(Ok(Some(Vec::new()))), Ok(true)));
+        assert!(matches!(refused(ErrorKind::Unsupported), Ok(false)));
+        assert!(matches!(refused(ErrorKind::Io), Err(Left::Failed(_))));
+        let denied = refused(ErrorKind::Denied);
+        assert!(matches!(denied, Err(Left::Out(ErrorKind::Denied, _))));
+    }
 }
