@@ -49,6 +49,8 @@ struct Import<'a> {
     linked: BTreeMap<u64, (u64, Vec<usize>)>,
     /// Objects that were made.
     objects: Vec<u64>,
+    /// Changes were recorded, or may have been: they name objects.
+    is_recorded: bool,
     left_out: LeftOut,
 }
 
@@ -119,10 +121,11 @@ impl Overlay {
             changes: Vec::new(),
             linked: BTreeMap::new(),
             objects: Vec::new(),
+            is_recorded: false,
             left_out: LeftOut::default(),
         };
         let done = import.walk(upper).and_then(|()| import.record(locked));
-        if done.is_err() {
+        if done.is_err() && !import.is_recorded {
             self.drop_objects(import.objects)?;
         }
         done.map(|()| import.left_out)
@@ -418,7 +421,7 @@ impl Import<'_> {
             let store = rustix::fs::openat(&self.overlay.store, c".", flags, Mode::empty())?;
             rustix::fs::syncfs(store)?;
         }
-        let (mut portion, mut bytes) = (Vec::new(), 0);
+        let mut sized = Vec::new();
         for change in std::mem::take(&mut self.changes) {
             let length = super::record::write(std::slice::from_ref(&change)).len();
             if let (true, Change::Put { path, .. }) = (length > crate::log::MOST, &change) {
@@ -426,15 +429,32 @@ impl Import<'_> {
                 self.leave_out(&path.clone(), "it holds too many names for one change");
                 continue;
             }
-            bytes += length;
-            portion.push(change);
-            if bytes > PORTION {
-                self.overlay.record(locked, std::mem::take(&mut portion))?;
-                bytes = 0;
+            sized.push((change, length));
+        }
+        for portion in portions(sized, PORTION) {
+            self.is_recorded = true;
+            self.overlay.record(locked, portion)?;
+        }
+        Ok(())
+    }
+}
+
+/// Divides what has lengths, in its order, so that no portion is longer than `most` but those of one.
+fn portions<T>(sized: Vec<(T, usize)>, most: usize) -> Vec<Vec<T>> {
+    let (mut all, mut bytes) = (Vec::<Vec<T>>::new(), 0);
+    for (item, length) in sized {
+        match all.last_mut() {
+            Some(portion) if bytes + length <= most => {
+                portion.push(item);
+                bytes += length;
+            }
+            _ => {
+                all.push(vec![item]);
+                bytes = length;
             }
         }
-        self.overlay.record(locked, portion)
     }
+    all
 }
 
 fn names_in(dir: &Dir) -> Result<Vec<Name>, Error> {
@@ -472,6 +492,18 @@ fn is_whiteout(dir: &Dir, name: &Name) -> Result<bool, Left> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A record that is too long cannot be written at all.
+    #[test]
+    fn a_portion_is_ended_before_it_is_too_long() {
+        let of = |lengths: &[usize]| {
+            let sized = lengths.iter().map(|length| (*length, *length)).collect();
+            portions(sized, 10)
+        };
+        assert_eq!(of(&[4, 6, 1, 9, 1]), [vec![4, 6], vec![1, 9], vec![1]]);
+        assert_eq!(of(&[9, 60, 2]), [[9], [60], [2]]);
+        assert!(of(&[]).is_empty());
+    }
 
     /// A directory whose mark the disk does not tell is not taken for one without.
     #[test]
