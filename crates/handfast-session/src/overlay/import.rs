@@ -9,6 +9,7 @@
 //! any more, so a commit is a conflict.
 
 mod base;
+mod modes;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +25,7 @@ use super::{Overlay, State};
 use crate::error::Error;
 use crate::gate::Locked;
 use base::other_version;
+pub(super) use modes::Modes;
 
 /// Attributes of the kernel's overlay.
 const KERNEL: &[u8] = b"user.overlay.";
@@ -47,6 +49,8 @@ struct Import<'a> {
     changes: Vec<Change>,
     /// Files with several names, by their number: the object, and which changes name it.
     linked: BTreeMap<u64, (u64, Vec<usize>)>,
+    /// What programs set, where it had to be changed.
+    modes: Modes,
     /// Objects that were made.
     objects: Vec<u64>,
     /// Changes were recorded, or may have been: they name objects.
@@ -114,12 +118,14 @@ impl Overlay {
         locked: &Locked<'_, State>,
         upper: Dir,
         began: Timestamp,
+        modes: Modes,
     ) -> Result<LeftOut, Error> {
         let mut import = Import {
             overlay: self,
             began,
             changes: Vec::new(),
             linked: BTreeMap::new(),
+            modes,
             objects: Vec::new(),
             is_recorded: false,
             left_out: LeftOut::default(),
@@ -258,13 +264,9 @@ impl Import<'_> {
         if level.depth >= MAX_DEPTH {
             return Err(Left::Out(ErrorKind::Kind, "it lies too deep".to_owned()));
         }
-        if status.mode & 0o700 != 0o700 {
-            // It is ours, and its mode is known.
-            level.upper.chmod(at, status.mode & 0o777 | 0o700)?;
-        }
+        let mode = self.modes.open_up(&level.upper, at, &status, 0o700)?;
         let upper = level.upper.open_dir(at)?;
         let names = names_in(&upper)?;
-        let mode = status.mode & 0o777;
         // The kernel marks the topmost of the directories that are new, and none below it.
         let is_hidden = level.is_hidden || has(&upper, &RelPath::root(), OPAQUE)?;
         let base = self.base_below(level.base.as_ref(), at)?;
@@ -374,9 +376,7 @@ impl Import<'_> {
         if let Some((id, _)) = self.linked.get(&status.identity.inode) {
             return Ok(of_object(*id));
         }
-        if status.mode & 0o400 == 0 {
-            level.upper.chmod(at, status.mode & 0o777 | 0o400)?;
-        }
+        let mode = self.modes.open_up(&level.upper, at, status, 0o400)?;
         let file = level.upper.open(at)?;
         if file.metadata().identity != status.identity {
             return Err(Left::Out(
@@ -388,7 +388,6 @@ impl Import<'_> {
         let mut attributes: Xattrs = read_xattrs(&content)?;
         attributes.retain(|(name, _)| !name.starts_with(KERNEL));
         let overlay = self.overlay;
-        let mode = status.mode & 0o777;
         let source = Source::of_file(&content)?;
         let (id, _) =
             overlay.put_object(source, NewMode::Exact(mode | 0o600), None, Durability::None)?;

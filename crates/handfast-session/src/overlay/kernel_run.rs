@@ -14,6 +14,7 @@ use handfast::{
 };
 use rustix::fs::{FlockOperation, Mode, OFlags};
 
+use super::import::Modes;
 use super::store::fresh_id;
 use super::{Overlay, State};
 use crate::codec::{Reader, Writer};
@@ -31,6 +32,8 @@ const BEGUN: &str = "begun";
 /// The kernel's directories in it.
 pub(crate) const UPPER: &str = "upper";
 const WORK: &str = "work";
+/// Modes that an import has changed.
+const MODES: &str = "modes";
 /// What the last imports left out, a line each.
 const LEFT_OUT: &str = "left-out";
 
@@ -97,6 +100,10 @@ impl Overlay {
         dir.root().create_dir_with(&RelPath::parse(WORK)?, 0o700)?;
         let (lock, beginning) = mark_beginning(dir.root(), first)?;
         std::io::Write::write_all(&mut &lock, &beginning.to_bytes())?;
+        // What has the name is whole, also after the machine stopped.
+        lock.sync_all()?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::fsync(rustix::fs::openat(dir.root(), c".", flags, Mode::empty())?)?;
         dir.persist_new(&self.home, &RelPath::parse(KERNEL)?)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let pinned = |root: &Root| rustix::fs::openat(root, c".", flags, Mode::empty());
@@ -150,10 +157,17 @@ impl Overlay {
         };
         let began = beginning.now();
         // All names of a file are ours: to read it, its mode may be changed by any of them.
-        let upper = dir.open_dir(&RelPath::parse(UPPER)?)?;
+        let at = RelPath::parse(UPPER)?;
+        let mode = dir.symlink_metadata(&at)?.mode & 0o777;
+        if mode & 0o700 != 0o700 {
+            // A program has shut the project itself.
+            dir.chmod(&at, mode | 0o700)?;
+        }
+        let upper = dir.open_dir(&at)?;
         let options = self.home.options().clone().hard_links(HardLinks::Allow);
         let upper = Root::from_fd(upper.as_fd().try_clone_to_owned()?, options)?.as_dir()?;
-        let mut left_out = self.import_upper(locked, upper, began)?;
+        let modes = Modes::open(&self.home, RelPath::parse(format!("{KERNEL}/{MODES}"))?)?;
+        let mut left_out = self.import_upper(locked, upper, began, modes)?;
         locked.state().log.sync()?;
         let name = match left_out.has_content {
             true => KEPT,
