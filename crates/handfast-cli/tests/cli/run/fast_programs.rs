@@ -184,21 +184,23 @@ fn what_a_session_cannot_take_stays_where_it_is() {
 fn what_takes_the_place_of_a_fifo_is_a_conflict() {
     as_each_user(|stage| {
         stage.scratch.file("dir/old", "1");
-        let fifos = ["dir/fifo", "other"].map(|name| stage.base(name));
+        stage.scratch.file("gone/old", "1");
+        let fifos = ["dir/fifo", "other", "gone/fifo"].map(|name| stage.base(name));
         let made = std::process::Command::new("mkfifo").args(&fifos).status();
         assert!(made.unwrap().success());
         stage.hand_over();
-        let script = "rm -r dir; mkdir dir; echo new > dir/new; rm other; echo file > other";
+        let script =
+            "rm -r dir; mkdir dir; echo new > dir/new; rm other; echo file > other; rm -r gone";
         let told = stage.run(&in_session(&FAST, "f"), script);
         assert!(!told.words.contains("not kept"), "{told:?}");
         let told = stage.handfast(&["session", "diff", "--names", "f"]);
-        for line in ["/dir/new", "/dir/old", "/other"] {
+        for line in ["/dir/new", "/dir/old", "/other", "/gone/old"] {
             assert!(told.out.contains(line), "{line}: {told:?}");
         }
         let told = stage.handfast(&["session", "commit", "--yes", "f"]);
         assert_eq!(told.code, Some(1), "{told:?}");
-        for line in ["conflict  /dir/fifo:", "conflict  /other:"] {
-            assert!(told.out.contains(line), "{line}: {told:?}");
+        for line in ["/dir/fifo:", "/other:", "/gone:"].map(|path| format!("conflict  {path}")) {
+            assert!(told.out.contains(&line), "{line}: {told:?}");
         }
         for fifo in fifos {
             let kind = std::fs::symlink_metadata(&fifo).unwrap().file_type();
