@@ -504,12 +504,12 @@ mod tests {
     /// The lock of a run is free as soon as its server is killed, and its program may live a little longer.
     #[test]
     fn a_run_is_abandoned_once_its_processes_are_gone() {
-        let scratch = std::env::temp_dir().join(format!("handfast-begun-{}", std::process::id()));
-        std::fs::create_dir_all(&scratch).unwrap();
-        let root = Root::open_ambient(&scratch).unwrap();
+        let above = Root::open_ambient(std::env::temp_dir()).unwrap();
+        let scratch = above.temp_dir(&RelPath::root()).unwrap();
+        let root = scratch.root();
         let mut first = std::process::Command::new("sleep");
         let mut first = first.arg("600").spawn().unwrap();
-        let (lock, beginning) = mark_beginning(&root, &[first.id()]).unwrap();
+        let (lock, beginning) = mark_beginning(root, &[first.id()]).unwrap();
         std::io::Write::write_all(&mut &lock, &beginning.to_bytes()).unwrap();
         assert_eq!(Beginning::read(&lock).unwrap(), beginning);
         let dir = root.as_dir().unwrap();
@@ -531,6 +531,5 @@ mod tests {
         assert_eq!(other.living(), None);
         other.first[0].1 = start_of(std::process::id().into()).unwrap();
         assert_eq!(other.living(), Some(std::process::id().into()));
-        std::fs::remove_dir_all(&scratch).unwrap();
     }
 }
