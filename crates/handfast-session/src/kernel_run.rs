@@ -23,7 +23,8 @@ pub struct FastRun {
 
 impl Session {
     /// Makes room for a run over the kernel's overlay: a directory for each mount, which the kernel keeps
-    /// changes in.
+    /// changes in. `first` are the processes that outlive all others of the run: if this one is killed, an
+    /// import waits until they have ended too.
     ///
     /// # Errors
     /// `Unsupported` if the session has rules, limits or mounts that the kernel's overlay does not enforce,
@@ -33,7 +34,7 @@ impl Session {
     /// # Security
     /// Rules that deny or ask are refused: the kernel shows every file of the base. Names that are
     /// read-only can be changed, as in every overlay, and wait for a commit that names them.
-    pub fn begin_fast_run(&self) -> Result<FastRun, Error> {
+    pub fn begin_fast_run(&self, first: &[u32]) -> Result<FastRun, Error> {
         for mount in self.mounts().iter() {
             if mount.mode != Mode::Overlay {
                 return Err(unsupported("there is no other mode than `overlay`"));
@@ -54,7 +55,7 @@ impl Session {
         }
         let mut mounts = Vec::new();
         for (mount, overlay) in self.overlays() {
-            mounts.push((mount.at.clone(), overlay.begin_kernel_run()?));
+            mounts.push((mount.at.clone(), overlay.begin_kernel_run(first)?));
         }
         Ok(FastRun {
             session: self.clone(),
@@ -75,23 +76,22 @@ impl Session {
         Ok(false)
     }
 
-    /// What the last imports left out, a line each; nothing the second time.
+    /// Tells what the last imports left out, a line each, and how many lines that were. What was told is
+    /// forgotten.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn take_left_out(&self) -> Result<Vec<String>, Error> {
-        let mut all = Vec::new();
+    /// What the disk says; `Busy` if another process changes the session for long.
+    pub fn tell_left_out(&self, mut tell: impl FnMut(&str)) -> Result<usize, Error> {
+        let mut count = 0;
         for (mount, overlay) in self.overlays() {
-            let told = overlay.take_left_out()?;
             let at = mount.at.to_string();
             let top = at.trim_end_matches('/');
-            let shown = |line: String| match line.starts_with('/') {
-                true => format!("{top}{line}"),
-                false => line,
-            };
-            all.extend(told.into_iter().map(shown));
+            count += overlay.tell_what_was_left_out(|line| match line.starts_with('/') {
+                true => tell(&format!("{top}{line}")),
+                false => tell(line),
+            })?;
         }
-        Ok(all)
+        Ok(count)
     }
 
     /// Imports what killed runs left.

@@ -79,7 +79,7 @@ impl RunArgs {
             let session = self.state.open_with("run", &chosen.name, opening)?;
             pinned(&session, &plan.project, &chosen.name)?;
             self.refuse_beside_others(&chosen.name)?;
-            let run = session.begin_fast_run().map_err(|error| {
+            let run = session.begin_fast_run(&children()).map_err(|error| {
                 let mut failure = failed("run", "make room in the session", &chosen.name, &error);
                 failure.exit = Exit::CannotTell;
                 failure
@@ -108,8 +108,13 @@ impl RunArgs {
             failure.hints.push(hint.to_owned());
             failure
         })?;
-        self.tell_left_out(&session, &chosen.name, out)?;
-        ended.and_then(|ended| self.end(&session, &chosen, ended, out))
+        let is_partial = self.tell_left_out(&session, &chosen.name, out)?;
+        let exit = ended.and_then(|ended| self.end(&session, &chosen, ended, out))?;
+        Ok(match exit.code() {
+            // The program did its work, and not all of it is there.
+            0 if is_partial => Exit::No,
+            _ => exit,
+        })
     }
 
     /// A session that others work in is not one for the kernel: it would not show their changes.
@@ -144,24 +149,56 @@ impl RunArgs {
         }
     }
 
-    /// What an import left out: of this run, or of one that was killed.
+    /// Says what an import left out, of this run or of one that was killed, and whether there was anything.
+    /// It is a loss, so it is said to those too who want to hear little.
     pub(super) fn tell_left_out(
         &self,
         session: &Session,
         name: &str,
         out: &mut Output,
-    ) -> Result<(), Box<Failure>> {
-        let left_out = session.take_left_out();
-        let left_out = left_out.map_err(|error| failed("run", "read the session", name, &error))?;
-        for line in left_out.iter().take(MAX_TOLD) {
-            out.note(&format!("not kept: {line}"));
+    ) -> Result<bool, Box<Failure>> {
+        let mut told = 0;
+        let count = session.tell_left_out(|line| {
+            told += 1;
+            // A path that is not kept, or words about all of them.
+            let what = match line.starts_with('/') {
+                true => "not kept: ",
+                false => "",
+            };
+            if told <= MAX_TOLD {
+                out.alarm(&format!("warning: {what}{line}\n"));
+            }
+        });
+        let count = count.map_err(|error| failed("run", "read the session", name, &error))?;
+        if count > MAX_TOLD {
+            let more = count - MAX_TOLD;
+            out.alarm(&format!("warning: not kept: {more} more\n"));
         }
-        if left_out.len() > MAX_TOLD {
-            let more = left_out.len() - MAX_TOLD;
-            out.note(&format!("not kept: {more} more"));
-        }
-        Ok(())
+        Ok(count > 0)
     }
+}
+
+/// The processes that this thread has started: the first one of the run, whose end is that of all others.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "files of the kernel, by the only paths they have"
+)]
+fn children() -> Vec<u32> {
+    if let Ok(listed) = std::fs::read_to_string("/proc/thread-self/children") {
+        let listed = listed.split_ascii_whitespace();
+        return listed.filter_map(|pid| pid.parse().ok()).collect();
+    }
+    // A kernel that lists no children says of each process whose child it is.
+    let parent = std::process::id().to_string();
+    let is_ours = |pid: &u32| {
+        let status = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let status = String::from_utf8_lossy(&status).into_owned();
+        let rest = status.rsplit_once(')').map_or("", |(_, rest)| rest);
+        rest.split_ascii_whitespace().nth(1) == Some(parent.as_str())
+    };
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(is_ours).collect()
 }
 
 /// A descriptor to give away.

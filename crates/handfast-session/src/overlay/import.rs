@@ -9,6 +9,7 @@
 //! any more, so a commit is a conflict.
 
 mod base;
+mod modes;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ use crate::error::Error;
 use crate::gate::Locked;
 pub(super) use base::UNSEEN;
 use base::other_version;
+pub(super) use modes::Modes;
 
 /// Attributes of the kernel's overlay.
 const KERNEL: &[u8] = b"user.overlay.";
@@ -48,9 +50,22 @@ struct Import<'a> {
     changes: Vec<Change>,
     /// Files with several names, by their number: the object, and which changes name it.
     linked: BTreeMap<u64, (u64, Vec<usize>)>,
+    /// What programs set, where it had to be changed.
+    modes: Modes,
     /// Objects that were made.
     objects: Vec<u64>,
-    left_out: Vec<String>,
+    /// Changes were recorded, or may have been: they name objects.
+    is_recorded: bool,
+    left_out: LeftOut,
+}
+
+/// What was not imported.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    /// A sentence each.
+    pub(super) lines: Vec<String>,
+    /// Some of it is nowhere else: a file with its content, a link, a directory with what it holds.
+    pub(super) has_content: bool,
 }
 
 /// A directory of the upper layer, and what the base has in its place.
@@ -61,6 +76,8 @@ struct Level {
     base: Option<BaseLevel>,
     /// The base had it, and has it no more.
     is_lost: bool,
+    /// Nothing of the base shows through: it was removed and made again, or lies in one that was.
+    is_hidden: bool,
     /// The rest of its names.
     names: Vec<Name>,
 }
@@ -98,23 +115,26 @@ impl From<rustix::io::Errno> for Left {
 }
 
 impl Overlay {
-    /// Imports an upper directory. What is in it and was not imported, a sentence each.
+    /// Imports an upper directory, and says what is in it and was not imported.
     pub(super) fn import_upper(
         &self,
         locked: &Locked<'_, State>,
         upper: Dir,
         began: Timestamp,
-    ) -> Result<Vec<String>, Error> {
+        modes: Modes,
+    ) -> Result<LeftOut, Error> {
         let mut import = Import {
             overlay: self,
             began,
             changes: Vec::new(),
             linked: BTreeMap::new(),
+            modes,
             objects: Vec::new(),
-            left_out: Vec::new(),
+            is_recorded: false,
+            left_out: LeftOut::default(),
         };
         let done = import.walk(upper).and_then(|()| import.record(locked));
-        if done.is_err() {
+        if done.is_err() && !import.is_recorded {
             self.drop_objects(import.objects)?;
         }
         done.map(|()| import.left_out)
@@ -127,7 +147,7 @@ impl Import<'_> {
         let (ours, theirs) = (upper.opened_metadata().mode, base.opened_metadata().mode);
         if (ours ^ theirs) & 0o777 != 0 {
             let why = "the mode of the project itself is not changed";
-            self.left_out.push(format!("/: {why}"));
+            self.left_out.lines.push(format!("/: {why}"));
         }
         let base = BaseLevel {
             dir: base,
@@ -141,6 +161,7 @@ impl Import<'_> {
             upper,
             base: Some(base),
             is_lost: false,
+            is_hidden: false,
             names,
         }];
         while let Some(level) = levels.last_mut() {
@@ -152,7 +173,12 @@ impl Import<'_> {
             match self.entry(level, &name, &path) {
                 Ok(Some(below)) => levels.push(below),
                 Ok(None) => {}
-                Err(Left::Out(_, why)) => self.leave_out(&path, &why),
+                Err(Left::Out(_, why)) => {
+                    // Only a mark that a name is gone holds nothing. What cannot be told may hold something.
+                    let is_mark = is_whiteout(&level.upper, &name).unwrap_or(false);
+                    self.left_out.has_content |= !is_mark;
+                    self.leave_out(&path, &why);
+                }
                 Err(Left::Failed(error)) => return Err(error),
             }
         }
@@ -161,7 +187,7 @@ impl Import<'_> {
 
     fn leave_out(&mut self, path: &[u8], why: &str) {
         let shown = handfast::escape(path);
-        self.left_out.push(format!("/{shown}: {why}"));
+        self.left_out.lines.push(format!("/{shown}: {why}"));
     }
 
     /// One name of the upper layer. A directory is walked next.
@@ -218,7 +244,7 @@ impl Import<'_> {
     /// Whether the base may have lost a file since the run began: the kernel has copied it, from this name
     /// or from another one, and names of the base have gone.
     fn was_lost(&self, level: &Level, at: &RelPath, status: &Metadata) -> Result<bool, Left> {
-        let was_copied = status.kind == FileKind::File && has(&level.upper, at, COPIED);
+        let was_copied = status.kind == FileKind::File && has(&level.upper, at, COPIED)?;
         Ok(was_copied
             && match &level.base {
                 Some(base) => self.is_later(&base.dir)?,
@@ -242,18 +268,15 @@ impl Import<'_> {
         if level.depth >= MAX_DEPTH {
             return Err(Left::Out(ErrorKind::Kind, "it lies too deep".to_owned()));
         }
-        if status.mode & 0o700 != 0o700 {
-            // It is ours, and its mode is known.
-            level.upper.chmod(at, status.mode & 0o777 | 0o700)?;
-        }
+        let mode = self.modes.open_up(&level.upper, at, &status, 0o700)?;
         let upper = level.upper.open_dir(at)?;
         let names = names_in(&upper)?;
-        let mode = status.mode & 0o777;
-        let is_opaque = has(&upper, &RelPath::root(), OPAQUE);
+        // The kernel marks the topmost of the directories that are new, and none below it.
+        let is_hidden = level.is_hidden || has(&upper, &RelPath::root(), OPAQUE)?;
         let base = self.base_below(level.base.as_ref(), at)?;
-        let is_lost = base.is_none() && !is_opaque && has(&upper, &RelPath::root(), COPIED);
+        let is_lost = base.is_none() && !is_hidden && has(&upper, &RelPath::root(), COPIED)?;
         let base = match base {
-            Some(base) if !is_opaque => {
+            Some(base) if !is_hidden => {
                 self.mode_of_kept(&base, path, mode)?;
                 Some(base)
             }
@@ -299,6 +322,7 @@ impl Import<'_> {
             upper,
             base,
             is_lost,
+            is_hidden,
             names,
         }))
     }
@@ -361,9 +385,7 @@ impl Import<'_> {
         if let Some((id, _)) = self.linked.get(&status.identity.inode) {
             return Ok(of_object(*id));
         }
-        if status.mode & 0o400 == 0 {
-            level.upper.chmod(at, status.mode & 0o777 | 0o400)?;
-        }
+        let mode = self.modes.open_up(&level.upper, at, status, 0o400)?;
         let file = level.upper.open(at)?;
         if file.metadata().identity != status.identity {
             return Err(Left::Out(
@@ -375,7 +397,6 @@ impl Import<'_> {
         let mut attributes: Xattrs = read_xattrs(&content)?;
         attributes.retain(|(name, _)| !name.starts_with(KERNEL));
         let overlay = self.overlay;
-        let mode = status.mode & 0o777;
         let source = Source::of_file(&content)?;
         let (id, _) =
             overlay.put_object(source, NewMode::Exact(mode | 0o600), None, Durability::None)?;
@@ -408,22 +429,40 @@ impl Import<'_> {
             let store = rustix::fs::openat(&self.overlay.store, c".", flags, Mode::empty())?;
             rustix::fs::syncfs(store)?;
         }
-        let (mut portion, mut bytes) = (Vec::new(), 0);
+        let mut sized = Vec::new();
         for change in std::mem::take(&mut self.changes) {
             let length = super::record::write(std::slice::from_ref(&change)).len();
             if let (true, Change::Put { path, .. }) = (length > crate::log::MOST, &change) {
+                self.left_out.has_content = true;
                 self.leave_out(&path.clone(), "it holds too many names for one change");
                 continue;
             }
-            bytes += length;
-            portion.push(change);
-            if bytes > PORTION {
-                self.overlay.record(locked, std::mem::take(&mut portion))?;
-                bytes = 0;
+            sized.push((change, length));
+        }
+        for portion in portions(sized, PORTION) {
+            self.is_recorded = true;
+            self.overlay.record(locked, portion)?;
+        }
+        Ok(())
+    }
+}
+
+/// Divides what has lengths, in its order, so that no portion is longer than `most` but those of one.
+fn portions<T>(sized: Vec<(T, usize)>, most: usize) -> Vec<Vec<T>> {
+    let (mut all, mut bytes) = (Vec::<Vec<T>>::new(), 0);
+    for (item, length) in sized {
+        match all.last_mut() {
+            Some(portion) if bytes + length <= most => {
+                portion.push(item);
+                bytes += length;
+            }
+            _ => {
+                all.push(vec![item]);
+                bytes = length;
             }
         }
-        self.overlay.record(locked, portion)
     }
+    all
 }
 
 fn names_in(dir: &Dir) -> Result<Vec<Name>, Error> {
@@ -436,9 +475,18 @@ fn names_in(dir: &Dir) -> Result<Vec<Name>, Error> {
     Ok(names)
 }
 
-/// Whether something has an attribute. What cannot be asked has none.
-fn has(dir: &Dir, at: &RelPath, name: &str) -> bool {
-    dir.get_xattr(at, name).is_ok_and(|value| value.is_some())
+/// Whether something has an attribute. Where there are none at all it has not; a disk that does not answer
+/// says neither.
+fn has(dir: &Dir, at: &RelPath, name: &str) -> Result<bool, Left> {
+    is_there(dir.get_xattr(at, name))
+}
+
+fn is_there(answer: Result<Option<Vec<u8>>, Error>) -> Result<bool, Left> {
+    match answer {
+        Ok(value) => Ok(value.is_some()),
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Whether a character device stands for a name that is gone: it has no number.
@@ -447,4 +495,33 @@ fn is_whiteout(dir: &Dir, name: &Name) -> Result<bool, Left> {
     let status = rustix::fs::statat(&**dir, name.as_bytes(), flags)?;
     let kind = rustix::fs::FileType::from_raw_mode(status.st_mode);
     Ok(kind == rustix::fs::FileType::CharacterDevice && status.st_rdev == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record that is too long cannot be written at all.
+    #[test]
+    fn a_portion_is_ended_before_it_is_too_long() {
+        let of = |lengths: &[usize]| {
+            let sized = lengths.iter().map(|length| (*length, *length)).collect();
+            portions(sized, 10)
+        };
+        assert_eq!(of(&[4, 6, 1, 9, 1]), [vec![4, 6], vec![1, 9], vec![1]]);
+        assert_eq!(of(&[9, 60, 2]), [[9], [60], [2]]);
+        assert!(of(&[]).is_empty());
+    }
+
+    /// A directory whose mark the disk does not tell is not taken for one without.
+    #[test]
+    fn a_disk_that_does_not_answer_says_nothing_of_attributes() {
+        let refused = |kind| is_there(Err(Error::refused(kind, "said")));
+        assert!(matches!(is_there(Ok(None)), Ok(false)));
+        assert!(matches!(is_there(Ok(Some(Vec::new()))), Ok(true)));
+        assert!(matches!(refused(ErrorKind::Unsupported), Ok(false)));
+        assert!(matches!(refused(ErrorKind::Io), Err(Left::Failed(_))));
+        let denied = refused(ErrorKind::Denied);
+        assert!(matches!(denied, Err(Left::Out(ErrorKind::Denied, _))));
+    }
 }

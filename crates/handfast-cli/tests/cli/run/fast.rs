@@ -22,6 +22,9 @@ pub(super) fn furnish(stage: &Stage) {
         ("dir/sub/three", "3"),
         ("emptied/old", "4"),
         ("emptied/kept", "5"),
+        ("remade/sub/old", "5"),
+        ("remade/sub/deep/old", "5"),
+        ("remade/sub/deep/same", "5"),
         ("file-to-dir", "6"),
         ("dir-to-file/seven", "7"),
         ("link-to-file", "8"),
@@ -40,6 +43,7 @@ const CHANGES: &str = r#"set -e
 echo more >> a.txt; echo new > new.txt; chmod 750 new.txt; : > empty; rm removed dir/one
 mkdir -p made/deep; echo x > made/deep/x; ln made/deep/x made/y; chmod 711 made
 rm -r dir/sub; rm -r emptied; mkdir emptied; echo z > emptied/z
+rm -r remade; mkdir -p remade/sub/deep; echo n > remade/sub/new; echo n > remade/sub/deep/same
 rm file-to-dir; mkdir file-to-dir; echo in > file-to-dir/in
 rm -r dir-to-file; echo file > dir-to-file
 ln -sfn src retargeted; rm unlinked; ln -s ../outside/secret out; rm link-to-file; ln -s a.txt link-to-file
@@ -67,6 +71,7 @@ fn the_changes_of_a_fast_run_are_those_of_the_mount() {
         let diff = |name| stage.handfast(&["session", "diff", name]).out;
         let (one, other) = (diff("mount"), diff("kernel"));
         assert!(one.contains("new.txt") && one.contains("emptied/kept"));
+        assert!(one.contains("remade/sub/old") && one.contains("remade/sub/deep/old"));
         assert_eq!(one, other);
         assert!(stage.base("removed").exists() && !stage.base("new.txt").exists());
         // The times of files, which build tools go by.
@@ -78,16 +83,17 @@ fn the_changes_of_a_fast_run_are_those_of_the_mount() {
         let told = stage.handfast(&["session", "commit", "--yes", "kernel"]);
         assert_eq!(told.code, Some(0), "{told:?}");
         assert!(!stage.base("removed").exists() && !stage.base("emptied/kept").exists());
+        assert!(!stage.base("remade/sub/old").exists() && stage.base("remade/sub/new").exists());
         assert_eq!(std::fs::read(stage.base("made/y")).unwrap(), b"x\n");
         assert_eq!(left_by_kernel(stage), 0);
     });
 }
 
 /// Directories that are still the kernel's, in all sessions.
-fn left_by_kernel(stage: &Stage) -> usize {
+pub(super) fn left_by_kernel(stage: &Stage) -> usize {
     let sessions = stage.scratch.path.join("state/handfast/sessions");
     let mut left = 0;
-    for session in std::fs::read_dir(sessions).unwrap() {
+    for session in std::fs::read_dir(sessions).into_iter().flatten() {
         let mount = session.unwrap().path().join("mount-0");
         for entry in std::fs::read_dir(mount).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
@@ -107,11 +113,14 @@ fn what_a_session_does_not_keep_is_said_and_attributes_are_kept() {
              os.setxattr('src', 'user.overlay.opaque', b'y'); \
              os.setxattr('a.txt', 'user.overlay.metacopy', b''); os.mkfifo('fifo')";
         let script = format!(
-            "{PYTHON} -c \"{code}\"; echo x > .handfast-mine; rm -f .env; chmod 700 .; \
-             mkdir shut; echo in > shut/in; chmod 000 shut"
+            "{PYTHON} -c \"{code}\"; echo x > .handfast-mine; rm -f .env; \
+             mkdir shut; echo in > shut/in; chmod 000 shut; \
+             echo unread > one; chmod 200 one; ln one another; chmod 000 ."
         );
-        let told = stage.run(&in_session(&FAST, "s"), &script);
-        assert_eq!(told.code, Some(0), "{told:?}");
+        // It is said to those too who want to hear little, and the run is no success.
+        let quiet = [&["--quiet"], &FAST[..]].concat();
+        let told = stage.run(&in_session(&quiet, "s"), &script);
+        assert_eq!(told.code, Some(1), "{told:?}");
         for line in [
             "not kept: /fifo: a fifo goes with the run",
             "not kept: /.handfast-mine: names that begin",
@@ -125,8 +134,18 @@ fn what_a_session_does_not_keep_is_said_and_attributes_are_kept() {
         assert!(!diff.out.contains("main.rs"), "{diff:?}");
         assert!(!diff.out.contains("user.overlay"), "{diff:?}");
         assert!(diff.out.contains("shut/in"), "{diff:?}");
+        for name in ["/one", "/another"] {
+            assert!(!told.words.contains(&format!("{name}:")), "{told:?}");
+            assert!(diff.out.contains(name), "{name}: {diff:?}");
+        }
         assert!(!diff.out.contains("handfast-mine"), "{diff:?}");
-        assert_eq!(left_by_kernel(stage), 0);
+        assert_eq!(left_by_kernel(stage), 1);
+        // It is said once; the code of a program that fails is its own.
+        let told = stage.run(&in_session(&["--protect", "none"], "s"), "true");
+        assert!(!told.words.contains("not kept"), "{told:?}");
+        let told = stage.run(&in_session(&quiet, "other"), "mkfifo fifo; exit 7");
+        assert_eq!(told.code, Some(7), "{told:?}");
+        assert!(told.words.contains("not kept: /fifo"), "{told:?}");
     });
 }
 
@@ -352,6 +371,97 @@ fn a_killed_fast_run_loses_nothing() {
             assert_eq!(told.out, "from the base\n", "{moment}: {told:?}");
         }
         assert_eq!(left_by_kernel(stage), 0);
+    });
+}
+
+/// An import is killed at each file that it copies: by a limit on the length of files, which are the longer
+/// the later it comes to them. The last one has the modes that the program gave, and not those that the
+/// import needed.
+#[test]
+fn an_import_that_is_killed_changes_nothing() {
+    const FILES: u32 = 5;
+    as_each_user(|stage| {
+        let script = format!(
+            "set -e; for i in 1 2 3 4 {FILES}; do n=$((9-i)); head -c $((i*100000)) /dev/zero > $n; chmod 000 $n; \
+             mkdir d$n; echo in > d$n/in; chmod 000 d$n; done; echo a > z; chmod 000 z; ln z y"
+        );
+        let mut paused = Paused::new(stage, "s", &script, ":");
+        paused.child.kill().unwrap();
+        paused.child.wait().unwrap();
+        let names = ["session", "diff", "--names", "s"];
+        for killed in 1..=FILES {
+            // In blocks of 512 bytes.
+            let limit = format!("ulimit -f $(({killed}*190));");
+            let told = Told::from(stage.command(&limit, &names).output().unwrap());
+            assert_ne!(told.code, Some(0), "{killed}: {told:?}");
+            assert_eq!(left_by_kernel(stage), 1, "{killed}: {told:?}");
+        }
+        let told = stage.handfast(&names);
+        assert_eq!(left_by_kernel(stage), 0, "{told:?}");
+        for line in [
+            "added    /4 (file 0000, 500000 bytes",
+            "added    /8 (file 0000, 100000 bytes",
+            "added    /d4/ (directory 0000)",
+            "added    /d8/ (directory 0000)",
+            "added    /d8/in (file 0644, 3 bytes)",
+            "added    /y (file 0000, 2 bytes",
+            "added    /z (file 0000, 2 bytes",
+        ] {
+            assert!(told.out.contains(line), "{line}: {told:?}");
+        }
+    });
+}
+
+/// The directory of a session's first mount.
+fn home_of(stage: &Stage, session: &str) -> std::path::PathBuf {
+    let sessions = stage.scratch.path.join("state/handfast/sessions");
+    sessions.join(session).join("mount-0")
+}
+
+/// If the command is killed, its lock is free before the program is dead. So the run notes its first process.
+#[test]
+fn a_fast_run_notes_the_process_that_an_import_waits_for() {
+    as_each_user(|stage| {
+        let paused = Paused::new(stage, "s", ":", ":");
+        let command = paused.child.id();
+        let listed = format!("/proc/{command}/task/{command}/children");
+        let listed = std::fs::read_to_string(listed).unwrap();
+        let first: u64 = listed.trim().parse().unwrap();
+        let begun = std::fs::read(home_of(stage, "s").join("kernel/begun")).unwrap();
+        let noted = |pid: u64| begun.windows(8).any(|bytes| bytes == pid.to_le_bytes());
+        assert!(noted(first) && !noted(command.into()), "{first}: {begun:?}");
+        assert_eq!(paused.go_on().code, Some(0));
+    });
+}
+
+/// Whoever imports holds two locks: that of the session, and that of the run. A second look is not told
+/// that a run is under way, and that nothing was changed yet.
+#[test]
+fn a_look_waits_for_an_import() {
+    as_each_user(|stage| {
+        let mut paused = Paused::new(stage, "s", "echo p >> a.txt", ":");
+        paused.child.kill().unwrap();
+        paused.child.wait().unwrap();
+        let home = home_of(stage, "s");
+        let locks = [home.clone(), home.join("kernel/begun")].map(|path| {
+            let file = std::fs::File::open(path).unwrap();
+            let how = rustix::fs::FlockOperation::LockExclusive;
+            rustix::fs::flock(&file, how).unwrap();
+            file
+        });
+        let mut look = stage.command("", &["session", "diff", "--names", "s"]);
+        let look = look.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut look = look.spawn().unwrap();
+        // It has had its turn once it ends, which it does not.
+        for _ in 0..100 {
+            if look.try_wait().unwrap().is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        drop(locks);
+        let told = Told::from(look.wait_with_output().unwrap());
+        assert!(told.out.contains("changed  /a.txt"), "{told:?}");
     });
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixListener;
 use std::process::Stdio;
 
 use super::attacks::{PYTHON, has_python};
-use super::fast::{FAST, in_session};
+use super::fast::{FAST, in_session, left_by_kernel};
 use super::stage::{Told, as_each_user};
 
 /// The list of the mount, and what it has to say of each.
@@ -45,7 +45,7 @@ fn git_works_in_a_linked_worktree_over_the_kernels_overlay() {
         let told = Told::from(stage.command("cd ../tree;", &args).output().unwrap());
         assert_eq!(
             (told.code, told.out.as_str()),
-            (Some(0), "second\nfirst\n"),
+            (Some(1), "second\nfirst\n"),
             "{told:?}"
         );
         assert!(told.words.contains("not kept: /tree/fifo"), "{told:?}");
@@ -116,5 +116,96 @@ fn a_file_that_a_program_gave_away_changes_nothing_afterwards() {
         assert_eq!(out, "taken\nb'LATE'\n");
         let read = stage.handfast(&["fs", "--session", "g", "read", "/given"]);
         assert_eq!(read.out, "done", "{read:?}");
+    });
+}
+
+/// What an import cannot take is nowhere else: the directory stays, and its place is said.
+#[test]
+fn what_a_session_cannot_take_stays_where_it_is() {
+    as_each_user(|stage| {
+        stage.scratch.file("shut/old", "1");
+        stage.hand_over();
+        let shut = |mode| {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(stage.base("shut"), mode).unwrap();
+        };
+        shut(0o000);
+        let deep =
+            "i=0; while [ $i -lt 201 ]; do mkdir d; cd d; i=$((i+1)); done; echo deep > precious";
+        let cases = [
+            ("own", "echo own > .handfast-precious", true),
+            ("deep", deep, true),
+            // Root looks into every directory, so nothing is left out.
+            (
+                "shut",
+                "chmod 755 shut; echo new > shut/precious",
+                stage.user != "0",
+            ),
+            ("fine", "echo fine > precious", false),
+        ];
+        for (name, script, is_left) in cases {
+            let before = left_by_kernel(stage);
+            let told = stage.run(&in_session(&FAST, name), script);
+            let place = told.words.lines().find_map(|line| {
+                let said = line.strip_suffix("/upper")?;
+                Some(said[said.find("stays in ")? + "stays in ".len()..].to_owned())
+            });
+            assert_eq!(place.is_some(), is_left, "{name}: {told:?}");
+            assert_eq!(
+                left_by_kernel(stage) - before,
+                usize::from(is_left),
+                "{told:?}"
+            );
+            let Some(place) = place else {
+                continue;
+            };
+            let find = ["find", &place, "-name", "*precious", "-size", "+0"];
+            let found = std::process::Command::new(find[0])
+                .args(&find[1..])
+                .output();
+            let found = String::from_utf8(found.unwrap().stdout).unwrap();
+            assert_eq!(found.lines().count(), 1, "{name}: {place}: {told:?}");
+            // A later import does not remove it, and the session does.
+            let told = stage.handfast(&["session", "discard", "--yes", name]);
+            assert_eq!(told.code, Some(0), "{told:?}");
+            let told = stage.run(&in_session(&FAST, name), "echo again > again");
+            assert_eq!(told.code, Some(0), "{told:?}");
+            assert!(std::path::Path::new(&place).exists(), "{told:?}");
+            let told = stage.handfast(&["session", "rm", "--yes", name]);
+            assert_eq!(told.code, Some(0), "{told:?}");
+            assert!(!std::path::Path::new(&place).exists(), "{told:?}");
+        }
+        shut(0o755);
+    });
+}
+
+/// No change replaces a FIFO of the base. What a program puts in its place is kept, and is a conflict.
+#[test]
+fn what_takes_the_place_of_a_fifo_is_a_conflict() {
+    as_each_user(|stage| {
+        stage.scratch.file("dir/old", "1");
+        stage.scratch.file("gone/old", "1");
+        let fifos = ["dir/fifo", "other", "gone/fifo"].map(|name| stage.base(name));
+        let made = std::process::Command::new("mkfifo").args(&fifos).status();
+        assert!(made.unwrap().success());
+        stage.hand_over();
+        let script =
+            "rm -r dir; mkdir dir; echo new > dir/new; rm other; echo file > other; rm -r gone";
+        let told = stage.run(&in_session(&FAST, "f"), script);
+        assert!(!told.words.contains("not kept"), "{told:?}");
+        let told = stage.handfast(&["session", "diff", "--names", "f"]);
+        for line in ["/dir/new", "/dir/old", "/other", "/gone/old"] {
+            assert!(told.out.contains(line), "{line}: {told:?}");
+        }
+        let told = stage.handfast(&["session", "commit", "--yes", "f"]);
+        assert_eq!(told.code, Some(1), "{told:?}");
+        for line in ["/dir/fifo:", "/other:", "/gone:"].map(|path| format!("conflict  {path}")) {
+            assert!(told.out.contains(&line), "{line}: {told:?}");
+        }
+        for fifo in fifos {
+            let kind = std::fs::symlink_metadata(&fifo).unwrap().file_type();
+            assert!(std::os::unix::fs::FileTypeExt::is_fifo(&kind), "{fifo:?}");
+        }
+        assert_eq!(left_by_kernel(stage), 0);
     });
 }

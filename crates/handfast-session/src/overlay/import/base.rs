@@ -138,13 +138,8 @@ impl Import<'_> {
                 }
                 Ok(Was::Dir(entries))
             }
-            kind => Err(Left::Out(
-                ErrorKind::Kind,
-                format!(
-                    "the base has a {} there, which no change replaces",
-                    kind.name()
-                ),
-            )),
+            // No change replaces a FIFO, a socket or a device: a commit finds something else there.
+            _ => Ok(Was::File(other_version(&status))),
         }
     }
 }
