@@ -278,9 +278,14 @@ fn explain_names_the_rule() {
     );
     assert!(said("/.git/hooks/x", "read").allowed);
     assert!(said("/ok/file", "write").allowed);
-    // A file under this name would lead git elsewhere, in a directory that is yet to be made too.
-    assert!(!said("/not/yet/.git", "write").allowed);
+    // A file under this name would lead git elsewhere, in a directory that is yet to be made too. In an
+    // overlay it waits until it is named.
+    assert!(said("/not/yet/.git", "write").allowed);
     assert!(said("/not/yet/.git", "mkdir").allowed);
+    let direct = Scratch::new();
+    let direct = direct.protected(Mode::ReadWrite, Protect::preset("workspace").unwrap());
+    let answer = direct.explain("/not/yet/.git", Wanted::parse("write").unwrap());
+    assert!(!answer.unwrap().allowed);
     assert_eq!(Wanted::parse("dance"), None);
     let scratch = Scratch::new();
     let session = scratch.session(Mode::ReadOnly);

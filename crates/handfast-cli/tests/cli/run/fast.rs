@@ -434,7 +434,7 @@ fn a_fast_run_notes_the_process_that_an_import_waits_for() {
     });
 }
 
-/// Whoever imports holds two locks: that of the session, and that of the run. A second look is not told
+/// A process that imports holds two locks: that of the session, and that of the run. A second look is not told
 /// that a run is under way, and that nothing was changed yet.
 #[test]
 fn a_look_waits_for_an_import() {
