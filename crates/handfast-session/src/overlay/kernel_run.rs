@@ -236,8 +236,8 @@ impl Overlay {
         Ok(())
     }
 
-    /// Tells what imports left out and nobody has been told yet. It is forgotten after that: a line that
-    /// is printed twice is better than one that is never printed.
+    /// Tells what imports left out and nobody has been told yet. It is forgotten after that: to
+    /// say it twice is better than never.
     pub(crate) fn tell_what_was_left_out(
         &self,
         mut tell: impl FnMut(&str),
