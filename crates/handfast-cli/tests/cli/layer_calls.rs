@@ -161,6 +161,8 @@ fn of_broker(scratch: Scratch) -> Vec<String> {
     let mut client = Client::connect(&socket).unwrap();
     let wanted = Acquire::new(["**"], ["read"]).bind("user").ttl(600);
     let lease = client.acquire(&wanted).unwrap().lease_id;
+    // A file that changed a moment ago may have lost a name in that moment: its name is looked at twice.
+    std::thread::sleep(std::time::Duration::from_millis(2500));
     for _ in 0..3 {
         drop(client.open(&lease, FILE).unwrap());
     }
@@ -209,7 +211,8 @@ fn a_request_to_a_server_costs_little_more_than_a_roots_verb() {
     let pins = mcp.iter().filter(|call| call.contains("\"a/b/c\"")).count();
     assert_eq!(pins, 1, "the path is resolved once: {mcp:#?}");
     // A message, the peer and the log are calls that no root makes. On the tree, a lease makes the
-    // same calls as a root.
-    assert_eq!(on_files(&lease), on_files(&open), "{lease:#?}");
-    assert!(lease.len() <= open.len() + 8, "{lease:#?}");
+    // same calls as a root, and two for its rules: whether the file lost a name while it was opened.
+    let on_tree = on_files(&lease);
+    assert!(on_tree <= on_files(&open) + 2, "{lease:#?}");
+    assert!(lease.len() <= open.len() + 10, "{lease:#?}");
 }
