@@ -76,10 +76,17 @@ fn an_open_asks_for_its_path_once() {
         .collect();
     // The event in the log names the path too: that is a write, and no lookup.
     let looked_up = named.iter().filter(|call| !call.contains("write"));
-    assert_eq!((whole.len(), looked_up.count()), (1, 1), "{calls:#?}");
+    // On ext4 a call on the open file tells whether it lost a name; elsewhere its name is looked at again,
+    // once, in its directory.
+    let again = usize::from(calls.iter().any(|call| call.starts_with("renameat2(")));
+    assert_eq!(
+        (whole.len(), looked_up.count()),
+        (1, 1 + again),
+        "{calls:#?}"
+    );
     println!("{} system calls: {calls:#?}", calls.len());
     assert!(
-        calls.len() <= 12,
+        calls.len() <= 12 + 5 * again,
         "{} system calls: {calls:#?}",
         calls.len()
     );

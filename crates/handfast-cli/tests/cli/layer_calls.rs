@@ -211,8 +211,12 @@ fn a_request_to_a_server_costs_little_more_than_a_roots_verb() {
     let pins = mcp.iter().filter(|call| call.contains("\"a/b/c\"")).count();
     assert_eq!(pins, 1, "the path is resolved once: {mcp:#?}");
     // A message, the peer and the log are calls that no root makes. On the tree, a lease makes the
-    // same calls as a root, and two for its rules: whether the file lost a name while it was opened.
+    // same calls as a root, and those for its rules: whether the file lost a name while it was opened. Two
+    // tell that on ext4; elsewhere the name is looked at again.
+    let is_short = lease.iter().any(|call| call.contains("SEEK_DATA"))
+        && !lease.iter().any(|call| call.starts_with("renameat2("));
+    let more = if is_short { 2 } else { 5 };
     let on_tree = on_files(&lease);
-    assert!(on_tree <= on_files(&open) + 2, "{lease:#?}");
-    assert!(lease.len() <= open.len() + 10, "{lease:#?}");
+    assert!(on_tree <= on_files(&open) + more, "{lease:#?}");
+    assert!(lease.len() <= open.len() + 9 + more, "{lease:#?}");
 }
